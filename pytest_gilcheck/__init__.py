@@ -1,0 +1,60 @@
+"""Concurrency regression testing for pytest: the public names, and nothing else.
+
+They load when they are first used: the pytest plugin lives in this package, and a run that uses no check must not pay for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .calls import Gilcheck
+    from .core.errors import BadValue
+    from .core.interpreter import Interpreter
+    from .core.team import TeamHung
+    from .core.verdict import ClaimViolated, Inconclusive, Verdict
+    from .scaling.curve import CurveResult
+    from .scaling.diagnosis import Cause
+    from .scaling.result import ScalingResult
+
+    gilcheck: Gilcheck
+
+__version__ = "0.1.0"
+__all__ = [
+    "BadValue",
+    "Cause",
+    "ClaimViolated",
+    "CurveResult",
+    "Gilcheck",
+    "Inconclusive",
+    "Interpreter",
+    "ScalingResult",
+    "TeamHung",
+    "Verdict",
+    "gilcheck",
+]
+
+_HOMES = {
+    "BadValue": "core.errors",
+    "Cause": "scaling.diagnosis",
+    "ClaimViolated": "core.verdict",
+    "CurveResult": "scaling.curve",
+    "Gilcheck": "calls",
+    "Inconclusive": "core.verdict",
+    "Interpreter": "core.interpreter",
+    "ScalingResult": "scaling.result",
+    "TeamHung": "core.team",
+    "Verdict": "core.verdict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "gilcheck":
+        value = import_module(".calls", __name__).Gilcheck()
+    elif name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value

@@ -1,0 +1,1 @@
+"""The pytest side: the only code here that knows pytest, besides the plugin's entry."""

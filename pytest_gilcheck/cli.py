@@ -1,0 +1,110 @@
+"""The command ``gilcheck``: checks without a test suite."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .calls import Gilcheck
+from .core import evidence
+from .core.errors import BadValue
+from .core.team import TeamHung
+from .core.verdict import Verdict
+from .settings import Settings
+
+EXIT_STATUS = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}
+USAGE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    given = _parser().parse_args(argv)
+    try:
+        return int(given.run(given))
+    except BadValue as error:
+        print(f"gilcheck: {error}", file=sys.stderr)
+        return USAGE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gilcheck", description="Concurrency regression testing for Python.")
+    parser.add_argument("--version", action="version", version=f"pytest-gilcheck {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    probe = commands.add_parser(
+        "probe",
+        help="does a function scale over threads?",
+        description="Measure whether a function without arguments scales over threads, and say why not.",
+        epilog="Exit status: 0 the claim holds (or a curve was measured), 1 it is violated or the workload failed, 2 bad usage, "
+        "3 inconclusive.",
+    )
+    probe.add_argument("target", metavar="MODULE:FUNCTION", help="what to call, for instance mypackage.work:render")
+    claims = probe.add_mutually_exclusive_group()
+    claims.add_argument("--min-speedup", type=float, metavar="X", help="claim: at least X times as fast in threads")
+    claims.add_argument("--max-slowdown", type=float, metavar="X", help="claim: at most X times as slow in threads")
+    claims.add_argument("--efficiency", type=float, metavar="SHARE", help="claim: at least this share of what the machine gives")
+    probe.add_argument("--threads", type=int, metavar="N", help="threads that run at once (default: the cores, 2 to 4)")
+    probe.add_argument("--budget", type=float, metavar="SECONDS", help="time to spend (default: 1, more for slow workloads)")
+    probe.add_argument("--timeout", type=float, metavar="SECONDS", help="end a lap that takes longer (default: 60)")
+    probe.add_argument("--cores", type=int, metavar="N", help="keep the check on N cores")
+    probe.add_argument("--switchinterval", type=float, metavar="SECONDS", help="for sys.setswitchinterval during the check")
+    probe.add_argument("--warmup", type=int, metavar="CALLS", help="untimed calls first (default: 1)")
+    probe.add_argument("--curve", action="store_true", help="measure throughput over numbers of workers instead of a claim")
+    probe.add_argument("--json", metavar="FILE", help="write the evidence to this file")
+    probe.set_defaults(run=_probe)
+    return parser
+
+
+def _probe(given: argparse.Namespace) -> int:
+    work = _resolve(given.target)
+    if given.json is not None and not Path(given.json).absolute().parent.is_dir():
+        raise BadValue("json", given.json, "a file in a folder that exists", "command line --json")
+    records: list[evidence.Record] = []
+    checks = Gilcheck(Settings.from_environment(), on_record=records.append, progress=_shown if sys.stderr.isatty() else _quiet)
+    names = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup")
+    arguments = {name: value for name in names if (value := getattr(given, name)) is not None}
+    try:
+        if given.curve:
+            print(checks.curve(work, budget=given.budget, timeout=given.timeout, name=given.target))
+            return 0
+        result = checks.checked_scaling(work, arguments, "command line", given.target)
+    except BadValue:
+        raise
+    except (TeamHung, BaseExceptionGroup, Exception) as error:
+        import traceback
+
+        traceback.print_exception(error)
+        return EXIT_STATUS[Verdict.VIOLATED]
+    print(result)
+    if given.json is not None:
+        evidence.write(Path(given.json), records)
+    return EXIT_STATUS[result.verdict]
+
+
+def _resolve(target: str) -> Callable[[], Any]:
+    module_name, colon, path = target.partition(":")
+    expected = "MODULE:FUNCTION, importable from here"
+    if not colon or not module_name or not path:
+        raise BadValue("target", target, expected, "command line")
+    sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise BadValue("target", target, f"{expected} ({error})", "command line") from error
+    if not callable(found):
+        raise BadValue("target", target, "something that can be called", "command line")
+    return found  # type: ignore[no-any-return]
+
+
+def _shown(label: str) -> None:
+    print(f"\r\x1b[K{label}", end="", file=sys.stderr, flush=True)
+
+
+def _quiet(label: str) -> None:
+    """Progress is for people."""

@@ -1,0 +1,265 @@
+"""A guarded child process: what happens in there, a crash, an exit or a hang included, comes back as a result.
+
+The child is a fork, so it has everything the parent had in memory: fixtures, closures, open files. It runs in a process group
+of its own: a Ctrl-C at the terminal reaches the parent alone, and the parent ends the whole group, grandchildren included.
+
+A fork has only the thread that forked. What other threads held then stays held, so `can_fork` says no once the program has
+started threads of its own. Stacks of a hung child are written by ``faulthandler``'s signal handler, which needs no GIL. What
+does not work: Python code in the child, when that very GIL is what is stuck; and ``faulthandler.dump_traceback_later``, which
+waits forever for its timer thread in a fork of a process that had one.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import select
+import signal
+import struct
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import IO, Any, NoReturn
+
+_HEADER = struct.Struct("!cI")
+_ANSWER, _CLOCK = b"A", b"C"
+_DUMP_SIGNAL = getattr(signal, "SIGUSR2", None)  # asks a hung child for its stacks
+_DUMP_GRACE = 0.5  # seconds between that and the kill
+_EXIT_GRACE = 2.0  # seconds an answering child gets to be gone
+_POLL = 0.05
+
+
+class Ending(StrEnum):
+    ANSWERED = "answered"
+    EXITED = "exited"
+    KILLED = "killed"
+    HUNG = "hung"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a child ended.
+
+    Attributes:
+        ending: answered, or exited without an answer, or killed by a signal, or hung and ended by us.
+        payload: its answer; empty unless answered.
+        status: its exit status, or the signal's number.
+        trace: stacks that ``faulthandler`` wrote in it; may be empty.
+        seconds: how long it lived.
+    """
+
+    ending: Ending
+    payload: bytes
+    status: int
+    trace: str
+    seconds: float
+
+    def __str__(self) -> str:
+        stacks = f"\n{self.trace}" if self.trace else ""
+        match self.ending:
+            case Ending.ANSWERED:
+                return "it answered"
+            case Ending.EXITED:
+                return f"the process exited with status {self.status} in mid-test (os._exit?) after {self.seconds:.1f} s{stacks}"
+            case Ending.KILLED:
+                return f"the process was killed by {_signal_name(self.status)} after {self.seconds:.1f} s{stacks}"
+            case Ending.HUNG:
+                return f"no end within its time limit; ended after {self.seconds:.1f} s{stacks}"
+
+
+class ChildSide:
+    """The child's end: it answers once, and may say how long it needs."""
+
+    def __init__(self, pipe: int, trace: IO[bytes], limit: float) -> None:
+        assert _DUMP_SIGNAL is not None, "where there is a fork there are user signals"
+        self._pipe = pipe
+        faulthandler.enable(trace)
+        faulthandler.register(_DUMP_SIGNAL, trace)
+        self.clock(limit)
+
+    def clock(self, limit: float | None) -> None:
+        """From now on this child has ``limit`` seconds; None stops the clock, while it waits for others."""
+        self._send(_CLOCK, b"" if limit is None else struct.pack("!d", limit))
+
+    def answer(self, payload: bytes) -> NoReturn:
+        """Hand over the answer and be gone, without the parent's exit handlers and buffered output a second time."""
+        self._send(_ANSWER, payload)
+        os._exit(0)
+
+    def _send(self, kind: bytes, payload: bytes) -> None:
+        data = memoryview(_HEADER.pack(kind, len(payload)) + payload)
+        while data:
+            data = data[os.write(self._pipe, data) :]
+
+
+class ParentSide:
+    """The parent's end: waits, and leaves nothing behind."""
+
+    def __init__(self, pid: int, pipe: int, trace: IO[bytes], limit: float, own_group: bool) -> None:
+        self._pid, self._pipe, self._trace, self._own_group = pid, pipe, trace, own_group
+        self._reaped = False
+        self._start = time.monotonic()
+        self._deadline: float | None = self._start + limit
+        self._received = b""
+        self._answer: bytes | None = None
+
+    def wait(self) -> Outcome:
+        """Wait for the answer or the end; a child that outruns its clock is ended. Its process group dies either way."""
+        try:
+            ending, status = self._watch()
+        finally:
+            self._kill()
+            os.close(self._pipe)
+        self._trace.seek(0)
+        trace = self._trace.read().decode(errors="replace").strip()
+        self._trace.close()
+        return Outcome(ending, self._answer or b"", status, trace, time.monotonic() - self._start)
+
+    def _watch(self) -> tuple[Ending, int]:
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        open_ = True
+        while True:
+            if open_ and poll.poll(_POLL * 1e3):
+                open_ = self._receive()
+            if self._answer is not None:
+                return Ending.ANSWERED, self._reap(_EXIT_GRACE) or 0
+            if (status := self._reap(0 if open_ else _POLL)) is not None:
+                while self._receive():  # what it said before it died
+                    pass
+                if self._answer is not None:
+                    return Ending.ANSWERED, status
+                return (Ending.KILLED, -status) if status < 0 else (Ending.EXITED, status)
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                os.kill(self._pid, _DUMP_SIGNAL)  # type: ignore[arg-type]
+                self._reap(_DUMP_GRACE)
+                return Ending.HUNG, 0
+
+    def _receive(self) -> bool:
+        """Take in what has arrived; False at the end of the pipe."""
+        os.set_blocking(self._pipe, False)
+        try:
+            data = os.read(self._pipe, 1 << 16)
+        except BlockingIOError:
+            return False
+        self._received += data
+        while len(self._received) >= _HEADER.size:
+            kind, size = _HEADER.unpack_from(self._received)
+            if len(self._received) < (end := _HEADER.size + size):
+                break
+            payload, self._received = self._received[_HEADER.size : end], self._received[end:]
+            if kind == _ANSWER:
+                self._answer = payload
+            else:
+                self._deadline = time.monotonic() + struct.unpack("!d", payload)[0] if payload else None
+        return bool(data)
+
+    def _reap(self, seconds: float) -> int | None:
+        """Its exit status (negative: the signal) once it is dead, waiting up to ``seconds``."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                pid, status = os.waitpid(self._pid, os.WNOHANG)
+            except ChildProcessError:
+                return 0
+            if pid:
+                self._reaped = True
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() >= until:
+                return None
+            time.sleep(0.002)
+
+    def _kill(self) -> None:
+        try:
+            if self._own_group:
+                os.killpg(self._pid, signal.SIGKILL)
+            elif not self._reaped:
+                os.kill(self._pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+        if not self._reaped:
+            try:
+                os.waitpid(self._pid, 0)
+            except ChildProcessError:
+                pass
+
+
+def can_fork() -> str | None:
+    """None if this process can be forked safely now; otherwise why not, in words."""
+    if not hasattr(os, "fork"):
+        return "this platform has no fork"
+    others = [
+        t.name for t in threading.enumerate() if t is not threading.main_thread() and not isinstance(t, threading._DummyThread)
+    ]
+    if others:
+        return f"threads are running that a fork would lose: {', '.join(others[:3])}"
+    if threading.current_thread() is not threading.main_thread():
+        return "only the main thread can fork safely"
+    return None
+
+
+def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
+    """Fork: returns the `ChildSide` in the child and the `ParentSide` in the parent.
+
+    Args:
+        limit: seconds the child has, until it says otherwise.
+        own_group: whether it leads a process group of its own. A child of a guarded child stays in that one's group, or it
+            would outlive it.
+    """
+    reading, writing = os.pipe()
+    trace = tempfile.TemporaryFile()  # noqa: SIM115 - both processes keep it, and the parent closes it
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has looked closer
+        pid = os.fork()
+    if pid == 0:
+        if own_group:
+            os.setpgid(0, 0)
+        os.close(reading)
+        return ChildSide(writing, trace, limit)
+    if own_group:
+        try:
+            os.setpgid(pid, pid)  # in both, so that neither is too late
+        except (PermissionError, ProcessLookupError):
+            pass
+    os.close(writing)
+    return ParentSide(pid, reading, trace, limit, own_group)
+
+
+def call(function: Callable[[], Any], limit: float) -> tuple[Outcome, Any]:
+    """Run ``function`` in a forked child.
+
+    Returns:
+        The outcome, and what the function returned (pickled across), or None unless it answered.
+
+    Raises:
+        BaseException: what the function raised, if that can be pickled.
+    """
+    side = fork(limit)
+    if isinstance(side, ChildSide):
+        try:
+            answer = (True, function())
+        except BaseException as error:  # it is the function's, and raised again in the parent
+            answer = (False, error)
+        try:
+            side.answer(pickle.dumps(answer))
+        except BaseException as error:
+            side.answer(pickle.dumps((False, RuntimeError(f"what came out of the child cannot be pickled: {error!r}"))))
+    outcome = side.wait()
+    if outcome.ending is not Ending.ANSWERED:
+        return outcome, None
+    returned, value = pickle.loads(outcome.payload)
+    if not returned:
+        raise value
+    return outcome, value
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,85 @@
+"""The cores this process may use: affinity, container quota, and how to pin both for a while."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import BadValue
+
+CAN_PIN = hasattr(os, "sched_setaffinity")
+
+
+def affinity() -> int:
+    """How many cores the scheduler may put the calling thread on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def quota() -> float | None:
+    """The CPU quota of this process's control group, in cores; None without one.
+
+    ``os.cpu_count`` does not know it: a container with ``--cpus 1`` on a 64-core machine counts 64.
+    """
+    limits = [limit for folder in _control_groups() if (limit := _read_quota(folder)) is not None]
+    return min(limits, default=None)
+
+
+def usable_cores() -> int:
+    """Cores that threads of this process can really use at once; at least 1."""
+    allowed = quota()
+    return max(1, affinity() if allowed is None else min(affinity(), int(allowed + 0.01)))
+
+
+@contextmanager
+def pinned(cores: int | None) -> Iterator[None]:
+    """Keep the calling thread, and every thread it starts, on the first ``cores`` of its cores.
+
+    Linux sets affinity for each thread and a new thread inherits it from its creator, so the threads to be pinned must be
+    started inside the block.
+
+    Raises:
+        BadValue: more cores than this process may use, or a platform that cannot pin.
+    """
+    if cores is None:
+        yield
+        return
+    if not CAN_PIN:
+        raise BadValue("cores", cores, "nothing on this platform, which has no CPU affinity")
+    before = os.sched_getaffinity(0)
+    if not 1 <= cores <= len(before):
+        raise BadValue("cores", cores, f"1 to {len(before)}, the cores this process may use")
+    os.sched_setaffinity(0, set(sorted(before)[:cores]))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _control_groups() -> Iterator[Path]:
+    """This process's control group folders that can hold a CPU quota, innermost first, v2 and v1."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        root = Path("/sys/fs/cgroup") if not controllers else Path("/sys/fs/cgroup/cpu")
+        folder = root / path.lstrip("/")
+        yield from (folder, *(parent for parent in folder.parents if parent.is_relative_to(root)))
+
+
+def _read_quota(folder: Path) -> float | None:
+    try:
+        if (unified := folder / "cpu.max").exists():
+            limit, period = unified.read_text().split()
+            return None if limit == "max" else int(limit) / int(period)
+        limit = (folder / "cpu.cfs_quota_us").read_text()
+        return None if int(limit) <= 0 else int(limit) / int((folder / "cpu.cfs_period_us").read_text())
+    except (OSError, ValueError, ZeroDivisionError):
+        return None

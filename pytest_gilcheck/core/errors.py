@@ -1,0 +1,21 @@
+"""What can go wrong before anything is measured: a value that cannot be used."""
+
+from __future__ import annotations
+
+
+class BadValue(ValueError):
+    """An argument or setting that cannot be used; the message is one line with its name, value and source.
+
+    Args:
+        name: the argument's name as the user wrote it.
+        value: what was given.
+        expected: what would have been accepted, in words.
+        source: where the value came from, for instance ``"marker gil_scaling"`` or ``"environment GILCHECK_BUDGET"``.
+    """
+
+    def __init__(self, name: str, value: object, expected: str, source: str = "argument") -> None:
+        self.name, self.value, self.expected, self.source = name, value, expected, source
+        super().__init__(name, value, expected, source)
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value!r} (from {self.source}): expected {self.expected}"

@@ -1,0 +1,165 @@
+"""The GIL-held fraction h: how much of the time a workload keeps the GIL from everyone else, and which lines do.
+
+A probe thread sleeps for about a millisecond, over and over, and measures how late it runs again: that lateness, less the time
+the kernel denied it a core, is time somebody held the GIL. With w the waits and p the sleeps, and q the share of knocks that
+had to wait,
+
+    h = (sum w + q * sum p) / (sum w + sum p)
+
+The waits are held time by construction; the sleeps are estimated by the share of random arrivals that found the GIL taken.
+By Amdahl's law with the GIL as the serial part, no number of threads gives more than 1/h, on any machine: h needs no spare
+core, refutes a claim of speedup, and never proves one (other locks are invisible to it).
+
+What does not work: counting the knocks that waited (a half-idle holder reads 0.16: the probe arrives right after it let go);
+the wait share alone (a full holder reads 0.80: the sleeps count as free); a periodic sleep (it locks step with the workload).
+The probe asks for the GIL and so forces switches: never run it beside timed laps.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .clocks import run_queue_wait_ns, thread_cpu_ns
+from .interpreter import GIL, build
+from .team import Team
+
+PERIOD = 0.001  # seconds; each sleep is 0.5 to 1.5 of it
+WAITED = 0.0003  # seconds of lateness from which a knock counts as one that found the GIL taken
+_IDLE_KNOCKS = 30
+_IDLE_TAKEN = 0.2  # share of late knocks at rest above which somebody else holds the GIL and h says nothing of the workload
+_IDLE_LATE = 0.001  # seconds of lateness that no timer has at rest
+
+
+@dataclass(frozen=True)
+class Held:
+    """How much of the workload's time the GIL was held.
+
+    Attributes:
+        fraction: h, 0 to 1.
+        knocks: how many times the probe asked.
+        longest: seconds of the longest wait: about the switch interval for bytecode, above it for a C call that holds on.
+        holders: lines that held it, ``"file:line (function)"`` to the share of the waited time; empty when nothing was held.
+        unusable: why h says nothing here; None if it does.
+    """
+
+    fraction: float
+    knocks: int
+    longest: float
+    holders: dict[str, float]
+    unusable: str | None = None
+
+    @property
+    def most_speedup(self) -> float:
+        """1/h, which no number of threads can exceed."""
+        return 1 / self.fraction if self.fraction > 0 else float("inf")
+
+    @property
+    def holder(self) -> str | None:
+        """The line that held the GIL longest."""
+        return max(self.holders, key=self.holders.__getitem__, default=None)
+
+
+def held_fraction(call: Callable[[], object], *, seconds: float, limit: float) -> Held | None:
+    """Run ``call`` over and over in one thread for about ``seconds``, and probe beside it.
+
+    Returns:
+        None on a free-threaded build: there is no GIL to hold.
+
+    Raises:
+        TeamHung, BaseExceptionGroup: as `Team.lap`.
+    """
+    if build() != GIL:
+        return None
+    floor = _Probe(0.0, {})
+    floor.knock(_IDLE_KNOCKS)
+    base = statistics.quantiles(floor.waits, n=20)[-1]
+    if sum(wait > _IDLE_LATE for wait in floor.waits) > _IDLE_TAKEN * len(floor.waits):
+        return Held(0.0, len(floor.waits), max(floor.waits), {}, "another thread of this process holds the GIL")
+    if not floor.corrected and base > _IDLE_LATE:
+        return Held(0.0, len(floor.waits), max(floor.waits), {}, "the machine is too busy to tell the GIL from a missing core")
+
+    def worked() -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            call()
+
+    with Team(1, "gilcheck-held") as team:
+        probe = _Probe(base, dict.fromkeys(team.idents()))
+        probe.start()
+        try:
+            team.lap([worked], limit=limit, label="measuring how long the GIL is held")
+        finally:
+            probe.stop()
+    return Held(probe.fraction(), len(probe.waits), max(probe.waits, default=0.0), probe.shares())
+
+
+class _Probe:
+    """Knocks: sleeps, and measures how late it got to run."""
+
+    def __init__(self, base: float, watched: dict[int, int | None]) -> None:
+        self.waits: list[float] = []
+        self.sleeps: list[float] = []
+        self.corrected = run_queue_wait_ns() is not None
+        self._base, self._watched = base, watched
+        self._held_by: Counter[str] = Counter()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="gilcheck-probe", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self.knock(1)
+
+    def knock(self, times: int) -> None:
+        for _ in range(times):
+            sleep = PERIOD * random.uniform(0.5, 1.5)
+            clocks = {ident: thread_cpu_ns(ident) for ident in self._watched}
+            denied_before, start = run_queue_wait_ns(), time.perf_counter()
+            time.sleep(sleep)
+            late, denied_after = time.perf_counter() - start - sleep, run_queue_wait_ns()
+            denied = 0 if denied_before is None or denied_after is None else denied_after - denied_before
+            wait = max(0.0, late - denied / 1e9 - self._base)
+            self.waits.append(wait)
+            self.sleeps.append(sleep)
+            if wait > WAITED:
+                self._attribute(wait, clocks)
+
+    def fraction(self) -> float:
+        waited, slept = sum(self.waits), sum(self.sleeps)
+        if not self.waits:
+            return 0.0
+        found_taken = sum(wait > WAITED for wait in self.waits) / len(self.waits)
+        return (waited + found_taken * slept) / (waited + slept)
+
+    def shares(self) -> dict[str, float]:
+        total = sum(self._held_by.values())
+        return {line: waited / total for line, waited in self._held_by.most_common(5)}
+
+    def _attribute(self, wait: float, before: dict[int, int | None]) -> None:
+        """Charge the wait to the line of the watched thread whose CPU clock advanced most meanwhile.
+
+        ``sys._current_frames`` is safe here: this thread has the GIL, so no frame it looks at is running.
+        """
+        advanced = {
+            ident: now - then for ident, then in before.items() if then is not None and (now := thread_cpu_ns(ident)) is not None
+        }
+        holder = max(advanced, key=advanced.__getitem__, default=None)
+        if holder is None:
+            return
+        frame = sys._current_frames().get(holder)
+        if frame is not None and not frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
+            code = frame.f_code
+            self._held_by[f"{code.co_filename}:{frame.f_lineno} ({code.co_qualname})"] += wait  # type: ignore[assignment]

@@ -1,0 +1,100 @@
+"""What this Python is, right now: version, build, GIL state, switch interval, cores, and who else is watching it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from .cores import usable_cores
+
+GIL = "gil"
+FREE_THREADED = "free-threaded"
+BUILDS = (GIL, FREE_THREADED)
+
+_WATCHERS = {0: "a debugger", 1: "coverage", 2: "a profiler", 5: "an optimizer"}  # sys.monitoring's reserved tool ids
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A snapshot of the running interpreter; a field may be out of date the moment a module is imported.
+
+    Attributes:
+        implementation: for instance ``"CPython"``.
+        version: for instance ``"3.13.0"``.
+        build: ``"gil"`` or ``"free-threaded"``: what runs *now*. A ``t`` build whose GIL was switched on is ``"gil"``.
+        free_threaded_build: whether the interpreter was built with ``--disable-gil`` (PEP 703).
+        switch_interval: seconds after which a waiting thread asks for the GIL; without effect when free-threaded.
+        cores: cores that this process may use (affinity and container quota).
+        platform: for instance ``"linux-x86_64"``.
+    """
+
+    implementation: str
+    version: str
+    build: str
+    free_threaded_build: bool
+    switch_interval: float
+    cores: int
+    platform: str
+
+    @classmethod
+    def current(cls) -> Interpreter:
+        return cls(
+            implementation=platform.python_implementation(),
+            version=platform.python_version(),
+            build=build(),
+            free_threaded_build=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+            switch_interval=sys.getswitchinterval(),
+            cores=usable_cores(),
+            platform=f"{sys.platform}-{platform.machine()}",
+        )
+
+    def __str__(self) -> str:
+        name = f"{self.implementation} {self.version}"
+        if self.build == FREE_THREADED:
+            return f"{name} free-threaded, {self.cores} cores"
+        state = "free-threaded build with its GIL on" if self.free_threaded_build else "GIL"
+        return f"{name} {state}, switch interval {self.switch_interval * 1e3:g} ms, {self.cores} cores"
+
+
+def build() -> str:
+    """``"gil"`` or ``"free-threaded"``, as of now."""
+    enabled = getattr(sys, "_is_gil_enabled", None)
+    return GIL if enabled is None or enabled() else FREE_THREADED
+
+
+def watcher() -> str | None:
+    """The debugger, tracer or profiler that is active in this thread, in words; None when code runs undisturbed.
+
+    Code that is being traced runs several times slower and takes locks of the tracer's own: its timings say nothing about
+    the code.
+    """
+    if (trace := sys.gettrace()) is not None:
+        return f"a trace function ({_origin(trace)})"
+    if (profile := sys.getprofile()) is not None:
+        return f"a profile function ({_origin(profile)})"
+    if sys.version_info >= (3, 12):
+        for tool in range(6):
+            name = sys.monitoring.get_tool(tool)
+            if name is not None:
+                return f"{_WATCHERS.get(tool, 'a tool')} on sys.monitoring ({name})"
+    return None
+
+
+@contextmanager
+def switch_interval(seconds: float | None) -> Iterator[None]:
+    """Set ``sys.setswitchinterval`` for the block; None leaves it alone."""
+    before = sys.getswitchinterval()
+    try:
+        if seconds is not None:
+            sys.setswitchinterval(seconds)
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _origin(function: object) -> str:
+    return str(getattr(function, "__module__", None) or type(function).__module__)

@@ -1,0 +1,277 @@
+"""N threads that start together: timed, with every exception of every thread kept, and an end to waiting.
+
+A team's threads live as long as the team, so that a lap does not pay for starting them. They are daemons: a workload that
+never returns must not keep the process alive. Each lap starts them on different cores, as far as there are enough.
+
+Nothing a workload raises is swallowed: SystemExit, KeyboardInterrupt, a warning turned into an error and a test framework's
+skip are all exceptions of that thread and come out in the group.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from . import stacks
+from .clocks import context_switches, run_queue_wait_ns
+from .cores import CAN_PIN
+from .errors import BadValue
+
+_FREED_WITHIN = 0.2  # seconds a thread gets to leave after it was told to
+
+
+@dataclass(frozen=True)
+class Stint:
+    """What one thread did in one lap, in nanoseconds; ``run_queue`` is None where the kernel does not say."""
+
+    start: int
+    end: int
+    cpu: int
+    run_queue: int | None
+
+    @property
+    def wall(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Lap:
+    """One joint run of some of a team's threads, or their runs one after the other.
+
+    Attributes:
+        stints: one for each thread that took part.
+        switches: voluntary and involuntary context switches of the process meanwhile; None where not counted.
+        in_turn: whether each thread waited for the one before.
+    """
+
+    stints: tuple[Stint, ...]
+    switches: tuple[int, int] | None = None
+    in_turn: bool = False
+
+    @property
+    def wall(self) -> int:
+        """Nanoseconds from the first thread's start to the last one's end; in turn, what the stints took, without the gaps."""
+        if self.in_turn:
+            return sum(stint.wall for stint in self.stints)
+        return max(stint.end for stint in self.stints) - min(stint.start for stint in self.stints)
+
+    @property
+    def cpu(self) -> int:
+        return sum(stint.cpu for stint in self.stints)
+
+    @property
+    def run_queue(self) -> int | None:
+        """Nanoseconds for which the threads were denied a core, summed; None where the kernel does not say."""
+        waits = [stint.run_queue for stint in self.stints]
+        return None if None in waits else sum(wait for wait in waits if wait is not None)
+
+    @property
+    def denied(self) -> float | None:
+        """The share of the threads' time in which they were runnable but had no core."""
+        if self.run_queue is None:
+            return None
+        return self.run_queue / max(1, sum(stint.wall for stint in self.stints))
+
+    @property
+    def cores_used(self) -> float:
+        """CPU time over wall time."""
+        return self.cpu / max(1, self.wall)
+
+
+class TeamHung(Exception):
+    """A lap did not end within its limit.
+
+    Attributes:
+        stacks: every thread's stack at that moment.
+        alive: how many threads could not be ended and still run.
+    """
+
+    def __init__(self, message: str, stacks: str, alive: int) -> None:
+        super().__init__(message)
+        self.stacks, self.alive = stacks, alive
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}\n{self.stacks}"
+
+
+class _Abandoned(BaseException):
+    """Raised inside a workload that has outrun its limit, to end it."""
+
+
+class Team:
+    """``size`` threads, used lap by lap; a context manager.
+
+    Raises:
+        BadValue: the system does not allow that many threads.
+    """
+
+    def __init__(self, size: int, name: str = "gilcheck") -> None:
+        if size > (most := _most_threads()):
+            raise BadValue("threads", size, f"at most {most}, the system's limit")
+        self._outbox: queue.SimpleQueue[tuple[int, Stint | BaseException]] = queue.SimpleQueue()
+        self._members: list[_Member] = []
+        for index in range(size):
+            try:
+                self._members.append(_Member(f"{name}-{index + 1}", index, self._outbox))
+            except (RuntimeError, MemoryError) as error:
+                self.close()
+                raise BadValue("threads", size, f"at most {index}, the system refused more ({error})") from error
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def idents(self) -> list[int]:
+        """The threads' ``threading`` idents, in order."""
+        return [member.ident for member in self._members]
+
+    def in_turn(self, call: Callable[[], object], *, limit: float, label: str) -> Lap:
+        """Run the call in every thread, one after the other; raises as `lap`.
+
+        That is the sequential side of a comparison: the same threads on the same cores. In one thread alone it would be the
+        speed of one core against the mean of all, and cores of a shared machine differ by a factor of up to 2 for seconds.
+        """
+        laps = [self.lap([call], limit=limit, label=label, first=index) for index in range(len(self))]
+        counted = [lap.switches for lap in laps if lap.switches is not None]
+        switches = (sum(s[0] for s in counted), sum(s[1] for s in counted)) if len(counted) == len(laps) else None
+        return Lap(tuple(stint for lap in laps for stint in lap.stints), switches, in_turn=True)
+
+    def lap(self, calls: Sequence[Callable[[], object]], *, limit: float, label: str, first: int = 0) -> Lap:
+        """Run each call in a thread of its own, all started from one barrier.
+
+        Args:
+            calls: one for each thread that takes part, at most ``len(self)``.
+            limit: seconds for the whole lap.
+            first: the first thread that takes part; the others follow it.
+            label: names the lap in errors, for instance ``"round 3, threaded"``.
+
+        Raises:
+            BaseExceptionGroup: what the threads raised, all of it; each carries a note with its thread and lap. It holds a
+                `TeamHung` as well where some thread never returned.
+            TeamHung: a thread did not return within the limit and none raised.
+        """
+        barrier = threading.Barrier(len(calls))
+        deadline = time.monotonic() + limit
+        before = context_switches()
+        members = {member.index: member for member in self._members[first : first + len(calls)]}
+        for member, call in zip(members.values(), calls, strict=True):
+            member.inbox.put((call, barrier))
+        ends: dict[int, Stint | BaseException] = {}
+        while len(ends) < len(calls):
+            try:
+                index, end = self._outbox.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                break
+            ends[index] = end
+        after = context_switches()
+        errors = [_noted(ends[index], index, len(self), label) for index in sorted(ends)]
+        raised = [error for error in errors if error is not None]
+        if missing := [member for index, member in members.items() if index not in ends]:
+            raised.append(_hung(missing, limit, label))
+            if len(raised) == 1:
+                raise raised[0]
+        if raised:
+            raise BaseExceptionGroup(f"{label}: {len(raised)} of {len(calls)} threads failed", raised)
+        switches = None if before is None or after is None else (after[0] - before[0], after[1] - before[1])
+        return Lap(tuple(end for _, end in sorted(ends.items()) if isinstance(end, Stint)), switches)
+
+    def close(self) -> None:
+        """Let the threads end; a thread that is stuck in a workload is left behind."""
+        for member in self._members:
+            member.inbox.put(None)
+        for member in self._members:
+            member.thread.join(_FREED_WITHIN)
+
+
+class _Member:
+    """One thread with its inbox."""
+
+    def __init__(self, name: str, index: int, outbox: queue.SimpleQueue[tuple[int, Stint | BaseException]]) -> None:
+        self.inbox: queue.SimpleQueue[tuple[Callable[[], object], threading.Barrier] | None] = queue.SimpleQueue()
+        self.index, self.outbox = index, outbox
+        self.thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self.thread.start()
+
+    @property
+    def ident(self) -> int:
+        assert self.thread.ident is not None, "a started thread has an ident"
+        return self.thread.ident
+
+    def _work(self) -> None:
+        cores = sorted(os.sched_getaffinity(0)) if CAN_PIN else []
+        home = {cores[self.index % len(cores)]} if len(cores) > 1 else None
+        while (job := self.inbox.get()) is not None:
+            end: Stint | BaseException
+            try:
+                end = _timed(*job, home, cores)
+            except BaseException as error:  # whatever it is, it is the workload's and is reported
+                end = error
+            if isinstance(end, _Abandoned):
+                return
+            self.outbox.put((self.index, end))
+            del job, end  # keeps neither the workload nor its exception alive until the next lap
+
+
+def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int] | None, cores: list[int]) -> Stint:
+    """Make the call from a joint start.
+
+    Threads woken together often start on one core, and an idle core fetches one of them only at the next scheduler tick: after
+    a workload that sleeps, a perfectly parallel kernel of 5 ms reads 1.0x. So each waits at the barrier on a core of its own,
+    and is free to go anywhere from there. The run-queue clock starts before the barrier: to be woken late is to be denied a core.
+    """
+    if home is not None:
+        os.sched_setaffinity(0, home)
+    queue_before = run_queue_wait_ns()
+    try:
+        barrier.wait()
+    finally:
+        if home is not None:
+            os.sched_setaffinity(0, cores)
+    cpu_before, start = time.thread_time_ns(), time.perf_counter_ns()
+    call()
+    end, cpu_after, queue_after = time.perf_counter_ns(), time.thread_time_ns(), run_queue_wait_ns()
+    waited = None if queue_before is None or queue_after is None else queue_after - queue_before
+    return Stint(start, end, cpu_after - cpu_before, waited)
+
+
+def _noted(end: Stint | BaseException, index: int, of: int, label: str) -> BaseException | None:
+    if isinstance(end, Stint):
+        return None
+    end.add_note(f"raised in thread {index + 1} of {of}, {label}")
+    return end
+
+
+def _hung(missing: list[_Member], limit: float, label: str) -> TeamHung:
+    text = stacks.dump()
+    for member in missing:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(member.ident), ctypes.py_object(_Abandoned))
+    deadline = time.monotonic() + _FREED_WITHIN
+    for member in missing:
+        member.thread.join(max(0.0, deadline - time.monotonic()))
+    alive = sum(member.thread.is_alive() for member in missing)
+    names = ", ".join(repr(member.thread.name) for member in missing)
+    left = f"; {alive} could not be ended and still run" if alive else ""
+    return TeamHung(f"{label}: no end after {limit:g} s in thread {names}{left}", text, alive)
+
+
+def _most_threads() -> int:
+    """The kernel's and the control group's bound on threads, where they say; otherwise a bound nobody reaches."""
+    bounds = []
+    for path in ("/proc/sys/kernel/threads-max", "/sys/fs/cgroup/pids.max"):
+        try:
+            bounds.append(int(Path(path).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(bounds, default=1_000_000)

@@ -1,0 +1,60 @@
+"""The verdict of a check: three-valued, with its reason; inconclusive is never a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    INCONCLUSIVE = "inconclusive"
+
+
+class ClaimViolated(AssertionError):
+    """The claim was shown to be false."""
+
+
+class Inconclusive(Exception):
+    """The claim could be neither shown nor refuted, here and now. Under pytest the test is skipped, or fails if strict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What every check returns, whatever else it measured.
+
+    Attributes:
+        verdict: holds, violated or inconclusive.
+        reason: one line: what decided it, with its figures; for inconclusive, also what would help.
+    """
+
+    verdict: Verdict
+    reason: str
+
+    def assert_holds(self) -> None:
+        """Return only if the claim holds.
+
+        Raises:
+            ClaimViolated: it does not; the message is the whole report.
+            Inconclusive: it could not be decided.
+        """
+        __tracebackhide__ = True
+        self._assert(Verdict.HOLDS)
+
+    def assert_violated(self) -> None:
+        """Return only if the claim is false: for a known limit that a test should notice the end of.
+
+        Raises:
+            ClaimViolated: the claim holds, so the limit is gone; the message is the whole report.
+            Inconclusive: it could not be decided.
+        """
+        __tracebackhide__ = True
+        self._assert(Verdict.VIOLATED)
+
+    def _assert(self, wanted: Verdict) -> None:
+        __tracebackhide__ = True
+        if self.verdict is Verdict.INCONCLUSIVE:
+            raise Inconclusive(self.reason)
+        if self.verdict is not wanted:
+            raise ClaimViolated(str(self))

@@ -1,0 +1,71 @@
+"""The pytest plugin: options, ini, marker, fixture. It hands over, and loads the rest when a test needs it.
+
+A run that uses no check must cost nothing: this module imports the standard library, pytest and our table of settings, and
+looks at each item once, after collection.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .settings import SETTINGS, ini_name, option, variable
+
+if TYPE_CHECKING:
+    from .calls import Gilcheck
+
+MARKERS = {
+    "gil_scaling": "gil_scaling(min_speedup=, max_slowdown=, efficiency=, threads=, budget=, timeout=, cores=, switchinterval=, "
+    "warmup=, setup=): run the test one time after the other and in threads at once, and fail unless it scales as claimed; "
+    "without a claim: to 70% of the machine's ceiling on a free-threaded build, no slower than 1.25x on a GIL build.",
+}
+FIXTURE = "gilcheck"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("gilcheck", "concurrency regression testing (pytest-gilcheck)")
+    for setting in SETTINGS.values():
+        text = f"{setting.help}; also environment {variable(setting.name)} and ini {ini_name(setting.name)}"
+        if setting.metavar is None:
+            group.addoption(option(setting.name), action="store_const", const="true", dest=ini_name(setting.name), help=text)
+        else:
+            group.addoption(option(setting.name), metavar=setting.metavar, dest=ini_name(setting.name), help=text)
+        parser.addini(ini_name(setting.name), setting.help, default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for line in MARKERS.values():
+        config.addinivalue_line("markers", line)
+    from .adaptors.options import settings_of  # reads the values, so that a bad one stops the run here
+
+    settings = settings_of(config)
+    if settings.value("json")[0] is not None or _distributes(config):
+        _start(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if FIXTURE in getattr(item, "fixturenames", ()) or any(item.get_closest_marker(name) for name in MARKERS):
+            _start(config)
+            return
+
+
+@pytest.fixture(name=FIXTURE)
+def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
+    """The namespace of all checks: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve(work, ...)``, ``gilcheck.interpreter``."""
+    from .adaptors.session import namespace
+
+    return namespace(request.node)
+
+
+def _start(config: pytest.Config) -> None:
+    from .adaptors.session import start
+
+    start(config)
+
+
+def _distributes(config: pytest.Config) -> bool:
+    """Whether this is xdist's controller, which sees reports but collects nothing."""
+    return bool(config.getoption("tx", None)) and not hasattr(config, "workerinput")

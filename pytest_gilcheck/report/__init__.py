@@ -1,0 +1,1 @@
+"""Evidence as something to look at: pure functions from records to text."""

@@ -1,0 +1,1 @@
+"""Does it scale? sampling -> statistics -> ceiling -> judgement -> diagnosis, put together by `check.scaling`."""

@@ -1,0 +1,273 @@
+"""One scaling check, from the workload to the result."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from statistics import median
+
+from ..core.child import can_fork
+from ..core.cores import pinned, usable_cores
+from ..core.errors import BadValue
+from ..core.held import Held, held_fraction
+from ..core.interpreter import FREE_THREADED, Interpreter, build, switch_interval, watcher
+from ..core.team import Team
+from ..core.verdict import Verdict
+from .ceiling import fair, roomy
+from .claim import Claim
+from .diagnosis import Cause, diagnose, identity, scales
+from .judgement import Judgement, judge, refuted_by_held
+from .processes import run_in_processes
+from .reference import reference_kernel
+from .result import ScalingResult
+from .sampling import Calibration, Round, Sampler
+from .statistics import LEAST
+from .watch import Seen, watch
+from .workload import Workload, name_of, repeated
+
+DEFAULT_BUDGET = 1.0  # seconds; longer for a slow workload, up to
+LONGEST_DEFAULT_BUDGET = 30.0
+DEFAULT_TIMEOUT = 60.0
+DEFAULT_THREADS = 4  # or as many as there are cores, if fewer; never fewer than 2
+_ROUNDS_WANTED = 5
+_HELD_SECONDS = 0.2
+_PROCESS_LAPS = 3
+_MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a call
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure; everything already checked.
+
+    Attributes:
+        threads: how many run at once, at least 2.
+        budget: seconds for the check; None for `DEFAULT_BUDGET`, or what five rounds of a slow workload take.
+        timeout: seconds after which one lap counts as hung.
+        cores: pin to so many cores; None leaves the affinity alone.
+        switchinterval: seconds, for the check; None leaves it alone.
+        warmup: untimed calls first.
+        setup: called before each lap, untimed.
+        diagnosed: whether to look for the cause too, which takes about as long again where it does not scale.
+    """
+
+    threads: int
+    budget: float | None = None
+    timeout: float = DEFAULT_TIMEOUT
+    cores: int | None = None
+    switchinterval: float | None = None
+    warmup: int = 1
+    setup: Callable[[], object] | None = None
+    diagnosed: bool = True
+
+
+def plan(
+    *,
+    threads: object = None,
+    budget: object = None,
+    timeout: object = None,
+    cores: object = None,
+    switchinterval: object = None,
+    warmup: object = None,
+    setup: object = None,
+    sources: dict[str, str] | None = None,
+) -> Plan:
+    """A plan out of unchecked values; None takes the default.
+
+    Args:
+        sources: where each value came from, by its name, for errors.
+
+    Raises:
+        BadValue: a value of the wrong type or range.
+    """
+    sources = sources or {}
+
+    def whole(name: str, value: object, least: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise BadValue(name, value, f"a whole number, at least {least}", sources.get(name, "argument"))
+        return value
+
+    def seconds(name: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+            raise BadValue(name, value, "seconds above 0", sources.get(name, "argument"))
+        return float(value)
+
+    if setup is not None and not callable(setup):
+        raise BadValue("setup", setup, "something to call", sources.get("setup", "argument"))
+    return Plan(
+        threads=max(2, min(DEFAULT_THREADS, usable_cores())) if threads is None else whole("threads", threads, 2),
+        budget=None if budget is None else seconds("budget", budget),
+        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout),
+        cores=None if cores is None else whole("cores", cores, 1),
+        switchinterval=None if switchinterval is None else seconds("switchinterval", switchinterval),
+        warmup=1 if warmup is None else whole("warmup", warmup, 0),
+        setup=setup,
+    )
+
+
+def scaling(
+    work: Workload,
+    claimed: Claim,
+    how: Plan,
+    *,
+    name: str | None = None,
+    progress: Callable[[str], None] = lambda label: None,
+) -> ScalingResult:
+    """Measure and judge whether ``work`` scales over threads.
+
+    Args:
+        work: called without arguments, in worker threads; a coroutine function is awaited in an event loop of each thread.
+        claimed: what to judge.
+        how: how to measure.
+        name: for the report; the callable's own by default.
+        progress: told what comes before each lap.
+
+    Raises:
+        BaseException: what the workload raised in its first call, in one thread; KeyboardInterrupt within a group, because it
+            was not the user's.
+        BaseExceptionGroup: what it raised later, from every thread.
+        TeamHung: it did not return.
+        BadValue: the plan cannot be carried out on this system.
+    """
+    start = time.monotonic()
+    blank = ScalingResult(
+        verdict=Verdict.INCONCLUSIVE,
+        reason="",
+        workload=name or name_of(work),
+        claim=claimed,
+        interpreter=Interpreter.current(),
+        threads=how.threads,
+    )
+    with ExitStack() as stack:
+        stack.enter_context(pinned(how.cores))
+        stack.enter_context(switch_interval(how.switchinterval))
+        blank = replace(blank, interpreter=Interpreter.current())
+        team = stack.enter_context(Team(how.threads))
+        sampler = Sampler(work, reference_kernel(blank.interpreter.build), team, how.timeout, progress, how.setup)
+        _warm_up(sampler, max(1, how.warmup))
+        if (watched := watcher()) is not None:
+            reason = f"{watched} is active: timings under it say nothing; run timing checks without it"
+            return replace(blank, reason=reason, seconds=time.monotonic() - start)
+        result = _measured(blank, sampler, how, start)
+    if how.diagnosed and result.verdict is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
+        result = _with_processes(result, work, how)
+    if build() != blank.interpreter.build:
+        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=_gil_came_back(blank.interpreter))
+    return replace(result, seconds=time.monotonic() - start)
+
+
+def _warm_up(sampler: Sampler, calls: int) -> None:
+    """The first calls, in one thread: what they raise is the workload's plain failure, threads or not."""
+    try:
+        sampler.warm_up(calls)
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) == 1 and not isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
+            error = group.exceptions[0]
+            error.__notes__.pop()  # which thread it was says nothing here
+            raise error from None
+        raise
+
+
+def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -> ScalingResult:
+    calibration = sampler.calibration
+    blank = replace(blank, call_seconds=calibration.seconds, calls=calibration.calls)
+    if (short := calibration.too_short) is not None:
+        return replace(blank, reason=f"the workload is too short to time: {short}; give it more to do in one call")
+    budget = how.budget or min(LONGEST_DEFAULT_BUDGET, max(DEFAULT_BUDGET, _ROUNDS_WANTED * _round_seconds(calibration, how)))
+    held = None
+    if blank.interpreter.build != FREE_THREADED and _wants_speedup(blank.claim):
+        held = _held(sampler)
+    rounds: list[Round] = []
+    judgement: Judgement | None = None
+    cores = usable_cores()
+    before = time.monotonic()
+    for r in sampler.rounds():
+        rounds.append(r)
+        now = time.monotonic()
+        last, before = now - before, now
+        judgement = judge(blank.claim, rounds, held, how.threads, cores)
+        if judgement.verdict is not Verdict.INCONCLUSIVE or judgement.hopeless or refuted_by_held(blank.claim, held):
+            break
+        if now - start + last > budget and (how.budget is not None or len(rounds) >= LEAST or now - start > budget):
+            break
+    assert judgement is not None, "there is at least one round"
+    judgement = _believed(judgement, rounds, calibration, how, budget)
+    return _concluded(blank, sampler, judgement, rounds, held, how, cores)
+
+
+def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibration, how: Plan, budget: float) -> Judgement:
+    """Doubts about the measurement itself, which come before any verdict."""
+    lap = rounds[0].work.sequential
+    measured = (lap.wall - (lap.run_queue or 0)) / 1e9 / (calibration.calls * how.threads)
+    factor = measured / calibration.seconds
+    if not 1 / _MISCALIBRATED < factor < _MISCALIBRATED:
+        reason = f"the workload changed speed while it was measured: one call took {factor:.2g}x as long as just before"
+        return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; give it the same work each time, or more warmup")
+    if judgement.verdict is Verdict.INCONCLUSIVE and len(rounds) < 3 and not judgement.hopeless:
+        took = _round_seconds(calibration, how)
+        reason = f"{len(rounds)} round(s) fitted into budget={budget:g} s, and at least 3 are needed; one takes about {took:.2g} s"
+        return replace(judgement, reason=f"{reason}: budget={math.ceil(_ROUNDS_WANTED * took)} would do")
+    return judgement
+
+
+def _concluded(
+    blank: ScalingResult, sampler: Sampler, judgement: Judgement, rounds: list[Round], held: Held | None, how: Plan, cores: int
+) -> ScalingResult:
+    trusted = [r for r in rounds if (roomy(r, blank.threads) or fair(r, blank.threads, cores))] or rounds
+    speedup = median(r.work.speedup for r in trusted)
+    terms = identity(trusted)
+    seen: Seen | None = None
+    limited = judgement.verdict is not Verdict.INCONCLUSIVE and not scales(speedup, judgement.ceiling, how.threads)
+    if limited and how.diagnosed:
+        if held is None and blank.interpreter.build != FREE_THREADED:
+            held = _held(sampler)
+        seen = watch(sampler)
+    result = replace(
+        blank,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        speedup=speedup,
+        interval=(judgement.low or 0.0, math.inf if judgement.high is None else judgement.high),
+        ceiling=judgement.ceiling.typical,
+        threshold=judgement.threshold,
+        rounds=len(rounds),
+        held=held,
+        identity=terms,
+        pairs=tuple(rounds),
+    )
+    return replace(result, diagnosis=diagnose(result.verdict, speedup, judgement.ceiling, how.threads, terms, held, seen))
+
+
+def _with_processes(result: ScalingResult, work: Workload, how: Plan) -> ScalingResult:
+    """Add what processes give, now that no thread of ours is alive; nothing is added where this process cannot be forked."""
+    assert result.calls is not None
+    if how.setup is not None or can_fork() is not None:
+        return result
+    with pinned(how.cores):
+        walls = [run_in_processes(repeated(work, result.calls), how.threads, how.timeout) for _ in range(_PROCESS_LAPS)]
+    measured = [wall for wall in walls if wall is not None]
+    if not measured:
+        return result
+    sequential, wall = median(r.work.sequential.wall for r in result.pairs) / 1e9, min(measured)
+    details = (*result.diagnosis.details, f"the same work in {how.threads} processes: {sequential / wall:.2f}x")
+    return replace(result, diagnosis=replace(result.diagnosis, details=details))
+
+
+def _held(sampler: Sampler) -> Held | None:
+    sampler.progress("GIL-held fraction")
+    return held_fraction(repeated(sampler.work, 1), seconds=_HELD_SECONDS, limit=sampler.limit)
+
+
+def _wants_speedup(claimed: Claim) -> bool:
+    return claimed.min_speedup is None or claimed.min_speedup > 1
+
+
+def _round_seconds(calibration: Calibration, how: Plan) -> float:
+    """A round of a workload that does not scale at all."""
+    return 2 * how.threads * (calibration.calls * calibration.seconds) + 0.02
+
+
+def _gil_came_back(before: Interpreter) -> str:
+    return f"the GIL was switched on during the check (by an import that is not ready for {before.build} Python?)"

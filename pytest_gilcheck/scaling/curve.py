@@ -1,0 +1,188 @@
+"""Throughput over the number of workers, mode beside mode, with the laws that fit it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+from ..core.cores import usable_cores
+from ..core.errors import BadValue
+from ..core.interpreter import Interpreter, watcher
+from ..core.neighbours import busiest
+from . import modes as m
+from .models import Fit, amdahl, universal_scalability
+from .sampling import SHORTEST_UNIT
+from .workload import Workload, name_of
+
+DEFAULT_BUDGET = 5.0
+_ROUNDS = 5
+_BAR = 40  # columns
+_ENOUGH_FOR_USL = 5  # numbers of workers from which its three terms are more than a guess
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of workers in one mode; medians over the rounds.
+
+    Attributes:
+        mode: sequential, threads, processes, interpreters or asyncio.
+        workers: how many at once.
+        throughput: calls per second, all workers together.
+        speedup: over the sequential throughput.
+        efficiency: speedup over workers.
+        p50, p99: seconds that one call took; for processes the mean stands for both.
+    """
+
+    mode: str
+    workers: int
+    throughput: float
+    speedup: float
+    efficiency: float
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class CurveResult:
+    """A measured curve.
+
+    Attributes:
+        workload, interpreter: what ran, and where.
+        points: in the order they were asked for.
+        usl, amdahl: the fitted laws by mode, where there are enough points.
+        notes: what was skipped and why, and doubts about the figures.
+        rounds: over how many rounds the medians are.
+    """
+
+    workload: str
+    interpreter: Interpreter
+    points: tuple[Point, ...]
+    usl: Mapping[str, Fit]
+    amdahl: Mapping[str, Fit]
+    notes: tuple[str, ...]
+    rounds: int
+
+    def __str__(self) -> str:
+        best = max(point.throughput for point in self.points)
+        lines = [f"{self.workload}: throughput by number of workers ({self.rounds} rounds; {self.interpreter})"]
+        lines.append(f"{'mode':12} {'n':>3} {'calls/s':>9} {'speedup':>8} {'eff.':>5} {'p50 ms':>8} {'p99 ms':>8}")
+        for p in self.points:
+            bar = "\u2588" * max(1, round(_BAR * p.throughput / best))
+            lines.append(
+                f"{p.mode:12} {p.workers:3} {p.throughput:9.4g} {p.speedup:7.2f}x {p.efficiency:5.0%} "
+                f"{p.p50 * 1e3:8.3g} {p.p99 * 1e3:8.3g} {bar}"
+            )
+        for mode, fit in self.usl.items():
+            peak = "no peak" if fit.peak is None else f"peak at {fit.peak:.1f} workers"
+            lines.append(
+                f"{mode}: Universal Scalability Law: contention {fit.contention:.3f}, coherence {fit.coherence:.4f}, {peak} "
+                f"({fit.points} points, residual {fit.residual:.1%})"
+            )
+        for mode, fit in self.amdahl.items():
+            limit = f"at most {1 / fit.contention:.2f}x" if fit.contention > 0.001 else "no limit in sight"
+            lines.append(f"{mode}: Amdahl's law: serial share {fit.contention:.1%}, {limit} (residual {fit.residual:.1%})")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def curve(
+    work: Workload,
+    *,
+    workers: Sequence[int] | None = None,
+    modes: Sequence[str] | None = None,
+    budget: float | None = None,
+    timeout: float | None = None,
+    name: str | None = None,
+    progress: Callable[[str], None] = lambda label: None,
+    sources: Mapping[str, str] | None = None,
+) -> CurveResult:
+    """Measure the curve: every mode and number of workers once a round, so that drift hits all alike.
+
+    Raises:
+        BadValue: an argument that cannot be used.
+        ChildProcessError: the workload failed in a forked process.
+        BaseException, BaseExceptionGroup, TeamHung: as the scaling check.
+    """
+    counts = _counts(workers)
+    budget = _seconds("budget", budget, DEFAULT_BUDGET, sources)
+    limit = _seconds("timeout", timeout, 60.0, sources)
+    chosen = tuple(m.MODES if modes is None else modes)
+    if unknown := [mode for mode in chosen if mode not in m.MODES]:
+        raise BadValue("modes", unknown[0], f"some of {', '.join(m.MODES)}")
+    notes = [f"{mode}: skipped: {why}" for mode in chosen if (why := m.unavailable(mode, work)) is not None]
+    if (watched := watcher()) is not None:
+        notes.append(f"{watched} is active: these figures are of the code under it, not of the code")
+    running = [mode for mode in chosen if m.unavailable(mode, work) is None and mode != m.SEQUENTIAL]
+    wanted = [(m.SEQUENTIAL, 1)] + [(mode, count) for mode in running for count in counts]
+    measured: dict[tuple[str, int], list[tuple[float, m.Latencies]]] = {key: [] for key in wanted}
+    calls = _calibrated(work, limit, progress)
+    start, rounds = time.monotonic(), 0
+    while rounds < _ROUNDS and (rounds < 1 or (time.monotonic() - start) * (rounds + 1) / rounds <= budget):
+        rounds += 1
+        for mode, count in wanted:
+            label = f"curve, round {rounds}, {mode} with {count}"
+            progress(label)
+            with ExitStack() as stack:  # opened anew each time: no fork while threads are alive
+                lap = stack.enter_context(m.open_mode(mode, work, count, limit))
+                measured[mode, count].append(lap(calls, label))
+    base = _throughput(measured[m.SEQUENTIAL, 1], calls, 1)
+    points = tuple(_point(mode, count, measured[mode, count], calls, base) for mode, count in wanted)
+    by_mode = {mode: {p.workers: p.throughput for p in points if p.mode == mode} for mode in running}
+    if rounds < _ROUNDS:
+        notes.append(f"budget={budget:g} s was enough for {rounds} of {_ROUNDS} rounds")
+    if (cores := usable_cores()) < max(counts, default=1):
+        notes.append(f"{cores} cores can be used here: beyond {cores} workers a fit shows the machine, not the workload")
+    if neighbours := busiest():
+        notes.append(f"busy beside this: {', '.join(neighbours)}; it lowers every figure with more than one worker")
+    usl = {mode: fit for mode in running if (fit := universal_scalability(by_mode[mode])) is not None}
+    if usl and len(counts) < _ENOUGH_FOR_USL:
+        notes.append(f"{len(counts)} numbers of workers are few for the Universal Scalability Law: {_ENOUGH_FOR_USL} or more")
+    laws = {mode: fit for mode in running if (fit := amdahl(by_mode[mode])) is not None}
+    return CurveResult(name or name_of(work), Interpreter.current(), points, usl, laws, tuple(notes), rounds)
+
+
+def _calibrated(work: Workload, limit: float, progress: Callable[[str], None]) -> int:
+    progress("curve, calibration")
+    with m.open_mode(m.SEQUENTIAL, work, 1, limit) as lap:
+        lap(1, "warm-up call")
+        calls = 1
+        while True:
+            wall, _ = lap(calls, "calibration")
+            if wall >= SHORTEST_UNIT / 2 or calls >= 1_000_000:
+                return max(1, math.ceil(calls * SHORTEST_UNIT / wall))
+            calls *= max(2, min(10, int(SHORTEST_UNIT / wall)))
+
+
+def _point(mode: str, count: int, laps: list[tuple[float, m.Latencies]], calls: int, base: float) -> Point:
+    latencies = sorted(latency for _, lap in laps for latency in lap)
+    cuts = quantiles(latencies, n=100, method="inclusive") if len(latencies) > 1 else latencies * 99
+    throughput = _throughput(laps, calls, count)
+    return Point(mode, count, throughput, throughput / base, throughput / base / count, cuts[49], cuts[98])
+
+
+def _throughput(laps: list[tuple[float, m.Latencies]], calls: int, workers: int) -> float:
+    return median(calls * workers / wall for wall, _ in laps)
+
+
+def _counts(workers: Sequence[int] | None) -> tuple[int, ...]:
+    if workers is None:
+        most = 2 * usable_cores()
+        return tuple(1 << power for power in range(most.bit_length()) if 1 << power <= most)
+    try:
+        counts = tuple(dict.fromkeys(workers))
+    except TypeError:
+        counts = ()
+    if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
+        raise BadValue("threads", workers, "numbers of workers, each at least 1")
+    return counts
+
+
+def _seconds(name: str, value: object, default: float, sources: Mapping[str, str] | None) -> float:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise BadValue(name, value, "seconds above 0", (sources or {}).get(name, "argument"))
+    return float(value)

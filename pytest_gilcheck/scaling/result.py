@@ -1,0 +1,142 @@
+"""What a scaling check returns: named figures, and the same as a report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.held import Held
+from ..core.interpreter import Interpreter
+from ..core.verdict import Judged
+from .claim import Claim
+from .diagnosis import Cause, Diagnosis, Identity
+from .sampling import Round
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalingResult(Judged):
+    """The outcome of one scaling check. Ratios are plain numbers, times are seconds; what was not measured is None.
+
+    Attributes:
+        workload: its name.
+        speedup: sequential over threaded time, the median of the rounds that may be believed. A point: the verdict is
+            taken from `interval`.
+        interval: (low, high) bounds of the speedup; 0.0 and infinity where nothing bounds it.
+        ceiling: the speedup of a kernel known to scale, in the same rounds (median).
+        efficiency: speedup over ceiling.
+        threads: how many ran at once.
+        cores_used: CPU time over wall time while they did.
+        cause: what limits the speedup; ``str(cause)`` is one of scales, gil, lock, contention, waiting, machine, unknown.
+        rounds: how many rounds were run.
+        seconds: what the whole check took.
+        threshold: the speedup that the claim asks for on this machine.
+        claim, interpreter, held, identity, diagnosis: the evidence behind these.
+        call_seconds, calls: time of one call alone, and calls by each thread in a lap.
+    """
+
+    workload: str
+    claim: Claim
+    interpreter: Interpreter
+    threads: int
+    speedup: float | None = None
+    interval: tuple[float, float] = (0.0, math.inf)
+    ceiling: float | None = None
+    threshold: float | None = None
+    rounds: int = 0
+    seconds: float = 0.0
+    call_seconds: float | None = None
+    calls: int | None = None
+    held: Held | None = None
+    identity: Identity | None = None
+    diagnosis: Diagnosis = field(default_factory=lambda: Diagnosis(Cause.UNKNOWN, "nothing was measured"))
+    pairs: tuple[Round, ...] = field(default=(), repr=False)
+
+    @property
+    def efficiency(self) -> float | None:
+        return None if self.speedup is None or not self.ceiling else self.speedup / self.ceiling
+
+    @property
+    def cores_used(self) -> float | None:
+        return None if self.identity is None else self.identity.cores_threaded
+
+    @property
+    def cause(self) -> Cause:
+        return self.diagnosis.cause
+
+    def figures(self) -> dict[str, Any]:
+        """The figures by name, as JSON can hold them: an open bound is None."""
+        low, high = self.interval
+        figures: dict[str, Any] = {
+            "speedup": self.speedup,
+            "low": low or None,
+            "high": high if math.isfinite(high) else None,
+            "ceiling": self.ceiling,
+            "efficiency": self.efficiency,
+            "threshold": self.threshold,
+            "threads": self.threads,
+            "cores_used": self.cores_used,
+            "cause": str(self.cause),
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+            "call_seconds": self.call_seconds,
+            "calls": self.calls,
+            "held": None if self.held is None or self.held.unusable else self.held.fraction,
+            "diagnosis": self.diagnosis.text,
+        }
+        if self.identity is not None:
+            figures |= {
+                "cpu_inflation": self.identity.cpu_inflation,
+                "blocked": self.identity.blocked,
+                "denied": self.identity.denied,
+                "voluntary_switches": self.identity.voluntary,
+                "involuntary_switches": self.identity.involuntary,
+            }
+        return figures
+
+    def __str__(self) -> str:
+        lines = [f"{self.workload}: {self.verdict}: {self.reason}", f"  cause: {self.diagnosis.text}"]
+        lines += [f"  {line}" for line in self.table()]
+        lines += [f"  {detail}" for detail in self.diagnosis.details]
+        return "\n".join(lines)
+
+    def table(self) -> list[str]:
+        """The measured figures, a line each."""
+        rows = [("interpreter", str(self.interpreter))]
+        if self.speedup is not None:
+            low, high = self.interval
+            bounds = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else f"at least {low:.2f}" if low else "unbounded"
+            rows.append(("speedup", f"{self.speedup:.2f}x with {self.threads} threads (interval {bounds}; {self.rounds} rounds)"))
+        if self.ceiling is not None:
+            rows.append(("ceiling", f"{self.ceiling:.2f}x by a kernel that scales, in the same rounds"))
+        if (terms := self.identity) is not None:
+            rows.append(
+                (
+                    "cores used",
+                    f"{terms.cores_sequential:.2f} sequential, {terms.cores_threaded:.2f} threaded; "
+                    f"CPU time for the same work {terms.cpu_inflation:.2f}x",
+                )
+            )
+            denied = "" if terms.denied is None else f", denied a core {terms.denied:.0%}"
+            rows.append(("threads' time", f"blocked {terms.blocked:.0%}{denied}"))
+            if terms.voluntary is not None:
+                rows.append(
+                    (
+                        "switches",
+                        f"{terms.voluntary:.0f} voluntary, {terms.involuntary:.0f} involuntary in a threaded lap; "
+                        f"{terms.voluntary_sequential:.0f} voluntary in a sequential one",
+                    )
+                )
+        if self.held is not None and not self.held.unusable:
+            rows.append(("GIL held", f"{self.held.fraction:.0%} of the time by one thread alone ({self.held.knocks} knocks)"))
+        if self.call_seconds is not None and self.calls is not None:
+            rows.append(("one call", f"{_time(self.call_seconds)}, {self.calls} by each thread in a lap"))
+        width = max(len(name) for name, _ in rows)
+        return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
