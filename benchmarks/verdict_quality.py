@@ -193,6 +193,7 @@ def run(trials: int, out: str) -> None:
                                     "true": true[name][key], "verdict": str(r.verdict), "threshold": r.threshold,
                                     "seconds": r.seconds, "reason": r.reason, "ceiling": r.ceiling,
                                     "held": r.held and r.held.fraction, "pairs": [p.work.speedup for p in r.pairs],
+                                    "ideal": [p.work.ideal for p in r.pairs],
                                 }
                                 for key, r in results.items()
                             },

@@ -70,7 +70,7 @@ class Guard:
             self._child.clock(None if seconds is None else seconds + _GRACE)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Any:
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report = yield
         if call.when != "call":
             return report
@@ -79,7 +79,9 @@ class Guard:
             self._leave({"report": data})
         if self._handed_over is not None:
             data, self._handed_over = self._handed_over, None
-            return self._config.hook.pytest_report_from_serializable(config=self._config, data=data)
+            report = self._config.hook.pytest_report_from_serializable(config=self._config, data=data)
+            item.user_properties[:] = [(name, value) for name, value in report.user_properties]  # JUnit reads the teardown's report
+            return report
         return report
 
     @pytest.hookimpl(tryfirst=True)

@@ -65,6 +65,10 @@ def run(item: pytest.Function, checks: Gilcheck) -> None:
     except TeamHung as error:
         pytest.fail(f"gilcheck: {error}", pytrace=False)
     except BaseExceptionGroup as group:
+        if (skips := group.subgroup(pytest.skip.Exception)) is not None and skips.exceptions == group.exceptions:
+            # pytest would take a group of skips for a skip of the test
+            notes = "; ".join(f"{error} ({error.__notes__[-1]})" for error in skips.exceptions)
+            pytest.fail(f"gilcheck: the test skips itself in some of its calls, and not in the first: {notes}", pytrace=False)
         raise group.with_traceback(None) from None  # how we came to call the test is of no interest
     if result.verdict == "violated":
         pytest.fail(str(result), pytrace=False)

@@ -73,6 +73,11 @@ class Lap:
         return None if None in waits else sum(wait for wait in waits if wait is not None)
 
     @property
+    def own_wall(self) -> int:
+        """The wall time of a lap in turn, less the time its threads were denied a core; at least 1 ns."""
+        return max(1, self.wall - (self.run_queue or 0))
+
+    @property
     def denied(self) -> float | None:
         """The share of the threads' time in which they were runnable but had no core."""
         if self.run_queue is None:

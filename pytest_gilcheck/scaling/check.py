@@ -199,8 +199,7 @@ def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -
 
 def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibration, how: Plan, budget: float) -> Judgement:
     """Doubts about the measurement itself, which come before any verdict."""
-    lap = rounds[0].work.sequential
-    measured = (lap.wall - (lap.run_queue or 0)) / 1e9 / (calibration.calls * how.threads)
+    measured = rounds[0].work.sequential.own_wall / 1e9 / (calibration.calls * how.threads)
     factor = measured / calibration.seconds
     if not 1 / _MISCALIBRATED < factor < _MISCALIBRATED:
         reason = f"the workload changed speed while it was measured: one call took {factor:.2g}x as long as just before"
@@ -256,6 +255,9 @@ def _with_processes(result: ScalingResult, work: Workload, how: Plan) -> Scaling
 
 
 def _held(sampler: Sampler) -> Held | None:
+    """The GIL-held fraction; None with a setup, whose own share of the GIL could not be told from the workload's."""
+    if sampler.setup is not None:
+        return None
     sampler.progress("GIL-held fraction")
     return held_fraction(repeated(sampler.work, 1), seconds=_HELD_SECONDS, limit=sampler.limit)
 

@@ -70,7 +70,7 @@ def judge(claim: Claim, rounds: Sequence[Round], held: Held | None, threads: int
     def so(verdict: Verdict, reason: str, hopeless: bool = False) -> Judgement:
         return Judgement(verdict, reason, low, high, proves, top, hopeless)
 
-    if (changed := changed_speed([_sequential_time(r) for r in rounds], SPEED_CHANGED)) is not None:
+    if (changed := _changed_speed(rounds)) is not None:
         return so(
             Verdict.INCONCLUSIVE,
             f"the workload changed speed while it was measured: it takes {changed:.2g}x as long as at first; "
@@ -96,7 +96,8 @@ def judge(claim: Claim, rounds: Sequence[Round], held: Held | None, threads: int
             f"it holds the GIL {held.fraction:.0%} of its time, so no machine gives more than {limit:.2f}x; "
             f"asked for {claim}{_meaning(claim, proves)}",
         )
-    if high is not None and high < refutes * DEAD_ZONE and (proves <= 1 or _machine_had_more(high, top)):
+    refuted = high is not None and high < refutes * DEAD_ZONE
+    if refuted and high is not None and (proves <= 1 or _machine_had_more(high, top) or _blocked(rounds, refutes, threads)):
         return so(Verdict.VIOLATED, f"at most {high:.2f}x with {threads} threads; asked for {claim}{_meaning(claim, proves)}")
     reason, hopeless = _missing(rounds, (low, high), top, proves, threads, cores)
     return so(Verdict.INCONCLUSIVE, reason, hopeless)
@@ -148,10 +149,28 @@ def _machine_had_more(high: float, top: Ceiling) -> bool:
     return top.low is not None and high < NEAR_CEILING * top.low
 
 
-def _sequential_time(r: Round) -> float:
-    """The workload's sequential time in units of the reference kernel's: the machine's own changes of speed cancel."""
-    work, reference = r.work.sequential, r.reference.sequential
-    return (work.wall - (work.run_queue or 0)) / max(1, reference.wall - (reference.run_queue or 0))
+def _blocked(rounds: Sequence[Round], refutes: float, threads: int) -> bool:
+    """Whether the threads spent so much of their time blocked that no faster and no idler machine would do.
+
+    The reference kernel, looked at in the same way, must be able to do what was asked: time that a hypervisor steals would
+    look like blocking, and in the kernel too.
+    """
+    ideal = high_outvoted([r.work.ideal for r in rounds if roomy(r, threads)])
+    reference = low_one_sided([r.reference.ideal for r in rounds])
+    return ideal is not None and ideal < refutes * DEAD_ZONE and reference is not None and reference >= refutes
+
+
+def _changed_speed(rounds: Sequence[Round]) -> float | None:
+    """By what factor the workload's sequential time changed; None if it did not.
+
+    It must show in seconds and in units of the reference kernel's time as well: the machine may change speed, which a workload
+    that computes shows in seconds, and one that waits shows in those units.
+    """
+    work = [r.work.sequential.own_wall for r in rounds]
+    relative = [r.work.sequential.own_wall / r.reference.sequential.own_wall for r in rounds]
+    factors = [changed_speed(times, SPEED_CHANGED) for times in (work, relative)]
+    known = [factor for factor in factors if factor is not None]
+    return min(known, key=lambda factor: abs(factor - 1)) if len(known) == 2 and (known[0] > 1) == (known[1] > 1) else None
 
 
 def _meaning(claim: Claim, threshold: float) -> str:

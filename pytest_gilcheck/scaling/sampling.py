@@ -30,7 +30,8 @@ class Pair:
     """A sequential and a threaded lap of the same work.
 
     The speedup has two bounds, because the kernel says for how long a thread was runnable but had no core: ``low`` takes such
-    time off the sequential lap, ``high`` off the threaded one.
+    time off the sequential lap, ``high`` off the threaded one. ``ideal`` also takes off what CPU time the threads used beyond
+    the sequential lap's: no machine gives more, because what is left they spent blocked.
     """
 
     sequential: Lap
@@ -42,12 +43,21 @@ class Pair:
 
     @property
     def low(self) -> float:
-        return max(1, self.sequential.wall - (self.sequential.run_queue or 0)) / self.threaded.wall
+        return self.sequential.own_wall / self.threaded.wall
 
     @property
     def high(self) -> float:
-        denied = max((stint.run_queue or 0) for stint in self.threaded.stints)
-        return self.sequential.wall / max(1, self.threaded.wall - denied)
+        return self.sequential.wall / max(1, self.threaded.wall - self._denied)
+
+    @property
+    def ideal(self) -> float:
+        needed = min(stint.cpu for stint in self.sequential.stints)
+        excess = max(0, max(stint.cpu for stint in self.threaded.stints) - needed)
+        return self.sequential.wall / max(1, self.threaded.wall - self._denied - excess)
+
+    @property
+    def _denied(self) -> int:
+        return max((stint.run_queue or 0) for stint in self.threaded.stints)
 
 
 @dataclass(frozen=True)
@@ -171,7 +181,7 @@ class Sampler:
         calls = 1
         while True:
             lap = self._lap([repeated(work, calls)], "calibration", None)
-            seconds = max(1, lap.wall - (lap.run_queue or 0)) / 1e9
+            seconds = lap.own_wall / 1e9
             if seconds >= min(unit, max(_TRUSTED, unit / 4)) or calls >= _MOST_CALLS:
                 return max(1, min(_MOST_CALLS, round(unit * calls / seconds))), seconds / calls
             calls = min(_MOST_CALLS, calls * max(2, min(10, int(unit / 2 / seconds))))

@@ -1,12 +1,14 @@
 """Each rule in both directions, on rounds made up for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_gilcheck.core.held import Held
 from pytest_gilcheck.scaling.claim import claim
 from pytest_gilcheck.scaling.judgement import judge, refuted_by_held
 
-from .made import rounds
+from .made import pair, rounds
 
 
 def judged(given, measured, *, held=None, threads=2, cores=2, build="gil"):
@@ -45,6 +47,17 @@ def test_low_rounds_do_not_refute_when_the_machine_gave_the_reference_no_more():
     shared_core = judged(FASTER, rounds([1.3] * 6, reference=1.3, cpu=1.0))
     assert shared_core.verdict == "inconclusive"
     assert "the machine itself could give only 1.30x" in shared_core.reason
+
+
+def test_threads_that_are_blocked_are_to_blame_even_when_the_machine_gave_the_reference_no_more():
+    one_physical_core = {"reference": 1.2}
+    assert judged(FASTER, rounds([1.0] * 4, cpu=0.5, **one_physical_core)).verdict == "violated"
+    assert judged(FASTER, rounds([1.0] * 4, cpu=1.0, **one_physical_core)).verdict == "inconclusive"
+
+
+def test_time_stolen_from_the_machine_looks_blocked_in_the_reference_too_and_condemns_nobody():
+    stolen = [replace(r, reference=pair(1.0, unit=6, cpu=0.5)) for r in rounds([1.0] * 6, cpu=0.5)]
+    assert judged(FASTER, stolen).verdict == "inconclusive"
 
 
 def test_a_speedup_inside_the_dead_zone_is_not_called():
@@ -131,9 +144,15 @@ def test_a_workload_that_changes_speed_is_inconclusive_whatever_its_speedup(grow
 
 
 def test_a_machine_that_changes_speed_is_not_blamed_on_the_workload():
-    fast, slow = rounds([1.9] * 4), rounds([1.9] * 4, unit=60)
-    slow = [type(r)(r.index, r.work, rounds([1.9], unit=18)[0].work) for r in slow]
+    fast = rounds([1.9] * 4)
+    slow = [replace(r, reference=pair(1.9, unit=18, cpu=1.0)) for r in rounds([1.9] * 4, unit=60)]
     assert judged(FASTER, fast + slow).verdict == "holds"
+
+
+def test_waiting_that_takes_as_long_as_ever_has_not_changed_speed_when_the_machine_has():
+    steady = rounds([1.9] * 4, cpu=0.01)
+    slower_machine = [replace(r, reference=pair(1.9, unit=18, cpu=1.0)) for r in steady]
+    assert judged(FASTER, steady + slower_machine).verdict == "holds"
 
 
 def test_four_threads_on_two_cores_are_fair_but_not_roomy():

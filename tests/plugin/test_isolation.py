@@ -1,0 +1,161 @@
+"""A test that does its worst takes nothing with it: the run goes on, and says what happened."""
+
+import sys
+
+import pytest
+
+WORST = {
+    "segfault": ("import ctypes; ctypes.string_at(0)", "*killed by SIGSEGV*"),
+    "exit": ("import os; os._exit(3)", "*exited with status 3*"),
+    "abort": ("import os; os.abort()", "*killed by SIGABRT*"),
+    "endless loop": ("while True: pass", "*no end after 1 s*"),
+    "GIL held in C": ("sum(range(10**12))", "*no end *"),
+    "interrupt": ("raise KeyboardInterrupt", "*KeyboardInterrupt*"),
+}
+
+
+def body(code):
+    return "\n".join(f"    {line}" for line in code.split("\n"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
+@pytest.mark.parametrize("worst", WORST, ids=str)
+@pytest.mark.parametrize("way", ["marker", "fixture"])
+def test_the_run_goes_on_after(run, worst, way):
+    code, line = WORST[worst]
+    if way == "marker":
+        test = f"@pytest.mark.gil_scaling(timeout=1)\ndef test_worst():\n{body(code)}"
+    else:
+        test = f"def work():\n{body(code)}\ndef test_worst(gilcheck):\n    gilcheck.scaling(work, timeout=1)"
+    result = run(f"import pytest\n{test}\ndef test_after(): pass")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines([line])
+
+
+SWALLOWER = """
+    import time, pytest
+
+    @pytest.mark.gil_scaling(timeout=1)
+    def test_swallows():
+        while True:
+            try:
+                time.sleep(10)
+            except BaseException:
+                pass
+
+    def test_after(): pass
+"""
+
+
+def test_a_test_that_swallows_every_interrupt_is_ended_with_its_stack(run):
+    result = run(SWALLOWER)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*could not be ended*", "*in test_swallows*"])
+
+
+def test_without_a_fork_a_hang_is_still_ended_and_the_process_can_still_leave(run):
+    result = run(SWALLOWER, "--gilcheck-isolate=none")
+    result.assert_outcomes(failed=1, passed=1)
+
+
+def test_an_interrupt_in_the_body_of_a_test_with_the_fixture_is_its_failure(run):
+    result = run("def test_it(gilcheck): raise KeyboardInterrupt\ndef test_after(): pass")
+    result.assert_outcomes(failed=1, passed=1)
+
+
+def test_pytest_exit_still_ends_the_run(run):
+    result = run("import pytest\ndef test_it(gilcheck): pytest.exit('enough')\ndef test_after(): pass")
+    result.assert_outcomes()
+    assert "enough" in result.stdout.str()
+
+
+def test_output_logging_and_tracebacks_come_back_from_the_child(run):
+    result = run(
+        """
+        import logging, sys
+
+        def test_it(gilcheck):
+            print("to stdout")
+            print("to stderr", file=sys.stderr)
+            logging.warning("to the log")
+            value = [1, 2]
+            assert value == [1, 3]
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*assert [[]1, 2] == [[]1, 3]*", "*to stdout*"])
+    for text in ("to stderr", "to the log", "At index 1 diff: 2 != 3"):
+        assert text in result.stdout.str()
+
+
+def test_fixtures_are_set_up_and_torn_down_once_in_the_parent(run):
+    result = run(
+        """
+        import os, pytest
+
+        @pytest.fixture
+        def resource():
+            print("set up in", os.getpid())
+            yield os.getpid()
+            print("torn down in", os.getpid())
+
+        def test_it(gilcheck, resource):
+            assert os.getpid() != resource
+        """,
+        "-s",
+    )
+    result.assert_outcomes(passed=1)
+    text = result.stdout.str()
+    assert text.count("set up in") == text.count("torn down in") == 1
+
+
+def test_threads_of_a_fixture_keep_the_test_in_their_own_process(run):
+    result = run(
+        """
+        import os, threading, time, pytest
+
+        @pytest.fixture
+        def server():
+            stop = threading.Event()
+            thread = threading.Thread(target=stop.wait, name="a server")
+            thread.start()
+            yield os.getpid()
+            stop.set()
+            thread.join()
+
+        def test_it(gilcheck, server):
+            assert os.getpid() == server
+            gilcheck.scaling(lambda: time.sleep(0.01), threads=2, min_speedup=1.5, budget=10).assert_holds()
+        """,
+        "-rA",
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*not isolated: threads are running that a fork would lose: a server*"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupted_run_leaves_no_child_behind(pytester):
+    import os
+    import signal
+    import subprocess
+    import time
+
+    path = pytester.makepyfile(
+        """
+        import os, pathlib, time
+        def test_it(gilcheck):
+            pathlib.Path("pid").write_text(str(os.getpid()))
+            time.sleep(60)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", path], stdout=subprocess.PIPE)
+    for _ in range(600):
+        if (pytester.path / "pid").exists() and (pytester.path / "pid").read_text():
+            break
+        time.sleep(0.05)
+    child = int((pytester.path / "pid").read_text())
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in out
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)

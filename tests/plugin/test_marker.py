@@ -1,0 +1,278 @@
+"""The marker in every kind of test, with workloads whose answer does not hang on how busy the machine is."""
+
+import importlib.util
+
+import pytest
+
+WAITS = """
+    import time, pytest
+
+    @pytest.mark.gil_scaling(threads=4, min_speedup=2, budget=10)
+    def test_waits():
+        time.sleep(0.01)
+"""
+# waits that exclude each other: serial on every machine and build
+SERIAL = """
+    import threading, time, pytest
+    LOCK = threading.Lock()
+
+    @pytest.mark.gil_scaling(threads=2, min_speedup=1.5, budget=10)
+    def test_serial():
+        with LOCK:
+            time.sleep(0.01)
+"""
+
+
+def test_a_test_that_scales_passes_and_the_summary_says_how_far(run):
+    result = run(WAITS)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["gilcheck: CPython *", "*= gilcheck: 1 holds =*", "holds * *x  *::test_waits: scales: *"])
+
+
+def test_a_test_that_does_not_scale_fails_with_the_table_and_the_line_of_its_lock(run):
+    result = run(SERIAL)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_serial: violated: at most *x with 2 threads; asked for at least 1.5x",
+            "  cause: serialised by your own lock 'LOCK', at *.py:6 (test_serial)*",
+            "  speedup *x with 2 threads (interval *",
+            "  ceiling *",
+            "  cores used *",
+        ]
+    )
+
+
+def test_an_undecided_test_is_skipped_with_its_reason(run):
+    result = run(
+        """
+        import pytest
+        @pytest.mark.gil_scaling
+        def test_nothing():
+            pass
+        """
+    )
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED * *test_*.py:*: inconclusive: the workload is too short to time*"])
+
+
+@pytest.mark.parametrize("how", ["option", "ini", "environment"])
+def test_strict_makes_an_undecided_test_fail(run, pytester, monkeypatch, how):
+    options = ["--gilcheck-strict"] if how == "option" else []
+    if how == "ini":
+        pytester.makeini("[pytest]\ngilcheck_strict = true")
+    if how == "environment":
+        monkeypatch.setenv("GILCHECK_STRICT", "1")
+    result = run("import pytest\n@pytest.mark.gil_scaling\ndef test_nothing(): pass", *options)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*inconclusive, and strict: the workload is too short to time*"])
+
+
+def test_methods_parameters_fixtures_and_xunit_setup_work(run):
+    result = run(
+        """
+        import time, pytest
+
+        @pytest.fixture
+        def pause(): return 0.01
+
+        @pytest.fixture
+        def used(): used.yes = True
+
+        class TestWaits:
+            def setup_method(self):
+                self.ready = True
+
+            @pytest.mark.usefixtures("used")
+            @pytest.mark.gil_scaling(threads=2, min_speedup=1.5, budget=10)
+            @pytest.mark.parametrize("times", [1, 2])
+            def test_waits(self, pause, times, tmp_path):
+                assert self.ready and tmp_path.is_dir()
+                time.sleep(pause * times)
+        """
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_a_bare_coroutine_test_is_measured_in_event_loops_of_its_own(run):
+    result = run(
+        """
+        import asyncio, pytest
+        @pytest.mark.gil_scaling(threads=2, min_speedup=1.5, budget=10)
+        async def test_waits():
+            await asyncio.sleep(0.01)
+        """
+    )
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("plugin", ["pytest_asyncio", "anyio"])
+def test_a_coroutine_test_works_where_an_async_plugin_is_installed(run, plugin):
+    if importlib.util.find_spec(plugin) is None:
+        pytest.skip(f"{plugin} is not installed")
+    mark = "asyncio" if plugin == "pytest_asyncio" else "anyio"
+    backend = "" if mark == "asyncio" else "@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n"
+    result = run(
+        "import asyncio, pytest\n"
+        f"{backend}"
+        f"@pytest.mark.{mark}\n"
+        "@pytest.mark.gil_scaling(threads=2, min_speedup=1.5, budget=10)\n"
+        "async def test_waits():\n"
+        "    await asyncio.sleep(0.01)\n"
+        f"@pytest.mark.{mark}\n"
+        "async def test_unmarked():\n"
+        "    await asyncio.sleep(0)\n"
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_an_async_fixture_in_a_measured_test_is_refused(run):
+    pytest.importorskip("pytest_asyncio")
+    result = run(
+        """
+        import pytest, pytest_asyncio
+
+        @pytest_asyncio.fixture
+        async def connection(): return 1
+
+        @pytest.mark.asyncio
+        @pytest.mark.gil_scaling
+        async def test_it(connection): pass
+        """
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["gilcheck: gil_scaling: fixture 'connection' is async and belongs to another event loop*"])
+
+
+def test_a_unittest_method_is_refused_with_what_to_do_instead(run):
+    result = run(
+        """
+        import unittest, pytest
+        class TestOld(unittest.TestCase):
+            @pytest.mark.gil_scaling
+            def test_it(self): pass
+        """
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["gilcheck: gil_scaling marks a unittest.TestCase method*"])
+
+
+def test_the_closest_marker_wins_argument_by_argument(run):
+    result = run(
+        """
+        import time, pytest
+        pytestmark = pytest.mark.gil_scaling(threads=4, budget=10, min_speedup=4)
+
+        @pytest.mark.gil_scaling(min_speedup=2)
+        def test_waits(): time.sleep(0.01)
+        """
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*scales*"])
+
+
+def test_what_the_test_raises_is_its_failure(run):
+    result = run(
+        """
+        import pytest, sys, warnings
+
+        @pytest.mark.gil_scaling
+        def test_asserts():
+            value = 1
+            assert value == 2
+
+        @pytest.mark.gil_scaling
+        def test_leaves(): sys.exit(4)
+
+        @pytest.mark.gil_scaling
+        def test_skips(): pytest.skip("not today")
+
+        @pytest.mark.gil_scaling
+        @pytest.mark.xfail(raises=ZeroDivisionError, strict=True)
+        def test_expected(): 1 / 0
+        """
+    )
+    result.assert_outcomes(failed=2, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines(["*assert 1 == 2*", "*SystemExit: 4*", "SKIPPED*not today*"])
+
+
+def test_a_skip_in_one_thread_does_not_mask_the_failure_in_another(run):
+    result = run(
+        """
+        import itertools, time, pytest
+        calls = itertools.count()
+
+        @pytest.mark.gil_scaling(threads=2, max_slowdown=1.1)
+        def test_mixed():
+            time.sleep(0.02)
+            n = next(calls)
+            if n > 8 and n % 2: pytest.skip("odd")
+            if n > 8: raise SystemExit(n)
+        """
+    )
+    result.assert_outcomes(failed=1)
+
+
+def test_a_skip_in_a_later_call_is_a_failure_and_not_a_skip(run):
+    result = run(
+        """
+        import itertools, time, pytest
+        calls = itertools.count()
+
+        @pytest.mark.gil_scaling(threads=2, max_slowdown=1.1)
+        def test_moody():
+            time.sleep(0.02)
+            if next(calls) > 8: pytest.skip("had enough")
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["gilcheck: the test skips itself in some of its calls*had enough (raised in thread *"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("min_spedup=2", "min_spedup=2 (from marker gil_scaling): *did you mean min_speedup[?]"),
+        ("threads=0", "threads=0 (from marker gil_scaling): expected a whole number, at least 2"),
+        ("threads=10**9", "threads=1000000000 (from marker gil_scaling): expected at most *"),
+        ("min_speedup='fast'", "min_speedup='fast' (from marker gil_scaling): expected a number above 0"),
+        ("min_speedup=1.5, max_slowdown=1.1", "max_slowdown=1.1 (from marker gil_scaling): expected no min_speedup beside it*"),
+        ("budget=-1", "budget=-1 (from marker gil_scaling): expected seconds above 0"),
+        ("cores=10**6", "cores=1000000 (from marker gil_scaling): expected *"),
+        ("setup='x'", "setup='x' (from marker gil_scaling): expected something to call"),
+        ("1.5", "argument=1.5 (from marker gil_scaling): expected arguments by name only*"),
+    ],
+)
+def test_a_bad_marker_argument_fails_that_test_with_one_line(run, arguments, line):
+    result = run(f"import pytest\n@pytest.mark.gil_scaling({arguments})\ndef test_it(): pass\ndef test_other(): pass")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines([f"gilcheck: {line}"])
+
+
+def test_the_fixture_measures_what_it_is_given_and_asserts_either_way(run):
+    result = run(
+        """
+        import threading, time
+        LOCK = threading.Lock()
+        def waits(): time.sleep(0.01)
+        def serial():
+            with LOCK: time.sleep(0.01)
+
+        def test_both(gilcheck):
+            gilcheck.scaling(waits, threads=2, min_speedup=1.5, budget=10).assert_holds()
+            serial_one = gilcheck.scaling(serial, threads=2, min_speedup=1.5, budget=10)
+            serial_one.assert_violated()
+            assert serial_one.cause == "lock"
+
+        def test_wrong(gilcheck):
+            gilcheck.scaling(serial, threads=2, min_speedup=1.5, budget=10).assert_holds()
+
+        def test_curve(gilcheck):
+            print(gilcheck.curve(waits, threads=[1, 2], modes=["threads"]))
+
+        def test_interpreter(gilcheck):
+            assert gilcheck.interpreter.build in ("gil", "free-threaded")
+        """
+    )
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*ClaimViolated: serial: violated: *"])

@@ -1,0 +1,119 @@
+import importlib.util
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+WAITS = """
+    import time, pytest
+    @pytest.mark.gil_scaling(threads=2, min_speedup=1.5, budget=10)
+    def test_waits(): time.sleep(0.01)
+    @pytest.mark.gil_scaling
+    def test_nothing(): pass
+    def test_other(): pass
+"""
+
+
+def test_unused_the_plugin_prints_nothing(run):
+    result = run("def test_it(): pass", "-v")
+    text = result.stdout.str()
+    assert "gilcheck:" not in text
+    assert "holds" not in text
+
+
+def test_quiet_means_neither_header_nor_summary(run):
+    result = run(WAITS, "-q")
+    assert "gilcheck: " not in result.stdout.str()
+    assert "= gilcheck" not in result.stdout.str()
+
+
+def test_there_is_one_summary_with_every_check(run):
+    result = run(WAITS)
+    result.stdout.fnmatch_lines(
+        ["*= gilcheck: 1 inconclusive, 1 holds =*", "holds *::test_waits: *", "inconclusive *::test_nothing: the workload is too short*"]
+    )
+    assert result.stdout.str().count("= gilcheck:") == 1
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_junit_has_the_figures_as_properties_also_under_xdist(run, pytester, workers):
+    run(WAITS, "--junitxml=out.xml", f"-n{workers}").assert_outcomes(passed=2, skipped=1)
+    cases = {case.get("name"): case for case in ET.parse(pytester.path / "out.xml").iter("testcase")}
+    properties = {p.get("name"): p.get("value") for p in cases["test_waits"].iter("property")}
+    assert properties["gilcheck.verdict"] == "holds"
+    assert properties["gilcheck.cause"] == "scales"
+    assert float(properties["gilcheck.speedup"]) > 1.5
+    assert not list(cases["test_other"].iter("property"))
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_the_evidence_of_every_check_reaches_one_file_and_one_summary(run, pytester, workers):
+    result = run(WAITS, "--gilcheck-json=e.json", f"-n{workers}")
+    result.assert_outcomes(passed=2, skipped=1)
+    result.stdout.fnmatch_lines(["*= gilcheck: 1 inconclusive, 1 holds =*"])
+    records = {r["subject"].rpartition("::")[2]: r for r in json.loads((pytester.path / "e.json").read_text())["records"]}
+    assert {name: r["verdict"] for name, r in records.items()} == {"test_waits": "holds", "test_nothing": "inconclusive"}
+    assert records["test_waits"]["claim"]["min_speedup"] == 1.5
+    assert records["test_waits"]["figures"]["threads"] == 2
+
+
+def test_an_evidence_file_is_written_even_when_no_check_ran(run, pytester):
+    run("def test_it(): pass", "--gilcheck-json=e.json")
+    assert json.loads((pytester.path / "e.json").read_text())["records"] == []
+
+
+def test_two_checks_in_one_test_have_properties_of_their_own(run, pytester):
+    run(
+        """
+        import time
+        def test_two(gilcheck):
+            for _ in range(2):
+                gilcheck.scaling(lambda: time.sleep(0.01), threads=2, min_speedup=1.5, budget=10).assert_holds()
+        """,
+        "--junitxml=out.xml",
+    ).assert_outcomes(passed=1)
+    names = {p.get("name") for p in ET.parse(pytester.path / "out.xml").iter("property")}
+    assert {"gilcheck.verdict", "gilcheck.2.verdict"} <= names
+
+
+def test_timing_checks_of_two_workers_never_overlap(run, pytester):
+    result = run(
+        """
+        import pathlib, time, pytest
+
+        @pytest.mark.parametrize("n", range(4))
+        def test_it(gilcheck, n, request):
+            laps = []
+            def work():
+                laps.append(time.monotonic())
+                time.sleep(0.01)
+            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=10).assert_holds()
+            pathlib.Path(f"span-{n}").write_text(f"{laps[0]} {laps[-1]}")
+        """,
+        "-n2",
+    )
+    result.assert_outcomes(passed=4)
+    spans = sorted(tuple(map(float, path.read_text().split())) for path in pytester.path.glob("span-*"))
+    assert len(spans) == 4
+    assert all(one[1] <= next_[0] for one, next_ in zip(spans, spans[1:], strict=False))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("coverage") is None, reason="coverage is not installed")
+def test_under_coverage_a_check_says_so_and_measures_nothing(pytester):
+    import subprocess
+    import sys
+
+    path = pytester.makepyfile(
+        """
+        import time, pytest
+        @pytest.mark.gil_scaling(threads=2, min_speedup=1.5)
+        def test_waits(): time.sleep(0.01)
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", "-rs", path], capture_output=True, text=True
+    )
+    assert "1 skipped" in done.stdout
+    assert "timings under it say nothing" in done.stdout
+    report = subprocess.run([sys.executable, "-m", "coverage", "report", path], capture_output=True, text=True)
+    assert "100%" in report.stdout  # the body ran once, where coverage could see it

@@ -1,0 +1,176 @@
+"""Whole checks of real workloads. What is asserted here does not hang on how busy the machine is."""
+
+import asyncio
+import hashlib
+import math
+import sys
+import threading
+import time
+
+import pytest
+
+from pytest_gilcheck import ScalingResult, gilcheck
+from pytest_gilcheck.core.interpreter import watcher
+from pytest_gilcheck.scaling.sampling import Sampler
+from pytest_gilcheck.scaling.watch import watch
+
+LOCK = threading.Lock()
+pytestmark = pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
+
+
+def nap():
+    time.sleep(0.01)
+
+
+def hash_under_lock():
+    with LOCK:
+        hashlib.sha256(bytes(1 << 20)).digest()
+
+
+def test_waiting_scales_and_the_result_has_every_figure():
+    result = gilcheck.scaling(nap, threads=4, min_speedup=2, budget=10)
+    result.assert_holds()
+    assert isinstance(result, ScalingResult)
+    assert result.cause == "scales"
+    assert 2 <= result.interval[0] <= result.speedup <= 4.5
+    assert result.threads == 4
+    assert result.rounds >= 3
+    assert result.ceiling > 0
+    assert result.efficiency == result.speedup / result.ceiling
+    assert result.cores_used < 1
+    assert "interval" in str(result)
+    assert result.workload in str(result)
+    assert all(value is None or not isinstance(value, float) or math.isfinite(value) for value in result.figures().values())
+
+
+def test_a_coroutine_function_is_awaited_in_each_thread():
+    loops = set()
+
+    async def work():
+        loops.add(id(asyncio.get_running_loop()))
+        await asyncio.sleep(0.01)
+
+    gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=10).assert_holds()
+    assert len(loops) > 1
+
+
+def test_what_the_first_call_raises_is_raised_itself():
+    def fail():
+        raise LookupError("the workload's own")
+
+    with pytest.raises(LookupError, match="the workload's own") as caught:
+        gilcheck.scaling(fail)
+    assert not getattr(caught.value, "__notes__", [])
+
+
+def test_what_a_later_round_raises_comes_as_a_group_that_names_thread_and_round():
+    calls = []
+
+    def fail_later():
+        calls.append(1)
+        time.sleep(0.02)
+        if len(calls) > 8:
+            raise SystemExit("later")
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        gilcheck.scaling(fail_later, threads=2, max_slowdown=1.1, budget=30)
+    assert all(isinstance(error, SystemExit) for error in caught.value.exceptions)
+    assert "round" in caught.value.exceptions[0].__notes__[-1]
+
+
+def test_a_keyboard_interrupt_of_the_workload_is_not_taken_for_the_users():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(BaseExceptionGroup):
+        gilcheck.scaling(interrupt)
+
+
+def test_work_too_short_to_time_is_inconclusive():
+    result = gilcheck.scaling(lambda: None)
+    assert result.verdict == "inconclusive"
+    assert "too short to time" in result.reason
+
+
+def test_with_a_setup_each_lap_finds_what_was_set_up():
+    queue = []
+
+    def fill():
+        queue[:] = [1, 2]
+
+    def take_one():
+        queue.pop()
+        time.sleep(0.03)
+
+    result = gilcheck.scaling(take_one, setup=fill, threads=2, min_speedup=1.5, budget=10)
+    assert (result.verdict, result.calls) == ("holds", 1)
+
+
+def test_work_that_slows_down_as_it_runs_is_inconclusive():
+    calls = []
+
+    def ever_slower():
+        calls.append(1)
+        time.sleep(0.002 * len(calls))
+
+    result = gilcheck.scaling(ever_slower, threads=2, min_speedup=2.0, budget=5)
+    assert result.verdict == "inconclusive"
+    assert "changed speed" in result.reason
+
+
+def test_a_budget_too_small_for_the_work_says_what_would_do():
+    result = gilcheck.scaling(lambda: time.sleep(0.2), threads=2, min_speedup=1.5, budget=0.5)
+    assert result.verdict == "inconclusive"
+    assert "fitted into budget=0.5 s" in result.reason
+    assert "would do" in result.reason
+
+
+def test_under_a_tracer_nothing_is_measured():
+    sys.settrace(lambda *_: None)
+    try:
+        result = gilcheck.scaling(nap)
+    finally:
+        sys.settrace(None)
+    assert (result.verdict, result.speedup, result.rounds) == ("inconclusive", None, 0)
+    assert "trace function" in result.reason
+
+
+def test_threads_that_queue_for_a_lock_are_found_at_its_line():
+    from pytest_gilcheck.core.team import Team
+
+    with Team(2) as team:
+        seen = watch(Sampler(hash_under_lock, nap, team, 60, lambda label: None))
+    assert seen.lock_name == "LOCK"
+    assert seen.lock_line is not None
+    assert "test_check.py" in seen.lock_line
+    assert "hash_under_lock" in seen.lock_line
+    assert seen.lock_share > 0.3
+
+
+def test_threads_that_queue_for_nothing_are_not_found_at_a_lock():
+    from pytest_gilcheck.core.team import Team
+
+    own = threading.local()
+
+    def with_a_lock_of_its_own():
+        if not hasattr(own, "lock"):
+            own.lock = threading.Lock()
+        lock = own.lock
+        with lock:
+            hashlib.sha256(bytes(1 << 18)).digest()
+
+    with Team(2) as team:
+        seen = watch(Sampler(with_a_lock_of_its_own, nap, team, 60, lambda label: None))
+    assert seen.lock_share < 0.3
+
+
+def test_the_processor_affinity_is_as_before_after_a_pinned_check():
+    import os
+
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this platform has no CPU affinity")
+    before = os.sched_getaffinity(0)
+    result = gilcheck.scaling(nap, threads=2, min_speedup=1.5, cores=1, budget=10)
+    assert result.verdict == "holds"
+    assert result.interpreter.cores == 1
+    assert os.sched_getaffinity(0) == before

@@ -1,0 +1,57 @@
+import linecache
+import queue
+import threading
+
+import pytest
+
+from pytest_gilcheck.scaling import watch
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("with lock:", [("lock",)]),
+        ("    with self._lock:", [("self", "_lock")]),
+        ("with a.b.c as x, other:", [("a", "b", "c"), ("other",)]),
+        ("async with gate:", [("gate",)]),
+        ("self.lock.acquire()", [("self", "lock")]),
+        ("if lock.acquire(timeout=3):", [("lock",)]),
+        ("with open(path) as file:", []),
+        ("without = lock", []),
+        ("x = 'with lock:'", []),
+        ("with (", []),
+    ],
+)
+def test_the_locks_a_line_takes(tmp_path, line, found):
+    path = tmp_path / "source.py"
+    path.write_text(line + "\n")
+    linecache.checkcache()
+    assert list(watch._lock_expressions(str(path), 1)) == found
+
+
+class Guarded:
+    shared = threading.Lock()
+
+    def __init__(self):
+        self.own = threading.Lock()
+
+    @property
+    def computed(self):
+        pytest.fail("a property of the program was run")
+
+
+def test_a_lock_is_resolved_through_plain_attributes_and_never_through_a_property():
+    import sys
+
+    guarded = Guarded()
+    frame = sys._getframe()
+    assert watch._resolved(("guarded", "own"), frame) is guarded.own
+    assert watch._resolved(("guarded", "shared"), frame) is Guarded.shared
+    assert not hasattr(watch._resolved(("guarded", "computed"), frame), "acquire")
+    assert watch._resolved(("nowhere", "at", "all"), frame) is None
+
+
+def test_a_line_inside_the_standard_library_is_reported_where_it_was_called():
+    stack = (f"{queue.__file__}:137 (Queue.put)", "/home/me/work.py:3 (produce)")
+    assert watch._own_line(stack) == "/home/me/work.py:3 (produce), in Queue.put"
+    assert watch._own_line(stack[1:]) == "/home/me/work.py:3 (produce)"

@@ -1,0 +1,74 @@
+"""The house rules: who may import whom, and what an idle run may load."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pytest_gilcheck
+
+HOUSE = Path(pytest_gilcheck.__file__).parent
+WINGS = {"scaling", "interrupt", "latency", "fuzz", "audit"}
+ROOMS = sorted(HOUSE.rglob("*.py"))
+
+
+def imports(path):
+    """Absolute names of every module that this file imports, at any depth of it."""
+    package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            yield ".".join([*base, *([node.module] if node.module else [])])
+
+
+def wing_of(path):
+    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+def forbidden(wing, name):
+    """Whether a file of this wing must not import this module."""
+    if name.split(".")[0] == "pytest" or name.startswith("_pytest"):
+        return wing not in ("plugin", "adaptors")
+    if not name.startswith("pytest_gilcheck."):
+        return False
+    target = name.split(".")[1]
+    if wing == "core":
+        return target != "core"
+    if wing in WINGS:
+        return target not in ("core", wing)
+    if wing == "report":
+        return target not in ("core", "report")
+    return target == "adaptors" and wing not in ("plugin", "adaptors")
+
+
+@pytest.mark.parametrize("path", ROOMS, ids=lambda path: str(path.relative_to(HOUSE)))
+def test_every_import_goes_the_way_the_house_allows(path):
+    assert not [name for name in imports(path) if forbidden(wing_of(path), name)]
+
+
+@pytest.mark.parametrize(
+    ("wing", "name"),
+    [("core", "pytest"), ("scaling", "_pytest.outcomes"), ("core", "pytest_gilcheck.scaling"), ("scaling", "pytest_gilcheck.fuzz"),
+     ("report", "pytest_gilcheck.scaling.result"), ("cli", "pytest_gilcheck.adaptors.guard")],
+)  # fmt: skip
+def test_the_rule_itself_refuses_what_it_should(wing, name):
+    assert forbidden(wing, name)
+
+
+@pytest.mark.parametrize("module", ["hypothesis", "xdist", "psutil", "rich", "filelock", "pytest_gilcheck.scaling", "asyncio"])
+def test_the_plugin_loads_nothing_heavy(module):
+    code = f"import pytest_gilcheck.plugin, sys; print([m for m in sys.modules if m.split('.')[0] == {module!r} or m == {module!r}])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    alone = subprocess.run([sys.executable, "-c", code.replace("pytest_gilcheck.plugin", "pytest")], capture_output=True, text=True)
+    assert loaded == alone.stdout
+
+
+def test_every_public_name_exists():
+    for name in pytest_gilcheck.__all__:
+        assert getattr(pytest_gilcheck, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pytest_gilcheck.nothing  # noqa: B018
