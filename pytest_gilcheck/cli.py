@@ -108,3 +108,7 @@ def _shown(label: str) -> None:
 
 def _quiet(label: str) -> None:
     """Progress is for people."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,7 +3,6 @@ import pytest
 pytest_plugins = ["pytester"]
 
 
-
 @pytest.fixture(autouse=True)
 def no_settings_of_the_machine(monkeypatch):
     """A developer's own GILCHECK_* must not decide what our tests see."""

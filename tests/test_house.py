@@ -61,7 +61,9 @@ def test_the_rule_itself_refuses_what_it_should(wing, name):
 
 @pytest.mark.parametrize("module", ["hypothesis", "xdist", "psutil", "rich", "filelock", "pytest_gilcheck.scaling", "asyncio"])
 def test_the_plugin_loads_nothing_heavy(module):
-    code = f"import pytest_gilcheck.plugin, sys; print([m for m in sys.modules if m.split('.')[0] == {module!r} or m == {module!r}])"
+    code = (
+        f"import pytest_gilcheck.plugin, sys; print([m for m in sys.modules if m.split('.')[0] == {module!r} or m == {module!r}])"
+    )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     alone = subprocess.run([sys.executable, "-c", code.replace("pytest_gilcheck.plugin", "pytest")], capture_output=True, text=True)
     assert loaded == alone.stdout

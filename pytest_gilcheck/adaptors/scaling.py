@@ -52,7 +52,7 @@ def run(item: pytest.Function, checks: Gilcheck) -> None:
     """Measure the test body and judge the marker's claim.
 
     Raises:
-        Failed: the claim is violated, or the marker's arguments cannot be used; the message is the report.
+        Failed: the claim is violated, or the marker's arguments cannot be used; the message is the result's headline.
         Inconclusive: it could not be decided.
         BaseException: what the body raised.
     """
@@ -71,7 +71,7 @@ def run(item: pytest.Function, checks: Gilcheck) -> None:
             pytest.fail(f"gilcheck: the test skips itself in some of its calls, and not in the first: {notes}", pytrace=False)
         raise group.with_traceback(None) from None  # how we came to call the test is of no interest
     if result.verdict == "violated":
-        pytest.fail(str(result), pytrace=False)
+        pytest.fail(result.headline(), pytrace=False)
     result.assert_holds()
 
 

@@ -32,11 +32,15 @@ class Judged:
     verdict: Verdict
     reason: str
 
+    def headline(self) -> str:
+        """The verdict and what it rests on, in a line or two; ``str(result)`` is the whole report."""
+        return f"{self.verdict}: {self.reason}"
+
     def assert_holds(self) -> None:
         """Return only if the claim holds.
 
         Raises:
-            ClaimViolated: it does not; the message is the whole report.
+            ClaimViolated: it does not; the message is the headline.
             Inconclusive: it could not be decided.
         """
         __tracebackhide__ = True
@@ -46,7 +50,7 @@ class Judged:
         """Return only if the claim is false: for a known limit that a test should notice the end of.
 
         Raises:
-            ClaimViolated: the claim holds, so the limit is gone; the message is the whole report.
+            ClaimViolated: the claim holds, so the limit is gone; the message is the headline.
             Inconclusive: it could not be decided.
         """
         __tracebackhide__ = True
@@ -57,4 +61,4 @@ class Judged:
         if self.verdict is Verdict.INCONCLUSIVE:
             raise Inconclusive(self.reason)
         if self.verdict is not wanted:
-            raise ClaimViolated(str(self))
+            raise ClaimViolated(self.headline())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -16,7 +15,7 @@ from ..core.neighbours import busiest
 from . import modes as m
 from .models import Fit, amdahl, universal_scalability
 from .sampling import SHORTEST_UNIT
-from .workload import Workload, name_of
+from .workload import Latencies, Workload, name_of
 
 DEFAULT_BUDGET = 5.0
 _ROUNDS = 5
@@ -117,17 +116,23 @@ def curve(
         notes.append(f"{watched} is active: these figures are of the code under it, not of the code")
     running = [mode for mode in chosen if m.unavailable(mode, work) is None and mode != m.SEQUENTIAL]
     wanted = [(m.SEQUENTIAL, 1)] + [(mode, count) for mode in running for count in counts]
-    measured: dict[tuple[str, int], list[tuple[float, m.Latencies]]] = {key: [] for key in wanted}
+    measured: dict[tuple[str, int], list[tuple[float, Latencies]]] = {key: [] for key in wanted}
     calls = _calibrated(work, limit, progress)
     start, rounds = time.monotonic(), 0
     while rounds < _ROUNDS and (rounds < 1 or (time.monotonic() - start) * (rounds + 1) / rounds <= budget):
         rounds += 1
-        for mode, count in wanted:
+        for mode, count in list(wanted):
+            if (mode, count) not in wanted:  # an earlier number of workers showed that the mode does not work
+                continue
             label = f"curve, round {rounds}, {mode} with {count}"
             progress(label)
-            with ExitStack() as stack:  # opened anew each time: no fork while threads are alive
-                lap = stack.enter_context(m.open_mode(mode, work, count, limit))
-                measured[mode, count].append(lap(calls, label))
+            try:
+                with m.open_mode(mode, work, count, limit) as lap:  # opened anew each time: no fork while threads are alive
+                    measured[mode, count].append(lap(calls, label))
+            except m.ModeFailed as error:
+                notes.append(str(error))
+                running.remove(mode)
+                wanted = [key for key in wanted if key[0] != mode]
     base = _throughput(measured[m.SEQUENTIAL, 1], calls, 1)
     points = tuple(_point(mode, count, measured[mode, count], calls, base) for mode, count in wanted)
     by_mode = {mode: {p.workers: p.throughput for p in points if p.mode == mode} for mode in running}
@@ -156,14 +161,14 @@ def _calibrated(work: Workload, limit: float, progress: Callable[[str], None]) -
             calls *= max(2, min(10, int(SHORTEST_UNIT / wall)))
 
 
-def _point(mode: str, count: int, laps: list[tuple[float, m.Latencies]], calls: int, base: float) -> Point:
+def _point(mode: str, count: int, laps: list[tuple[float, Latencies]], calls: int, base: float) -> Point:
     latencies = sorted(latency for _, lap in laps for latency in lap)
     cuts = quantiles(latencies, n=100, method="inclusive") if len(latencies) > 1 else latencies * 99
     throughput = _throughput(laps, calls, count)
     return Point(mode, count, throughput, throughput / base, throughput / base / count, cuts[49], cuts[98])
 
 
-def _throughput(laps: list[tuple[float, m.Latencies]], calls: int, workers: int) -> float:
+def _throughput(laps: list[tuple[float, Latencies]], calls: int, workers: int) -> float:
     return median(calls * workers / wall for wall, _ in laps)
 
 

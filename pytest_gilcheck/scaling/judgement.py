@@ -28,6 +28,8 @@ from .statistics import changed_speed, high_outvoted, low_one_sided, low_outvote
 DEAD_ZONE = 0.93  # of the threshold: violated only below
 HELD_MARGIN = 1.05  # on 1/h, for the error of h
 NEAR_CEILING = 0.8  # a speedup from this share of the ceiling up may be the machine's limit, and does not condemn the workload
+WHOLE_CORES = 0.85  # of the usable cores, that the reference kernel reaches only if each is a core of its own
+HYPERTHREADS = 0.5  # of the ceiling; where cores may be hyperthreads, only a speedup below it condemns
 SERIAL = 1.1  # a threshold up to here would be met by serial code, and is no test of efficiency
 SPEED_CHANGED = 1.5
 
@@ -97,7 +99,11 @@ def judge(claim: Claim, rounds: Sequence[Round], held: Held | None, threads: int
             f"asked for {claim}{_meaning(claim, proves)}",
         )
     refuted = high is not None and high < refutes * DEAD_ZONE
-    if refuted and high is not None and (proves <= 1 or _machine_had_more(high, top) or _blocked(rounds, refutes, threads)):
+    if (
+        refuted
+        and high is not None
+        and (proves <= 1 or _machine_had_more(high, top, min(threads, cores)) or _blocked(rounds, refutes, threads))
+    ):
         return so(Verdict.VIOLATED, f"at most {high:.2f}x with {threads} threads; asked for {claim}{_meaning(claim, proves)}")
     reason, hopeless = _missing(rounds, (low, high), top, proves, threads, cores)
     return so(Verdict.INCONCLUSIVE, reason, hopeless)
@@ -140,13 +146,16 @@ def _by_held(held: Held | None) -> float | None:
     return HELD_MARGIN / held.fraction
 
 
-def _machine_had_more(high: float, top: Ceiling) -> bool:
+def _machine_had_more(high: float, top: Ceiling, most: int) -> bool:
     """Whether the reference kernel showed, in these rounds, clearly more than the workload can have.
 
     To have a core each is not enough: two virtual cores that the host has put on one physical core give a hashing kernel
-    1.3x, with no run-queue time at all, and for minutes.
+    1.3x and ``json.dumps`` 1.1x, with no run-queue time at all, and for minutes. So unless the kernel reached nearly all that
+    the cores should give, the workload must stay below half of it: hyperthreads cost no workload as much.
     """
-    return top.low is not None and high < NEAR_CEILING * top.low
+    if top.low is None:
+        return False
+    return high < top.low * (NEAR_CEILING if top.low >= WHOLE_CORES * most else HYPERTHREADS)
 
 
 def _blocked(rounds: Sequence[Round], refutes: float, threads: int) -> bool:

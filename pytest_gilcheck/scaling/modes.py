@@ -6,7 +6,6 @@ import asyncio
 import os
 import pickle
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -14,13 +13,16 @@ from typing import Any
 from ..core.child import can_fork
 from ..core.team import Team
 from .processes import run_in_processes
-from .workload import Workload, is_async
+from .workload import Latencies, Workload, is_async, timed_awaits, timed_calls
 
 SEQUENTIAL, THREADS, PROCESSES, INTERPRETERS, ASYNCIO = "sequential", "threads", "processes", "interpreters", "asyncio"
 MODES = (SEQUENTIAL, THREADS, PROCESSES, INTERPRETERS, ASYNCIO)
 
-Latencies = list[float]  # seconds of each call
 LapOf = Callable[[int, str], tuple[float, Latencies]]  # calls by each worker, label -> wall seconds, latencies
+
+
+class ModeFailed(Exception):
+    """What only trying could tell: the workload does not run in this mode."""
 
 
 def unavailable(mode: str, work: Workload) -> str | None:
@@ -57,27 +59,6 @@ def open_mode(mode: str, work: Workload, workers: int, limit: float) -> Iterator
             yield lambda calls, label: _team_lap(team, lambda: timed_calls(work, calls), limit, label)
 
 
-def timed_calls(work: Workload, calls: int) -> Latencies:
-    """Call so many times; the seconds each call took."""
-    if is_async(work):
-        return asyncio.run(_awaited(work, calls))
-    latencies = []
-    for _ in range(calls):
-        start = time.perf_counter()
-        work()
-        latencies.append(time.perf_counter() - start)
-    return latencies
-
-
-async def _awaited(work: Workload, calls: int) -> Latencies:
-    latencies = []
-    for _ in range(calls):
-        start = time.perf_counter()
-        await work()
-        latencies.append(time.perf_counter() - start)
-    return latencies
-
-
 def _team_lap(team: Team, part: Callable[[], Latencies], limit: float, label: str) -> tuple[float, Latencies]:
     latencies: Latencies = []
     lap = team.lap([lambda: latencies.extend(part())] * len(team), limit=limit, label=label)
@@ -86,7 +67,7 @@ def _team_lap(team: Team, part: Callable[[], Latencies], limit: float, label: st
 
 def _tasks(team: Team, work: Workload, tasks: int, calls: int, limit: float, label: str) -> tuple[float, Latencies]:
     async def together() -> Latencies:
-        parts = await asyncio.gather(*(_awaited(work, calls) for _ in range(tasks)))
+        parts = await asyncio.gather(*(timed_awaits(work, calls) for _ in range(tasks)))
         return [latency for part in parts for latency in part]
 
     return _team_lap(team, lambda: asyncio.run(together()), limit, label)
@@ -117,5 +98,9 @@ def _interpreters(stack: ExitStack, team: Team, work: Workload, limit: float) ->
         timed = team.lap([part(interpreter) for interpreter in pool], limit=limit, label=label)
         return timed.wall / 1e9, latencies
 
-    lap(1, "warming up the interpreters")  # imports the workload's module in each
+    try:
+        lap(1, "warming up the interpreters")  # imports the workload's module in each
+    except ExceptionGroup as group:
+        why = str(group.exceptions[0].__cause__ or group.exceptions[0]).strip().splitlines()[-1]
+        raise ModeFailed(f"{INTERPRETERS}: skipped: the workload does not run in another interpreter: {why}") from group
     yield lap

@@ -94,8 +94,11 @@ class ScalingResult(Judged):
             }
         return figures
 
+    def headline(self) -> str:
+        return f"{self.workload}: {self.verdict}: {self.reason}\n  cause: {self.diagnosis.text}"
+
     def __str__(self) -> str:
-        lines = [f"{self.workload}: {self.verdict}: {self.reason}", f"  cause: {self.diagnosis.text}"]
+        lines = [self.headline()]
         lines += [f"  {line}" for line in self.table()]
         lines += [f"  {detail}" for detail in self.diagnosis.details]
         return "\n".join(lines)
@@ -106,7 +109,12 @@ class ScalingResult(Judged):
         if self.speedup is not None:
             low, high = self.interval
             bounds = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else f"at least {low:.2f}" if low else "unbounded"
-            rows.append(("speedup", f"{self.speedup:.2f}x with {self.threads} threads (interval {bounds}; {self.rounds} rounds)"))
+            rows.append(
+                (
+                    "speedup",
+                    f"{self.speedup:.2f}x with {self.threads} threads (interval {bounds}; {self.rounds} round{'s' * (self.rounds != 1)})",
+                )
+            )
         if self.ceiling is not None:
             rows.append(("ceiling", f"{self.ceiling:.2f}x by a kernel that scales, in the same rounds"))
         if (terms := self.identity) is not None:

@@ -1,14 +1,19 @@
-"""A workload as something that can be repeated: callables and coroutine functions alike."""
+"""A workload as something that can be repeated: callables and coroutine functions alike.
+
+Subinterpreters import this module: it may import nothing that refuses to load there, as ``faulthandler`` does.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
 Workload = Callable[[], Any]
+Latencies = list[float]  # seconds of each call
 
 
 def is_async(work: Workload) -> bool:
@@ -36,3 +41,25 @@ def repeated(work: Workload, times: int) -> Callable[[], None]:
             await work()
 
     return lambda: asyncio.run(awaited())
+
+
+def timed_calls(work: Workload, calls: int) -> Latencies:
+    """Call so many times; the seconds each call took."""
+    if is_async(work):
+        return asyncio.run(timed_awaits(work, calls))
+    latencies = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        work()
+        latencies.append(time.perf_counter() - start)
+    return latencies
+
+
+async def timed_awaits(work: Workload, calls: int) -> Latencies:
+    """`timed_calls` for a coroutine function, inside a running event loop."""
+    latencies = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        await work()
+        latencies.append(time.perf_counter() - start)
+    return latencies

@@ -25,7 +25,9 @@ def lock(tmp_path, monkeypatch):
 
 @pytest.fixture
 def holder(lock):
-    process = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, env=os.environ | {"GILCHECK_LOCK": str(lock)})
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, env=os.environ | {"GILCHECK_LOCK": str(lock)}
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == b"held\n"
     yield process

@@ -1,4 +1,5 @@
 import importlib.util
+import itertools
 import json
 import xml.etree.ElementTree as ET
 
@@ -30,7 +31,11 @@ def test_quiet_means_neither_header_nor_summary(run):
 def test_there_is_one_summary_with_every_check(run):
     result = run(WAITS)
     result.stdout.fnmatch_lines(
-        ["*= gilcheck: 1 inconclusive, 1 holds =*", "holds *::test_waits: *", "inconclusive *::test_nothing: the workload is too short*"]
+        [
+            "*= gilcheck: 1 inconclusive, 1 holds =*",
+            "holds *::test_waits: *",
+            "inconclusive *::test_nothing: the workload is too short*",
+        ]
     )
     assert result.stdout.str().count("= gilcheck:") == 1
 
@@ -95,7 +100,7 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
     result.assert_outcomes(passed=4)
     spans = sorted(tuple(map(float, path.read_text().split())) for path in pytester.path.glob("span-*"))
     assert len(spans) == 4
-    assert all(one[1] <= next_[0] for one, next_ in zip(spans, spans[1:], strict=False))
+    assert all(one[1] <= next_[0] for one, next_ in itertools.pairwise(spans))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("coverage") is None, reason="coverage is not installed")
@@ -111,7 +116,9 @@ def test_under_coverage_a_check_says_so_and_measures_nothing(pytester):
         """
     )
     done = subprocess.run(
-        [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", "-rs", path], capture_output=True, text=True
+        [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", "-rs", path],
+        capture_output=True,
+        text=True,
     )
     assert "1 skipped" in done.stdout
     assert "timings under it say nothing" in done.stdout

@@ -8,9 +8,7 @@ MS = 1_000_000
 
 def lap(walls, *, denied=0.0, cpu=1.0, in_turn=False, switches=(2, 1), counted=True):
     """Stints of these milliseconds from a joint start; shares of them denied a core and on the CPU."""
-    stints = tuple(
-        Stint(0, int(wall * MS), int(wall * MS * cpu), int(wall * MS * denied) if counted else None) for wall in walls
-    )
+    stints = tuple(Stint(0, int(wall * MS), int(wall * MS * cpu), int(wall * MS * denied) if counted else None) for wall in walls)
     return Lap(stints, switches, in_turn)
 
 

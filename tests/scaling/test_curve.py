@@ -67,3 +67,12 @@ def test_interpreters_run_from_3_14_on_and_are_skipped_with_a_word_before():
 def test_a_curve_that_makes_no_sense_is_refused(given):
     with pytest.raises(BadValue, match=next(iter(given))):
         gilcheck.curve(nap, **given)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="subinterpreters need Python 3.14")
+def test_a_workload_that_another_interpreter_cannot_run_is_skipped_with_a_word():
+    result = gilcheck.curve(time.perf_counter, threads=[1, 2], modes=["interpreters", "threads"])
+    assert {p.mode for p in result.points} == {"sequential", "threads", "interpreters"}
+    refused = gilcheck.curve(sys.stdout.flush, threads=[1, 2], modes=["interpreters", "threads"])
+    assert {p.mode for p in refused.points} == {"sequential", "threads"}
+    assert "interpreters: skipped" in str(refused)

@@ -1,0 +1,47 @@
+"""The GIL-held fraction tells a holder from one that lets go."""
+
+import hashlib
+import time
+
+import pytest
+
+from pytest_gilcheck.core.held import held_fraction
+from pytest_gilcheck.core.interpreter import FREE_THREADED, build
+
+BUFFER = bytes(1 << 20)
+
+
+def count():
+    n = 50_000
+    while n:
+        n -= 1
+
+
+def hash_buffer():
+    hashlib.sha256(BUFFER).digest()
+
+
+def nap():
+    time.sleep(0.005)
+
+
+@pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
+def test_a_python_loop_holds_the_gil_and_is_named():
+    held = held_fraction(count, seconds=0.4, limit=30)
+    assert held is not None
+    assert held.unusable or held.fraction > 0.7
+    assert held.unusable or "count" in (held.holder or "")
+    assert held.unusable or held.most_speedup < 1.5
+
+
+@pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
+@pytest.mark.parametrize("work", [hash_buffer, nap])
+def test_what_lets_go_of_the_gil_does_not(work):
+    held = held_fraction(work, seconds=0.4, limit=30)
+    assert held is not None
+    assert held.unusable or held.fraction < 0.3
+
+
+@pytest.mark.skipif(build() != FREE_THREADED, reason="there is a GIL")
+def test_without_a_gil_there_is_nothing_to_measure():
+    assert held_fraction(count, seconds=0.1, limit=30) is None

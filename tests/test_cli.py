@@ -1,0 +1,88 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+WORK = """
+import threading, time
+LOCK = threading.Lock()
+def nap(): time.sleep(0.01)
+def serial():
+    with LOCK: time.sleep(0.01)
+def fails(): raise LookupError("its own")
+def nothing(): pass
+def hangs():
+    while True: time.sleep(0.01)
+number = 3
+"""
+
+
+@pytest.fixture
+def gilcheck(tmp_path):
+    (tmp_path / "work.py").write_text(WORK)
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "pytest_gilcheck.cli", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "words"),
+    [
+        ("work:nap", 0, "work:nap: holds"),
+        ("work:serial", 1, "serialised by your own lock 'LOCK'"),
+        ("work:nothing", 3, "too short to time"),
+    ],
+)
+def test_the_exit_status_is_the_verdict(gilcheck, target, status, words):
+    done = gilcheck("probe", target, "--min-speedup=1.5", "--threads=2", "--budget=10")
+    assert (done.returncode, words in done.stdout) == (status, True), done
+
+
+def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
+    failed = gilcheck("probe", "work:fails")
+    assert failed.returncode == 1
+    assert "LookupError: its own" in failed.stderr
+    hung = gilcheck("probe", "work:hangs", "--timeout=0.5")
+    assert hung.returncode == 1
+    assert "no end after 0.5 s" in hung.stderr
+    assert "in hangs" in hung.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["probe", "work"], "target='work'"),
+        (["probe", "work:missing"], "target='work:missing'"),
+        (["probe", "nowhere:f"], "No module named 'nowhere'"),
+        (["probe", "work:number"], "something that can be called"),
+        (["probe", "work:nap", "--threads=1"], "threads=1 (from command line): expected a whole number, at least 2"),
+        (["probe", "work:nap", "--min-speedup=9", "--threads=2"], "min_speedup=9.0 (from command line)"),
+        (["probe", "work:nap", "--json=no/such/folder.json"], "json='no/such/folder.json'"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(gilcheck, arguments, words):
+    done = gilcheck(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_two_claims_at_once_and_no_command_are_refused(gilcheck):
+    assert gilcheck("probe", "work:nap", "--min-speedup=1", "--max-slowdown=1").returncode == 2
+    assert gilcheck().returncode == 2
+
+
+def test_the_evidence_is_written(gilcheck, tmp_path):
+    gilcheck("probe", "work:nap", "--min-speedup=1.5", "--threads=2", "--budget=10", "--json=e.json")
+    [record] = json.loads((tmp_path / "e.json").read_text())["records"]
+    assert (record["subject"], record["verdict"]) == ("work:nap", "holds")
+
+
+def test_a_curve_is_drawn(gilcheck):
+    done = gilcheck("probe", "work:nap", "--curve", "--budget=2")
+    assert done.returncode == 0
+    assert "Amdahl" in done.stdout
