@@ -109,12 +109,8 @@ class ScalingResult(Judged):
         if self.speedup is not None:
             low, high = self.interval
             bounds = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else f"at least {low:.2f}" if low else "unbounded"
-            rows.append(
-                (
-                    "speedup",
-                    f"{self.speedup:.2f}x with {self.threads} threads (interval {bounds}; {self.rounds} round{'s' * (self.rounds != 1)})",
-                )
-            )
+            rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+            rows.append(("speedup", f"{self.speedup:.2f}x with {self.threads} threads (interval {bounds}; {rounds})"))
         if self.ceiling is not None:
             rows.append(("ceiling", f"{self.ceiling:.2f}x by a kernel that scales, in the same rounds"))
         if (terms := self.identity) is not None:
