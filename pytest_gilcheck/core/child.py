@@ -17,6 +17,7 @@ import pickle
 import select
 import signal
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -193,6 +194,8 @@ def can_fork() -> str | None:
     """None if this process can be forked safely now; otherwise why not, in words."""
     if not hasattr(os, "fork"):
         return "this platform has no fork"
+    if sys.platform == "darwin":
+        return "system libraries of macOS do not survive a fork"
     others = [
         t.name for t in threading.enumerate() if t is not threading.main_thread() and not isinstance(t, threading._DummyThread)
     ]
