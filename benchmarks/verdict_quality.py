@@ -10,7 +10,8 @@ trial, both from the very laps that our checks timed.
 
 A false alarm is "violated" where the claim is true, a false pass is "holds" where it is false. Times are to the verdict,
 without the search for the cause. Quiet trials wait up to 5 s for a quiet moment; the load by others during each trial is
-recorded, and a quiet trial in which others used more than 0.25 of a core is counted as uncontrolled. Exits with 1 if false alarms or false passes exceed 1% anywhere.
+recorded, and a quiet trial in which others used more than 0.25 of a core is counted as uncontrolled. Exits with 1 if false
+alarms or false passes exceed 1% anywhere.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +103,7 @@ class Gilcheck:
         from .scaling.result import ScalingResult
         from .scaling.workload import name_of
 
-        if not callable(work):
-            raise BadValue("work", work, "a callable or coroutine function without arguments", source)
+        _callable(work, source)
         refuse_unknown(arguments, SCALING_ARGUMENTS, source)
         values, sources = dict(arguments), dict.fromkeys(arguments, source)
         for key in _SETTABLE:
@@ -161,6 +161,7 @@ class Gilcheck:
         """
         from .scaling.curve import curve
 
+        _callable(work, "argument")
         values = {"budget": budget, "timeout": timeout}
         sources = {}
         for key in values:
@@ -177,6 +178,12 @@ class Gilcheck:
             self._clock(None)
         self._on_result(result)
         return result
+
+
+def _callable(work: object, source: str) -> None:
+    generates = inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work)
+    if not callable(work) or generates:
+        raise BadValue("work", work, "a callable or coroutine function without arguments, and no generator", source)
 
 
 def refuse_unknown(arguments: Mapping[str, Any], known: Sequence[str], source: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,20 +13,42 @@ from typing import Any
 from . import __version__
 from .calls import Gilcheck
 from .core import evidence
+from .core.child import ChildSide, Ending, can_fork, fork
 from .core.errors import BadValue
-from .core.team import TeamHung
 from .core.verdict import Verdict
 from .settings import Settings
 
 EXIT_STATUS = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}
 USAGE = 2
+_FOREVER = 1e9  # seconds: laps have limits of their own
+_GRACE = 5.0  # seconds beyond them
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     given = _parser().parse_args(argv)
+    if can_fork() is not None:
+        return _run(given, lambda seconds: None)
+    side = fork(_FOREVER)
+    if isinstance(side, ChildSide):
+        status = EXIT_STATUS[Verdict.VIOLATED]
+        try:
+            side.clock(None)
+            status = _run(given, lambda seconds: side.clock(None if seconds is None else seconds + _GRACE))
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            side.answer(bytes([status]))
+    outcome = side.wait()
+    if outcome.ending is Ending.ANSWERED:
+        return outcome.payload[0]
+    print(f"gilcheck: {outcome}", file=sys.stderr)
+    return EXIT_STATUS[Verdict.VIOLATED]
+
+
+def _run(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
     try:
-        return int(given.run(given))
+        return int(given.run(given, clock))
     except BadValue as error:
         print(f"gilcheck: {error}", file=sys.stderr)
         return USAGE
@@ -59,12 +82,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _probe(given: argparse.Namespace) -> int:
+def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
+    if given.json is not None:
+        evidence.check_target(Path(given.json), "command line --json")
+    claims = [name for name in ("min_speedup", "max_slowdown", "efficiency", "json") if getattr(given, name) is not None]
+    if given.curve and claims:
+        raise BadValue(claims[0], getattr(given, claims[0]), "nothing beside --curve, which has no verdict", "command line")
     work = _resolve(given.target)
-    if given.json is not None and not Path(given.json).absolute().parent.is_dir():
-        raise BadValue("json", given.json, "a file in a folder that exists", "command line --json")
     records: list[evidence.Record] = []
-    checks = Gilcheck(Settings.from_environment(), on_record=records.append, progress=_shown if sys.stderr.isatty() else _quiet)
+    progress = _shown if sys.stderr.isatty() else _quiet
+    checks = Gilcheck(Settings.from_environment(), on_record=records.append, clock=clock, progress=progress)
     names = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup")
     arguments = {name: value for name in names if (value := getattr(given, name)) is not None}
     try:
@@ -74,9 +101,7 @@ def _probe(given: argparse.Namespace) -> int:
         result = checks.checked_scaling(work, arguments, "command line", given.target)
     except BadValue:
         raise
-    except (TeamHung, BaseExceptionGroup, Exception) as error:
-        import traceback
-
+    except BaseException as error:  # SystemExit too: whatever the workload raises, it is no pass
         traceback.print_exception(error)
         return EXIT_STATUS[Verdict.VIOLATED]
     print(result)
@@ -95,8 +120,8 @@ def _resolve(target: str) -> Callable[[], Any]:
         found: Any = importlib.import_module(module_name)
         for name in path.split("."):
             found = getattr(found, name)
-    except (ImportError, AttributeError) as error:
-        raise BadValue("target", target, f"{expected} ({error})", "command line") from error
+    except BaseException as error:  # whatever a module does when it is imported, SystemExit included
+        raise BadValue("target", target, f"{expected} ({type(error).__name__}: {error})", "command line") from error
     if not callable(found):
         raise BadValue("target", target, "something that can be called", "command line")
     return found  # type: ignore[no-any-return]

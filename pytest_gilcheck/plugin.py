@@ -13,6 +13,7 @@ import pytest
 from .settings import SETTINGS, ini_name, option, variable
 
 if TYPE_CHECKING:
+    from .adaptors.session import Session
     from .calls import Gilcheck
 
 MARKERS = {
@@ -40,16 +41,25 @@ def pytest_configure(config: pytest.Config) -> None:
     from .adaptors.options import settings_of  # reads the values, so that a bad one stops the run here
 
     settings = settings_of(config)
-    if settings.value("json")[0] is not None or _distributes(config):
+    if settings.value("json")[0] is not None or settings.value("strict")[0] or _distributes(config):
         _start(config)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
+@pytest.hookimpl(tryfirst=True)  # before the terminal asks for the header's line
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """After every hook that may have marked items."""
+    for item in session.items:
         if FIXTURE in getattr(item, "fixturenames", ()) or any(item.get_closest_marker(name) for name in MARKERS):
-            _start(config)
+            _start(session.config)
             return
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
+    """For a marker that a fixture applied, in a run where no test had one."""
+    if pyfuncitem.config.pluginmanager.has_plugin("gilcheck-session") or not any(m.name in MARKERS for m in pyfuncitem.own_markers):
+        return None
+    return _start(pyfuncitem.config).pytest_pyfunc_call(pyfuncitem)
 
 
 @pytest.fixture(name=FIXTURE)
@@ -60,10 +70,10 @@ def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
     return namespace(request.node)
 
 
-def _start(config: pytest.Config) -> None:
+def _start(config: pytest.Config) -> Session:
     from .adaptors.session import start
 
-    start(config)
+    return start(config)
 
 
 def _distributes(config: pytest.Config) -> bool:

@@ -85,7 +85,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        return cls(environment={name: os.environ.get(variable(name)) for name in SETTINGS})
+        return cls(environment={name: os.environ.get(variable(name)) or None for name in SETTINGS})
 
     def check(self) -> None:
         """Read every layer, so that a bad value is an error even where a better layer hides it.

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ..core.errors import BadValue
+from ..core.evidence import check_target
 from ..settings import SETTINGS, Settings, ini_name
 
 _KEY = pytest.StashKey[Settings]()
@@ -28,8 +29,8 @@ def settings_of(config: pytest.Config) -> Settings:
     try:
         settings.check()
         path, source = settings.value("json")
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise BadValue("json", path, "a file in a folder that exists", source)
+        if path is not None:
+            check_target(Path(path), source)
     except BadValue as error:
         raise pytest.UsageError(f"gilcheck: {error}") from error
     config.stash[_KEY] = settings

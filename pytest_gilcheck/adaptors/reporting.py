@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -36,6 +35,7 @@ class Summary:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._records: list[evidence.Record] = []
+        self._unwritten = ""
 
     def pytest_report_collectionfinish(self, config: pytest.Config) -> list[str]:
         return [] if config.get_verbosity() < 0 else [f"gilcheck: {Interpreter.current()}"]
@@ -43,17 +43,19 @@ class Summary:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._records += getattr(report, "gilcheck", [])
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         path, source = settings_of(self._config).value("json")
         if path is None:
             return
         try:
-            evidence.write(Path(path), self._records)
-        except OSError as error:
-            wanted = BadValue("json", path, f"a file that can be written ({error})", source)
-            raise pytest.UsageError(f"gilcheck: {wanted}") from error
+            evidence.write(self._config.invocation_params.dir / path, self._records)
+        except OSError as error:  # the failures of the run must still be shown
+            self._unwritten = f"gilcheck: {BadValue('json', path, f'a file that can be written ({error})', source)}"
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._unwritten:
+            terminalreporter.write_line(self._unwritten, red=True)
         if not self._records or self._config.get_verbosity() < 0:
             return
         verdicts = Counter(record["verdict"] for record in self._records)

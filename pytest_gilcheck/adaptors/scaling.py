@@ -40,6 +40,8 @@ def unsupported(item: pytest.Item) -> str | None:
         return f"{MARKER} marks a {type(item).__name__}, and only test functions and methods can be measured"
     if item.cls is not None and hasattr(item.cls, "debug") and hasattr(item.cls, "countTestCases"):
         return f"{MARKER} marks a unittest.TestCase method, which sets up and runs itself; use a plain class, or gilcheck.scaling"
+    if "subtests" in item._fixtureinfo.argnames:
+        return f"{MARKER} cannot be used with subtests, which report from one thread only"
     function = _coroutine_function(item) or item.obj
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         return f"{MARKER} marks a generator, which is no test"
@@ -56,23 +58,36 @@ def run(item: pytest.Function, checks: Gilcheck) -> None:
         Inconclusive: it could not be decided.
         BaseException: what the body raised.
     """
+    words, group = "", None
     try:
         given = arguments(item)
         assert given is not None, "only marked items come here"
         result = checks.checked_scaling(_body(item), given, _SOURCE, item.name)
-    except BadValue as error:
-        pytest.fail(f"gilcheck: {error}", pytrace=False)
-    except TeamHung as error:
-        pytest.fail(f"gilcheck: {error}", pytrace=False)
-    except BaseExceptionGroup as group:
-        if (skips := group.subgroup(pytest.skip.Exception)) is not None and skips.exceptions == group.exceptions:
-            # pytest would take a group of skips for a skip of the test
-            notes = "; ".join(f"{error} ({error.__notes__[-1]})" for error in skips.exceptions)
-            pytest.fail(f"gilcheck: the test skips itself in some of its calls, and not in the first: {notes}", pytrace=False)
-        raise group.with_traceback(None) from None  # how we came to call the test is of no interest
+    except (BadValue, TeamHung) as error:
+        words = f"gilcheck: {error}"
+    except BaseExceptionGroup as error:
+        group = error
+    if words:  # outside the except blocks: one line, and not the story of how it came to it
+        pytest.fail(words, pytrace=False)
+    if group is not None:
+        if group.split(pytest.skip.Exception)[1] is None:  # pytest would take it for a skip of the test
+            words = "gilcheck: the test skips itself in some of its calls, and not in the first"
+            pytest.fail(f"{words}: {'; '.join(_skips(group))}", pytrace=False)
+        raise group.with_traceback(None)
     if result.verdict == "violated":
         pytest.fail(result.headline(), pytrace=False)
     result.assert_holds()
+
+
+def _skips(group: BaseExceptionGroup[BaseException]) -> list[str]:
+    """Every skip in the group, with where it happened."""
+    lines = []
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            lines += _skips(error)
+        else:
+            lines.append(f"{error} ({'; '.join(getattr(error, '__notes__', []))})")
+    return lines
 
 
 def _body(item: pytest.Function) -> Callable[[], Any]:
@@ -93,7 +108,10 @@ def _body(item: pytest.Function) -> Callable[[], Any]:
 
 def _coroutine_function(item: pytest.Function) -> Callable[..., Any] | None:
     """The test's own coroutine function, from under what an async plugin wrapped it in."""
-    candidates: tuple[Callable[..., Any] | None, ...] = (inspect.unwrap(item.obj), getattr(item, "_obj", None))
+    candidates: tuple[Callable[..., Any] | None, ...] = (
+        inspect.unwrap(item.obj, stop=inspect.iscoroutinefunction),
+        getattr(item, "_obj", None),
+    )
     return next((function for function in candidates if inspect.iscoroutinefunction(function)), None)
 
 

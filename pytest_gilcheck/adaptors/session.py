@@ -19,21 +19,27 @@ _KEY = pytest.StashKey["Session"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
 
 
-def start(config: pytest.Config) -> None:
+def start(config: pytest.Config) -> Session:
     """Register everything, once for each process."""
     if _KEY in config.stash:
-        return
+        return config.stash[_KEY]
     session = config.stash[_KEY] = Session(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
+    config.pluginmanager.register(session.guard.handed_over, "gilcheck-handover")
     config.pluginmanager.register(session, "gilcheck-session")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
+    return session
 
 
 def namespace(item: pytest.Item) -> Gilcheck:
     """The calls for this item: their evidence becomes the item's."""
-    start(item.config)
-    return item.config.stash[_KEY].checks(item)
+    return start(item.config).checks(item)
+
+
+def uses_check(item: pytest.Item) -> bool:
+    """Whether the item is marked, or asks for the fixture."""
+    return "gilcheck" in getattr(item, "fixturenames", ()) or any(item.iter_markers(scaling.MARKER))
 
 
 class Session:
@@ -43,14 +49,14 @@ class Session:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
         self._isolate = self._settings.value("isolate")[0] or "auto"
-        self.guard = Guard(config)
+        self.guard = Guard(config, uses_check)
 
     def checks(self, item: pytest.Item) -> Gilcheck:
         def record(entry: evidence.Record) -> None:
             entry["subject"] = item.nodeid
-            records = item.stash.setdefault(_RECORDS, [])
-            records.append(entry)
-            item.user_properties += figures_as_properties(entry, len(records))
+            item.stash.setdefault(_RECORDS, []).append(entry)
+            earlier = sum(str(name).endswith(".verdict") for name, _ in item.user_properties)
+            item.user_properties += figures_as_properties(entry, earlier + 1)
 
         def result(measured: object) -> None:
             unguarded = self.guard.unguarded
@@ -59,37 +65,43 @@ class Session:
 
         return Gilcheck(self._settings, on_record=record, on_result=result, clock=self.guard.clock)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        item.stash[_RECORDS] = []  # a rerun starts anew
+        item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
+        yield from self._judged()
         if any(item.iter_markers(scaling.MARKER)) and (why := scaling.unsupported(item)) is not None:
-            pytest.fail(f"gilcheck: {why}", pytrace=False)
+            pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object:
-        marked = any(pyfuncitem.iter_markers(scaling.MARKER))
-        if not marked and "gilcheck" not in pyfuncitem.fixturenames:
+        if not uses_check(pyfuncitem):
             return None
-        if self.guard.enter(self._isolate):
+        if self.guard.enter(pyfuncitem, self._isolate):
             return True
-        if not marked:
+        if not any(pyfuncitem.iter_markers(scaling.MARKER)):
             return None
         scaling.run(pyfuncitem, self.checks(pyfuncitem))
         return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """An inconclusive check is a skip, with its reason; a failure if strict."""
+        return (yield from self._judged())
+
+    def _judged(self) -> Iterator[None]:
+        """An inconclusive check is a skip, with its reason (pytest sees to that by itself); a failure if strict."""
         try:
             return (yield)
         except Inconclusive as error:
-            if self._strict:
-                pytest.fail(f"inconclusive, and strict: {error}", pytrace=False)
-            raise pytest.skip.Exception(f"inconclusive: {error}", _use_item_location=True) from None
+            words = str(error)
+        if self._strict:
+            pytest.fail(f"inconclusive, and strict: {words}", pytrace=False)
+        raise pytest.skip.Exception(f"inconclusive: {words}", _use_item_location=True)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-        """Attach the evidence, which xdist and the guard then carry."""
+        """Attach the evidence, which xdist and the guard then carry, to the report of the phase that it is from."""
         report = yield
-        if call.when == "call" and (records := item.stash.get(_RECORDS, None)):
-            report.gilcheck = records
+        if (records := item.stash.get(_RECORDS, None)) and not hasattr(report, "gilcheck"):
+            report.gilcheck, item.stash[_RECORDS] = records, []
         return report

@@ -11,6 +11,7 @@ waits forever for its timer thread in a fork of a process that had one.
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
 import pickle
@@ -20,19 +21,20 @@ import struct
 import sys
 import tempfile
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from time import monotonic, sleep  # bound now: a test may patch the module
 from typing import IO, Any, NoReturn
 
-_HEADER = struct.Struct("!cI")
+_HEADER = struct.Struct("!cQ")
 _ANSWER, _CLOCK = b"A", b"C"
 _DUMP_SIGNAL = getattr(signal, "SIGUSR2", None)  # asks a hung child for its stacks
 _DUMP_GRACE = 0.5  # seconds between that and the kill
 _EXIT_GRACE = 2.0  # seconds an answering child gets to be gone
 _POLL = 0.05
+_PR_SET_PDEATHSIG = 1
 
 
 class Ending(StrEnum):
@@ -40,6 +42,7 @@ class Ending(StrEnum):
     EXITED = "exited"
     KILLED = "killed"
     HUNG = "hung"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Outcome:
     """How a child ended.
 
     Attributes:
-        ending: answered, or exited without an answer, or killed by a signal, or hung and ended by us.
+        ending: answered, or exited without an answer, or killed by a signal, or hung and ended by us, or stopped (it wanted the
+            terminal, say) and ended by us.
         payload: its answer; empty unless answered.
         status: its exit status, or the signal's number.
         trace: stacks that ``faulthandler`` wrote in it; may be empty.
@@ -71,6 +75,8 @@ class Outcome:
                 return f"the process was killed by {_signal_name(self.status)} after {self.seconds:.1f} s{stacks}"
             case Ending.HUNG:
                 return f"no end within its time limit; ended after {self.seconds:.1f} s{stacks}"
+            case Ending.STOPPED:
+                return f"stopped by {_signal_name(self.status)}: it wants the terminal, which a child cannot have (breakpoint()?)"
 
 
 class ChildSide:
@@ -103,10 +109,10 @@ class ParentSide:
 
     def __init__(self, pid: int, pipe: int, trace: IO[bytes], limit: float, own_group: bool) -> None:
         self._pid, self._pipe, self._trace, self._own_group = pid, pipe, trace, own_group
-        self._reaped = False
-        self._start = time.monotonic()
+        self._reaped, self._stopped = False, 0
+        self._start = monotonic()
         self._deadline: float | None = self._start + limit
-        self._received = b""
+        self._received = bytearray()
         self._answer: bytes | None = None
 
     def wait(self) -> Outcome:
@@ -119,7 +125,7 @@ class ParentSide:
         self._trace.seek(0)
         trace = self._trace.read().decode(errors="replace").strip()
         self._trace.close()
-        return Outcome(ending, self._answer or b"", status, trace, time.monotonic() - self._start)
+        return Outcome(ending, self._answer or b"", status, trace, monotonic() - self._start)
 
     def _watch(self) -> tuple[Ending, int]:
         poll = select.poll()
@@ -136,7 +142,9 @@ class ParentSide:
                 if self._answer is not None:
                     return Ending.ANSWERED, status
                 return (Ending.KILLED, -status) if status < 0 else (Ending.EXITED, status)
-            if self._deadline is not None and time.monotonic() > self._deadline:
+            if self._stopped:
+                return Ending.STOPPED, self._stopped
+            if self._deadline is not None and monotonic() > self._deadline:
                 os.kill(self._pid, _DUMP_SIGNAL)  # type: ignore[arg-type]
                 self._reap(_DUMP_GRACE)
                 return Ending.HUNG, 0
@@ -145,7 +153,7 @@ class ParentSide:
         """Take in what has arrived; False at the end of the pipe."""
         os.set_blocking(self._pipe, False)
         try:
-            data = os.read(self._pipe, 1 << 16)
+            data = os.read(self._pipe, 1 << 20)
         except BlockingIOError:
             return False
         self._received += data
@@ -153,27 +161,31 @@ class ParentSide:
             kind, size = _HEADER.unpack_from(self._received)
             if len(self._received) < (end := _HEADER.size + size):
                 break
-            payload, self._received = self._received[_HEADER.size : end], self._received[end:]
+            payload = bytes(self._received[_HEADER.size : end])
+            del self._received[:end]
             if kind == _ANSWER:
                 self._answer = payload
             else:
-                self._deadline = time.monotonic() + struct.unpack("!d", payload)[0] if payload else None
+                self._deadline = monotonic() + struct.unpack("!d", payload)[0] if payload else None
         return bool(data)
 
     def _reap(self, seconds: float) -> int | None:
         """Its exit status (negative: the signal) once it is dead, waiting up to ``seconds``."""
-        until = time.monotonic() + seconds
+        until = monotonic() + seconds
         while True:
             try:
-                pid, status = os.waitpid(self._pid, os.WNOHANG)
+                pid, status = os.waitpid(self._pid, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return 0
+            if pid and os.WIFSTOPPED(status):
+                self._stopped = os.WSTOPSIG(status)
+                return None
             if pid:
                 self._reaped = True
                 return os.waitstatus_to_exitcode(status)
-            if time.monotonic() >= until:
+            if monotonic() >= until:
                 return None
-            time.sleep(0.002)
+            sleep(0.002)
 
     def _kill(self) -> None:
         try:
@@ -214,12 +226,14 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         own_group: whether it leads a process group of its own. A child of a guarded child stays in that one's group, or it
             would outlive it.
     """
+    parent = os.getpid()
     reading, writing = os.pipe()
     trace = tempfile.TemporaryFile()  # noqa: SIM115 - both processes keep it, and the parent closes it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has looked closer
         pid = os.fork()
     if pid == 0:
+        _die_with(parent)
         if own_group:
             os.setpgid(0, 0)
         os.close(reading)
@@ -259,6 +273,14 @@ def call(function: Callable[[], Any], limit: float) -> tuple[Outcome, Any]:
     if not returned:
         raise value
     return outcome, value
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel end this process when its parent dies, however that dies; Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def _signal_name(number: int) -> str:

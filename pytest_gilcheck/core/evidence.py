@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .errors import BadValue
 from .interpreter import Interpreter
 from .verdict import Judged
 
@@ -49,21 +50,41 @@ def record(check: str, subject: str, result: Judged, claim: Mapping[str, Any], f
     }
 
 
+def check_target(path: Path, source: str) -> None:
+    """Refuse a path that `write` could not, or should not, replace.
+
+    Raises:
+        BadValue: its folder does not exist, or it is something other than a regular file.
+    """
+    if not path.absolute().parent.is_dir():
+        raise BadValue("json", str(path), "a file in a folder that exists", source)
+    if path.exists() and not path.is_file():
+        raise BadValue("json", str(path), "a regular file, or one that does not exist yet", source)
+
+
 def write(path: Path, records: Iterable[Record]) -> None:
     """Write the records whole or not at all: a reader never sees half a file, and a failed write loses nothing.
 
     Raises:
         OSError: the folder cannot be written.
     """
+    path = path.resolve()  # a link stays, and what it points to is replaced
     text = json.dumps({"schema": SCHEMA, "records": list(records)}, indent=1, allow_nan=False)
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(text + "\n")
+        os.chmod(draft, 0o666 & ~_umask())
         os.replace(draft, path)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def read(path: Path) -> list[Record]:

@@ -13,10 +13,10 @@ import ctypes
 import os
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, perf_counter_ns, thread_time_ns  # bound now: a test may patch the module
 from types import TracebackType
 
 from . import stacks
@@ -168,7 +168,7 @@ class Team:
             TeamHung: a thread did not return within the limit and none raised.
         """
         barrier = threading.Barrier(len(calls))
-        deadline = time.monotonic() + limit
+        deadline = monotonic() + limit
         before = context_switches()
         members = {member.index: member for member in self._members[first : first + len(calls)]}
         for member, call in zip(members.values(), calls, strict=True):
@@ -176,7 +176,7 @@ class Team:
         ends: dict[int, Stint | BaseException] = {}
         while len(ends) < len(calls):
             try:
-                index, end = self._outbox.get(timeout=max(0.0, deadline - time.monotonic()))
+                index, end = self._outbox.get(timeout=max(0.0, deadline - monotonic()))
             except queue.Empty:
                 break
             ends[index] = end
@@ -244,9 +244,9 @@ def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int
     finally:
         if home is not None:
             os.sched_setaffinity(0, cores)
-    cpu_before, start = time.thread_time_ns(), time.perf_counter_ns()
+    cpu_before, start = thread_time_ns(), perf_counter_ns()
     call()
-    end, cpu_after, queue_after = time.perf_counter_ns(), time.thread_time_ns(), run_queue_wait_ns()
+    end, cpu_after, queue_after = perf_counter_ns(), thread_time_ns(), run_queue_wait_ns()
     waited = None if queue_before is None or queue_after is None else queue_after - queue_before
     return Stint(start, end, cpu_after - cpu_before, waited)
 
@@ -254,7 +254,10 @@ def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int
 def _noted(end: Stint | BaseException, index: int, of: int, label: str) -> BaseException | None:
     if isinstance(end, Stint):
         return None
-    end.add_note(f"raised in thread {index + 1} of {of}, {label}")
+    try:
+        end.add_note(f"raised in thread {index + 1} of {of}, {label}")
+    except Exception:  # frozen, or with a method of its own: the exception matters more than the note
+        pass
     return end
 
 
@@ -262,9 +265,9 @@ def _hung(missing: list[_Member], limit: float, label: str) -> TeamHung:
     text = stacks.dump()
     for member in missing:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(member.ident), ctypes.py_object(_Abandoned))
-    deadline = time.monotonic() + _FREED_WITHIN
+    deadline = monotonic() + _FREED_WITHIN
     for member in missing:
-        member.thread.join(max(0.0, deadline - time.monotonic()))
+        member.thread.join(max(0.0, deadline - monotonic()))
     alive = sum(member.thread.is_alive() for member in missing)
     names = ", ".join(repr(member.thread.name) for member in missing)
     left = f"; {alive} could not be ended and still run" if alive else ""

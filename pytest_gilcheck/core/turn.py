@@ -1,6 +1,9 @@
 """One timing check at a time on this machine: a lock across processes, from any run of this user.
 
 Two checks that overlap are each other's noise. The kernel drops the lock when its holder dies, so a crash blocks nobody.
+
+What does not work: the filelock library. Merely imported (4.2), it hooks every fork of the process, and a measured workload that
+forks from several threads fails with an error of the library's.
 """
 
 from __future__ import annotations
@@ -12,12 +15,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
+from typing import IO
 
-_held = threading.local()  # a check inside a check (the reference of a curve, say) keeps the turn it has
+_POLL = 0.02
+_here = threading.Lock()  # one check at a time in this process too
 
 
 class TurnTimeout(Exception):
-    """Another check kept the machine for longer than we may wait."""
+    """Another check kept the machine for longer than we may wait, or its lock cannot be used."""
 
 
 def lock_file() -> Path:
@@ -37,25 +43,59 @@ def turn(patience: float, waiting: Callable[[], None] = lambda: None) -> Iterato
         waiting: called once if there is one to wait for.
 
     Raises:
-        TurnTimeout: it did not end.
+        TurnTimeout: it did not end, or the lock file cannot be used.
+        RuntimeError: a check is running in this very process, and this one is part of what it measures.
     """
-    from filelock import FileLock, Timeout
-
-    if getattr(_held, "yes", False):
-        yield
-        return
-    lock = FileLock(lock_file())
+    if not _here.acquire(blocking=False):
+        raise RuntimeError("a timing check is running in this process; what it measures cannot hold a check of its own")
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        waiting()
-        try:
-            lock.acquire(timeout=patience, poll_interval=0.02)
-        except Timeout as error:
-            raise TurnTimeout(f"another timing check kept this machine for {patience:g} s ({lock_file()})") from error
-    _held.yes = True
-    try:
-        yield
+        with _opened() as file:
+            deadline = monotonic() + patience
+            if not _locked(file):
+                waiting()
+                while not _locked(file):
+                    if monotonic() > deadline:
+                        raise TurnTimeout(f"another timing check kept this machine for {patience:g} s ({lock_file()})")
+                    sleep(_POLL)
+            try:
+                yield
+            finally:
+                _unlock(file)  # closing it would not do: a process that the workload forked may still have it open
     finally:
-        _held.yes = False
-        lock.release()
+        _here.release()
+
+
+def _opened() -> IO[bytes]:
+    try:
+        return open(lock_file(), "ab")
+    except OSError as error:
+        raise TurnTimeout(f"the lock that keeps timing checks apart cannot be opened (GILCHECK_LOCK moves it): {error}") from error
+
+
+try:
+    import fcntl
+
+    def _locked(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+except ImportError:  # Windows
+    import msvcrt
+
+    def _locked(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from unittest import SkipTest
 
 
 class Verdict(StrEnum):
@@ -16,8 +17,11 @@ class ClaimViolated(AssertionError):
     """The claim was shown to be false."""
 
 
-class Inconclusive(Exception):
-    """The claim could be neither shown nor refuted, here and now. Under pytest the test is skipped, or fails if strict."""
+class Inconclusive(SkipTest):
+    """The claim could be neither shown nor refuted, here and now.
+
+    Every test framework shows the standard library's ``SkipTest`` as a skip, wherever it was raised and without our help.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from .judgement import Judgement, judge, refuted_by_held
 from .processes import run_in_processes
 from .reference import reference_kernel
 from .result import ScalingResult
-from .sampling import Calibration, Round, Sampler
+from .sampling import Calibration, Round, Sampler, shortest_unit
 from .statistics import LEAST
 from .watch import Seen, watch
 from .workload import Workload, name_of, repeated
@@ -94,6 +94,11 @@ def plan(
             raise BadValue(name, value, "seconds above 0", sources.get(name, "argument"))
         return float(value)
 
+    def interval(name: str, value: object) -> float:
+        if not 1e-6 <= (checked := seconds(name, value)) <= 1:
+            raise BadValue(name, value, "seconds from 0.000001 to 1", sources.get(name, "argument"))
+        return checked
+
     if setup is not None and not callable(setup):
         raise BadValue("setup", setup, "something to call", sources.get("setup", "argument"))
     return Plan(
@@ -101,7 +106,7 @@ def plan(
         budget=None if budget is None else seconds("budget", budget),
         timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout),
         cores=None if cores is None else whole("cores", cores, 1),
-        switchinterval=None if switchinterval is None else seconds("switchinterval", switchinterval),
+        switchinterval=None if switchinterval is None else interval("switchinterval", switchinterval),
         warmup=1 if warmup is None else whole("warmup", warmup, 0),
         setup=setup,
     )
@@ -145,6 +150,8 @@ def scaling(
         stack.enter_context(switch_interval(how.switchinterval))
         blank = replace(blank, interpreter=Interpreter.current())
         team = stack.enter_context(Team(how.threads))
+        if how.timeout < (least := 2 * how.threads * shortest_unit()):
+            raise BadValue("timeout", how.timeout, f"at least {least:g} seconds, which a lap of {how.threads} threads takes")
         sampler = Sampler(work, reference_kernel(blank.interpreter.build), team, how.timeout, progress, how.setup)
         _warm_up(sampler, max(1, how.warmup))
         if (watched := watcher()) is not None:
@@ -152,7 +159,7 @@ def scaling(
             return replace(blank, reason=reason, seconds=time.monotonic() - start)
         result = _measured(blank, sampler, how, start)
     if how.diagnosed and result.verdict is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
-        result = _with_processes(result, work, how)
+        result = _with_processes(result, work, how, progress)
     if build() != blank.interpreter.build:
         result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=_gil_came_back(blank.interpreter))
     return replace(result, seconds=time.monotonic() - start)
@@ -165,7 +172,8 @@ def _warm_up(sampler: Sampler, calls: int) -> None:
     except BaseExceptionGroup as group:
         if len(group.exceptions) == 1 and not isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
             error = group.exceptions[0]
-            error.__notes__.pop()  # which thread it was says nothing here
+            if notes := getattr(error, "__notes__", None):
+                notes.pop()  # which thread it was says nothing here
             raise error from None
         raise
 
@@ -228,7 +236,7 @@ def _concluded(
         verdict=judgement.verdict,
         reason=judgement.reason,
         speedup=speedup,
-        interval=(judgement.low or 0.0, math.inf if judgement.high is None else judgement.high),
+        interval=(judgement.low or 0.0, _meaningful(judgement.high, how.threads)),
         ceiling=judgement.ceiling.typical,
         threshold=judgement.threshold,
         rounds=len(rounds),
@@ -239,13 +247,16 @@ def _concluded(
     return replace(result, diagnosis=diagnose(result.verdict, speedup, judgement.ceiling, how.threads, terms, held, seen))
 
 
-def _with_processes(result: ScalingResult, work: Workload, how: Plan) -> ScalingResult:
+def _with_processes(result: ScalingResult, work: Workload, how: Plan, progress: Callable[[str], None]) -> ScalingResult:
     """Add what processes give, now that no thread of ours is alive; nothing is added where this process cannot be forked."""
     assert result.calls is not None
     if how.setup is not None or can_fork() is not None:
         return result
     with pinned(how.cores):
-        walls = [run_in_processes(repeated(work, result.calls), how.threads, how.timeout) for _ in range(_PROCESS_LAPS)]
+        walls = []
+        for lap in range(_PROCESS_LAPS):
+            progress(f"processes, lap {lap + 1}")
+            walls.append(run_in_processes(repeated(work, result.calls), how.threads, how.timeout))
     measured = [wall for wall in walls if wall is not None]
     if not measured:
         return result
@@ -264,6 +275,11 @@ def _held(sampler: Sampler) -> Held | None:
 
 def _wants_speedup(claimed: Claim) -> bool:
     return claimed.min_speedup is None or claimed.min_speedup > 1
+
+
+def _meaningful(high: float | None, threads: int) -> float:
+    """The upper bound; infinity if it is none. A lap that was denied a core nearly all the time bounds nothing."""
+    return math.inf if high is None or high > 1.5 * threads else high
 
 
 def _round_seconds(calibration: Calibration, how: Plan) -> float:

@@ -83,6 +83,8 @@ def claim(
 
 def _for_build(name: str, value: object, build: str, source: str) -> float | None:
     if isinstance(value, Mapping):
+        if not value:
+            raise BadValue(name, dict(value), f"a number for {GIL!r}, for {FREE_THREADED!r} or for both", source)
         if unknown := [key for key in value if key not in BUILDS]:
             raise BadValue(name, dict(value), f"only the builds {GIL!r} and {FREE_THREADED!r}, not {unknown[0]!r}", source)
         for key in value:

@@ -7,14 +7,16 @@ sequential laps first) do not work: the speed of a shared machine moves by tens 
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..core.errors import BadValue
 from ..core.team import Lap, Team
-from .workload import Workload, repeated
+from .workload import Workload, is_async, repeated
 
 SHORTEST_UNIT = 0.02  # seconds for one thread's part; at 5 ms the first thread is done before the second gets the GIL
 REFERENCE_UNIT = 0.006
@@ -125,12 +127,13 @@ class Sampler:
     def warm_up(self, calls: int) -> None:
         """Call the workload in one thread, untimed."""
         for call in range(calls):
-            self._lap([repeated(self.work, 1)], f"warm-up call {call + 1}", self.setup)
+            first = repeated(self.work, 1) if is_async(self.work) else lambda: _ran(self.work())
+            self._lap([first], f"warm-up call {call + 1}", self.setup)
 
     @cached_property
     def calibration(self) -> Calibration:
         """Double the calls until a lap is long enough to be measured."""
-        unit = max(SHORTEST_UNIT, SWITCH_INTERVALS * sys.getswitchinterval())
+        unit = shortest_unit()
         reference_calls, _ = self._calibrate(self.reference, REFERENCE_UNIT)
         if self.setup is not None:
             lap = self._lap([repeated(self.work, 1)], "calibration", self.setup)
@@ -190,6 +193,19 @@ class Sampler:
         start = time.perf_counter()
         repeated(_nothing, calls)()
         return (time.perf_counter() - start) / calls
+
+
+def shortest_unit() -> float:
+    """Seconds that one thread's part of a lap takes at least."""
+    return max(SHORTEST_UNIT, SWITCH_INTERVALS * sys.getswitchinterval())
+
+
+def _ran(result: object) -> None:
+    """Refuse work that only looks done: a coroutine or generator that nobody ran."""
+    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise BadValue("work", result, "work that is done when the call returns; it returned something nobody awaits or runs")
 
 
 def _nothing() -> None:

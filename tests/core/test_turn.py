@@ -52,6 +52,32 @@ def test_the_death_of_its_holder_frees_the_turn(holder):
 
 def test_a_free_turn_is_not_waited_for(lock):
     start = time.monotonic()
-    with turn(60, lambda: pytest.fail("nobody has it")), turn(60):  # nor is one's own
+    with turn(60, lambda: pytest.fail("nobody has it")):
         pass
     assert time.monotonic() - start < 30
+
+
+def test_a_check_inside_a_measured_workload_is_an_error_and_not_a_wait(lock):
+    with turn(60), pytest.raises(RuntimeError, match="cannot hold a check of its own"), turn(60):
+        pass
+    with turn(60):
+        pass
+
+
+def test_a_process_that_the_workload_forked_does_not_keep_the_turn(lock):
+    from pytest_gilcheck.core.child import ChildSide, fork
+
+    with turn(60):
+        side = fork(limit=60)
+        if isinstance(side, ChildSide):
+            time.sleep(60)
+    with turn(1):
+        pass
+    os.kill(side._pid, signal.SIGKILL)
+    side.wait()
+
+
+def test_a_lock_that_cannot_be_opened_says_which_and_how_to_move_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("GILCHECK_LOCK", str(tmp_path))
+    with pytest.raises(TurnTimeout, match="GILCHECK_LOCK moves it"), turn(1):
+        pass

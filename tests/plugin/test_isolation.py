@@ -103,6 +103,7 @@ def test_fixtures_are_set_up_and_torn_down_once_in_the_parent(run):
             assert os.getpid() != resource
         """,
         "-s",
+        "--gilcheck-isolate=fork",
     )
     result.assert_outcomes(passed=1)
     text = result.stdout.str()
@@ -116,12 +117,8 @@ def test_threads_of_a_fixture_keep_the_test_in_their_own_process(run):
 
         @pytest.fixture
         def server():
-            stop = threading.Event()
-            thread = threading.Thread(target=stop.wait, name="a server")
-            thread.start()
-            yield os.getpid()
-            stop.set()
-            thread.join()
+            threading.Thread(target=time.sleep, args=(60,), name="a server", daemon=True).start()
+            return os.getpid()
 
         def test_it(gilcheck, server):
             assert os.getpid() == server
