@@ -5,7 +5,7 @@ import sys
 import pytest
 
 WORK = """
-import threading, time
+import os, threading, time
 LOCK = threading.Lock()
 def nap(): time.sleep(0.01)
 def serial():
@@ -14,6 +14,8 @@ def fails(): raise LookupError("its own")
 def nothing(): pass
 def hangs():
     while True: time.sleep(0.01)
+def leaves(): raise SystemExit(0)
+def quits(): os._exit(0)
 number = 3
 """
 
@@ -21,6 +23,7 @@ number = 3
 @pytest.fixture
 def gilcheck(tmp_path):
     (tmp_path / "work.py").write_text(WORK)
+    (tmp_path / "leaver.py").write_text("raise SystemExit(0)")
 
     def run(*arguments):
         command = [sys.executable, "-m", "pytest_gilcheck.cli", *arguments]
@@ -46,6 +49,9 @@ def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
     failed = gilcheck("probe", "work:fails")
     assert failed.returncode == 1
     assert "LookupError: its own" in failed.stderr
+    for target, words in (("work:leaves", "SystemExit"), ("work:quits", "exited with status 0 in mid-test")):
+        left = gilcheck("probe", target)
+        assert (left.returncode, words in left.stderr) == (1, True), left
     hung = gilcheck("probe", "work:hangs", "--timeout=0.5")
     assert hung.returncode == 1
     assert "no end after 0.5 s" in hung.stderr
@@ -58,6 +64,9 @@ def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
         (["probe", "work"], "target='work'"),
         (["probe", "work:missing"], "target='work:missing'"),
         (["probe", "nowhere:f"], "No module named 'nowhere'"),
+        (["probe", "leaver:f"], "SystemExit: 0"),
+        (["probe", "work:nap", "--curve", "--min-speedup=1"], "nothing beside --curve"),
+        (["probe", "work:nap", "--json=."], "a regular file"),
         (["probe", "work:number"], "something that can be called"),
         (["probe", "work:nap", "--threads=1"], "threads=1 (from command line): expected a whole number, at least 2"),
         (["probe", "work:nap", "--min-speedup=9", "--threads=2"], "min_speedup=9.0 (from command line)"),

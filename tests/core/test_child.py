@@ -114,3 +114,32 @@ def test_a_process_with_threads_of_its_own_is_not_forked():
     finally:
         release.set()
         thread.join()
+
+
+def test_a_child_that_is_stopped_is_ended_and_says_what_it_may_have_wanted():
+    outcome, _ = call(lambda: os.kill(os.getpid(), signal.SIGSTOP), limit=30)
+    assert outcome.ending is Ending.STOPPED
+    assert "wants the terminal" in str(outcome)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_a_child_does_not_outlive_its_parent_however_that_dies():
+    program = """
+import os, time
+from pytest_gilcheck.core.child import call
+call(lambda: (print(os.getpid(), flush=True), time.sleep(60)), 60)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    assert parent.stdout.read() == ""  # the end of the pipe: nobody holds it open
+    parent.stdout.close()
+    for _ in range(200):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"process {child} is still running")
