@@ -159,6 +159,7 @@ class Gilcheck:
         Raises:
             BadValue: an argument that cannot be used.
         """
+        from .scaling.check import DEFAULT_TIMEOUT
         from .scaling.curve import curve
 
         _callable(work, "argument")
@@ -168,7 +169,7 @@ class Gilcheck:
             values[key], sources[key] = self._settings.value(key, values[key])
 
         def progress(label: str) -> None:
-            self._clock(values["timeout"] or 60.0)
+            self._clock(values["timeout"] or DEFAULT_TIMEOUT)
             self._progress(label)
 
         try:

@@ -13,6 +13,7 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, watcher
 from ..core.neighbours import busiest
 from . import modes as m
+from .check import plan
 from .models import Fit, amdahl, universal_scalability
 from .sampling import SHORTEST_UNIT
 from .workload import Latencies, Workload, name_of
@@ -106,8 +107,8 @@ def curve(
         BaseException, BaseExceptionGroup, TeamHung: as the scaling check.
     """
     counts = _counts(workers)
-    budget = _seconds("budget", budget, DEFAULT_BUDGET, sources)
-    limit = _seconds("timeout", timeout, 60.0, sources)
+    how = plan(budget=budget, timeout=timeout, sources=dict(sources or {}))
+    budget, limit = how.budget or DEFAULT_BUDGET, how.timeout
     chosen = tuple(m.MODES if modes is None else modes)
     if unknown := [mode for mode in chosen if mode not in m.MODES]:
         raise BadValue("modes", unknown[0], f"some of {', '.join(m.MODES)}")
@@ -183,11 +184,3 @@ def _counts(workers: Sequence[int] | None) -> tuple[int, ...]:
     if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
         raise BadValue("threads", workers, "numbers of workers, each at least 1")
     return counts
-
-
-def _seconds(name: str, value: object, default: float, sources: Mapping[str, str] | None) -> float:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise BadValue(name, value, "seconds above 0", (sources or {}).get(name, "argument"))
-    return float(value)
