@@ -15,6 +15,7 @@ from ..core.errors import BadValue
 from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, switch_interval, watcher
 from ..core.team import Team
+from ..core.values import interval, seconds, whole
 from ..core.verdict import Verdict
 from .ceiling import fair, roomy
 from .claim import Claim
@@ -84,30 +85,20 @@ def plan(
     """
     sources = sources or {}
 
-    def whole(name: str, value: object, least: int) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise BadValue(name, value, f"a whole number, at least {least}", sources.get(name, "argument"))
-        return value
-
-    def seconds(name: str, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            raise BadValue(name, value, "seconds above 0", sources.get(name, "argument"))
-        return float(value)
-
-    def interval(name: str, value: object) -> float:
-        if not 1e-6 <= (checked := seconds(name, value)) <= 1:
-            raise BadValue(name, value, "seconds from 0.000001 to 1", sources.get(name, "argument"))
-        return checked
+    def source(name: str) -> str:
+        return sources.get(name, "argument")
 
     if setup is not None and not callable(setup):
-        raise BadValue("setup", setup, "something to call", sources.get("setup", "argument"))
+        raise BadValue("setup", setup, "something to call", source("setup"))
     return Plan(
-        threads=max(2, min(DEFAULT_THREADS, usable_cores())) if threads is None else whole("threads", threads, 2),
-        budget=None if budget is None else seconds("budget", budget),
-        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout),
-        cores=None if cores is None else whole("cores", cores, 1),
-        switchinterval=None if switchinterval is None else interval("switchinterval", switchinterval),
-        warmup=1 if warmup is None else whole("warmup", warmup, 0),
+        threads=max(2, min(DEFAULT_THREADS, usable_cores()))
+        if threads is None
+        else whole("threads", threads, 2, source("threads")),
+        budget=None if budget is None else seconds("budget", budget, source("budget")),
+        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout, source("timeout")),
+        cores=None if cores is None else whole("cores", cores, 1, source("cores")),
+        switchinterval=None if switchinterval is None else interval("switchinterval", switchinterval, source("switchinterval")),
+        warmup=1 if warmup is None else whole("warmup", warmup, 0, source("warmup")),
         setup=setup,
     )
 
