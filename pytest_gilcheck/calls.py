@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .core.errors import BadValue
 from .core.evidence import Record, record
 from .core.interpreter import Interpreter, build
+from .core.names import name_of
 from .core.turn import TurnTimeout, turn
 from .core.verdict import Verdict
 from .settings import Settings
@@ -101,7 +102,6 @@ class Gilcheck:
         from .scaling.check import plan, scaling
         from .scaling.claim import claim
         from .scaling.result import ScalingResult
-        from .scaling.workload import name_of
 
         _callable(work, source)
         refuse_unknown(arguments, SCALING_ARGUMENTS, source)

@@ -27,6 +27,13 @@ def _threads(text: str) -> int:
     return value
 
 
+def _seed(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError
+    return value
+
+
 def _flag(text: str) -> bool:
     return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}[text.lower()]
 
@@ -58,6 +65,7 @@ SETTINGS = {
             "timeout", _seconds, "seconds above 0", "seconds after which a lap that does not end is ended (default: 60)", "SECONDS"
         ),
         Setting("threads", _threads, "a whole number, at least 2", "threads that run at once (default: the cores, 2 to 4)", "N"),
+        Setting("seed", _seed, "a whole number, at least 0", "seed of what is drawn at random, to draw it again", "N"),
         Setting("json", str, "a file's path", "write the evidence of every check to this JSON file", "FILE"),
         Setting("strict", _flag, "true or false", "fail a test whose check is inconclusive, instead of skipping it"),
         Setting(

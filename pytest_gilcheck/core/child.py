@@ -1,7 +1,8 @@
 """A guarded child process: what happens in there, a crash, an exit or a hang included, comes back as a result.
 
 The child is a fork, so it has everything the parent had in memory: fixtures, closures, open files. It runs in a process group
-of its own: a Ctrl-C at the terminal reaches the parent alone, and the parent ends the whole group, grandchildren included.
+of its own: a Ctrl-C at the terminal reaches the parent alone, and the parent ends the whole group, grandchildren included; if
+the parent is killed itself, `warden` does.
 
 A fork has only the thread that forked. What other threads held then stays held, so `can_fork` says no once the program has
 started threads of its own. Stacks of a hung child are written by ``faulthandler``'s signal handler, which needs no GIL. What
@@ -25,15 +26,18 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from time import monotonic, sleep  # bound now: a test may patch the module
+from time import monotonic, monotonic_ns, sleep  # bound now: a test may patch the module
 from typing import IO, Any, NoReturn
 
+from . import warden
+
 _HEADER = struct.Struct("!cQ")
-_ANSWER, _CLOCK = b"A", b"C"
+_ANSWER, _CLOCK, _NOTE = b"A", b"C", b"N"
 _DUMP_SIGNAL = getattr(signal, "SIGUSR2", None)  # asks a hung child for its stacks
 _DUMP_GRACE = 0.5  # seconds between that and the kill
 _EXIT_GRACE = 2.0  # seconds an answering child gets to be gone
 _POLL = 0.05
+_REAP_POLL = 0.002  # where the system has no pidfd
 _PR_SET_PDEATHSIG = 1
 
 
@@ -93,6 +97,13 @@ class ChildSide:
         """From now on this child has ``limit`` seconds; None stops the clock, while it waits for others."""
         self._send(_CLOCK, b"" if limit is None else struct.pack("!d", limit))
 
+    def tell(self, payload: bytes) -> None:
+        """Send a note, which `ParentSide.hear` returns. Safe in a signal handler, and silent once the pipe is gone."""
+        try:
+            self._send(_NOTE, payload)
+        except OSError:  # closed by the code under test: what is measured must not fail of it
+            pass
+
     def answer(self, payload: bytes) -> NoReturn:
         """Hand over the answer and be gone, without the parent's exit handlers and buffered output a second time."""
         self._send(_ANSWER, payload)
@@ -114,17 +125,77 @@ class ParentSide:
         self._deadline: float | None = self._start + limit
         self._received = bytearray()
         self._answer: bytes | None = None
+        self._notes: list[bytes] = []
+        self.gone_at: int | None = None
+        self.status: int | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._pid
+
+    def hear(self, seconds: float) -> list[bytes]:
+        """The notes that came, as soon as there is one, the child is gone or the seconds are over.
+
+        Once the child is gone, ``gone_at`` holds when that was seen (``time.monotonic_ns``) and ``status`` its exit status, or
+        minus the signal that killed it.
+        """
+        until = monotonic() + seconds
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        descriptor = _pidfd(self._pid) if self.gone_at is None else None
+        if descriptor is not None:
+            poll.register(descriptor, select.POLLIN)
+        try:
+            while not self._notes and self.gone_at is None:
+                left = max(0.0, until - monotonic())
+                events = dict(poll.poll((left if descriptor is not None else min(left, _REAP_POLL)) * 1e3))
+                if self._pipe in events and not self._receive():
+                    poll.unregister(self._pipe)  # the child closed it, and lives on
+                if (descriptor is None or descriptor in events) and (status := self._reap(0)) is not None:
+                    self.gone_at, self.status = monotonic_ns(), status
+                    while self._receive():  # what it said before it died
+                        pass
+                if not left:
+                    break
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+        notes, self._notes = self._notes, []
+        return notes
+
+    def stacks(self, seconds: float = _DUMP_GRACE) -> str:
+        """The stacks of all its threads now; what was written after ``seconds``, if it is stuck beyond even that."""
+        assert _DUMP_SIGNAL is not None, "where there is a fork there are user signals"
+        before = self._written()
+        try:
+            os.kill(self._pid, _DUMP_SIGNAL)
+        except ProcessLookupError:
+            return ""
+        until, size = monotonic() + seconds, before
+        while monotonic() < until and self.gone_at is None:
+            sleep(0.01)
+            if size > before and size == self._written():
+                break
+            size = self._written()
+        return os.pread(self._trace.fileno(), 1 << 20, before).decode(errors="replace").strip()
+
+    def end(self) -> str:
+        """End it, and all its process group; returns what ``faulthandler`` wrote in it."""
+        self._kill()
+        os.close(self._pipe)
+        trace = os.pread(self._trace.fileno(), 1 << 20, 0).decode(errors="replace").strip()
+        self._trace.close()
+        return trace
+
+    def _written(self) -> int:
+        return os.fstat(self._trace.fileno()).st_size
 
     def wait(self) -> Outcome:
         """Wait for the answer or the end; a child that outruns its clock is ended. Its process group dies either way."""
         try:
             ending, status = self._watch()
         finally:
-            self._kill()
-            os.close(self._pipe)
-        self._trace.seek(0)
-        trace = self._trace.read().decode(errors="replace").strip()
-        self._trace.close()
+            trace = self.end()
         return Outcome(ending, self._answer or b"", status, trace, monotonic() - self._start)
 
     def _watch(self) -> tuple[Ending, int]:
@@ -165,6 +236,8 @@ class ParentSide:
             del self._received[:end]
             if kind == _ANSWER:
                 self._answer = payload
+            elif kind == _NOTE:
+                self._notes.append(payload)
             else:
                 self._deadline = monotonic() + struct.unpack("!d", payload)[0] if payload else None
         return bool(data)
@@ -200,6 +273,8 @@ class ParentSide:
                 os.waitpid(self._pid, 0)
             except ChildProcessError:
                 pass
+        if self._own_group:
+            warden.release(self._pid)
 
 
 def can_fork() -> str | None:
@@ -226,6 +301,8 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         own_group: whether it leads a process group of its own. A child of a guarded child stays in that one's group, or it
             would outlive it.
     """
+    if own_group:
+        warden.start()
     parent = os.getpid()
     reading, writing = os.pipe()
     trace = tempfile.TemporaryFile()  # noqa: SIM115 - both processes keep it, and the parent closes it
@@ -243,6 +320,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
             os.setpgid(pid, pid)  # in both, so that neither is too late
         except (PermissionError, ProcessLookupError):
             pass
+        warden.watch(pid)
     os.close(writing)
     return ParentSide(pid, reading, trace, limit, own_group)
 
@@ -281,6 +359,16 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+
+
+def _pidfd(pid: int) -> int | None:
+    """A descriptor that is readable once the process is gone; None where the system has none."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def _signal_name(number: int) -> str:

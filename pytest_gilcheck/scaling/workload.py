@@ -21,11 +21,6 @@ def is_async(work: Workload) -> bool:
     return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None))  # noqa: B004
 
 
-def name_of(work: Workload) -> str:
-    """What to call the workload in a report."""
-    return getattr(work, "__qualname__", None) or repr(work)
-
-
 def repeated(work: Workload, times: int) -> Callable[[], None]:
     """A call that runs ``work`` so many times; a coroutine function gets one event loop for all of them."""
     if not is_async(work):

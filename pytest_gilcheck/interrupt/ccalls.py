@@ -1,0 +1,133 @@
+"""Which C call a thread is in, and since when, readable from outside the process while it lasts.
+
+A stack dump ends at the innermost Python line; the C function below it is in no stack. So in a run made for this, every C call
+is noted in memory that parent and child share when it begins, and struck out when it ends. What is left when the process is
+stuck is the call that does not look.
+
+``sys.monitoring`` tells of all C callables; before Python 3.12 there is the profile function, which knows built-in functions and
+methods only. Operators (``in``, ``+``) are no calls for either.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic_ns
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from .target import Instrument
+
+_SLOTS = 64
+_SIZE = 512
+_HEAD = struct.Struct("qqH")  # native thread id, since when, length of the name
+_OWN_TOOL = 4
+
+
+@dataclass(frozen=True)
+class CCall:
+    """A C call that had not returned.
+
+    Attributes:
+        thread: the native id of its thread.
+        since: ``monotonic_ns``.
+        name: what was called, such as ``"sum"`` or ``"_json.Encoder"``.
+    """
+
+    thread: int
+    since: int
+    name: str
+
+
+class CCalls(Instrument):
+    """Made in the parent, works in the child."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _SLOTS * _SIZE)
+        self._slots: dict[int, int] = {}
+        self._stacks: dict[int, list[tuple[int, str]]] = {}
+        self._seen: list[CCall] | None = None
+
+    def running(self) -> list[CCall]:
+        """The calls that were running when the signal was not seen in time; or now, if that never happened."""
+        return self._read() if self._seen is None else self._seen
+
+    def unheard(self) -> None:
+        self._seen = self._read()
+
+    def begin(self, tell: Callable[..., None]) -> None:
+        if sys.version_info >= (3, 12):
+            self._monitor()
+        else:
+            threading.setprofile(self._profile)
+            sys.setprofile(self._profile)
+
+    def _monitor(self) -> None:
+        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # Python 3.12
+        for tool in range(6):  # in this process nobody else needs them any more
+            if monitoring.get_tool(tool) is not None:
+                monitoring.set_events(tool, 0)
+                monitoring.free_tool_id(tool)
+        events = monitoring.events
+        monitoring.use_tool_id(_OWN_TOOL, "gilcheck-ccalls")
+        monitoring.register_callback(_OWN_TOOL, events.CALL, self._called)
+        monitoring.register_callback(_OWN_TOOL, events.C_RETURN, self._returned)
+        monitoring.register_callback(_OWN_TOOL, events.C_RAISE, self._returned)
+        monitoring.set_events(_OWN_TOOL, events.CALL)
+
+    def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
+        if not isinstance(called, (FunctionType, MethodType)):
+            self._push(_name(called))
+
+    def _returned(self, code: CodeType, offset: int, called: object, first: object) -> None:
+        if not isinstance(called, (FunctionType, MethodType)):
+            self._pop()
+
+    def _profile(self, frame: object, event: str, argument: Any) -> None:
+        if event == "c_call":
+            self._push(_name(argument))
+        elif event in ("c_return", "c_exception"):
+            self._pop()
+
+    def _push(self, name: str) -> None:
+        thread = threading.get_native_id()
+        stack = self._stacks.setdefault(thread, [])
+        stack.append((monotonic_ns(), name))
+        self._write(thread, *stack[-1])
+
+    def _pop(self) -> None:
+        thread = threading.get_native_id()
+        stack = self._stacks.get(thread)
+        if stack:
+            stack.pop()
+            self._write(thread, *(stack[-1] if stack else (0, "")))
+
+    def _write(self, thread: int, since: int, name: str) -> None:
+        slot = self._slots.setdefault(thread, len(self._slots))
+        if slot < _SLOTS:
+            text = name.encode()[: _SIZE - _HEAD.size]
+            self._memory[slot * _SIZE : slot * _SIZE + _HEAD.size + len(text)] = _HEAD.pack(thread, since, len(text)) + text
+
+    def _read(self) -> list[CCall]:
+        calls = []
+        for slot in range(_SLOTS):
+            thread, since, length = _HEAD.unpack_from(self._memory, slot * _SIZE)
+            if since:
+                start = slot * _SIZE + _HEAD.size
+                calls.append(CCall(thread, since, self._memory[start : start + length].decode(errors="replace")))
+        return calls
+
+
+def _name(called: object) -> str:
+    """The callable's name: its module's, unless that is builtins, and its own."""
+    if isinstance(called, BuiltinFunctionType) and not isinstance(called.__self__, (type(os), type(None))):
+        return f"{type(called.__self__).__qualname__}.{called.__name__}"
+    named = called if hasattr(called, "__qualname__") else type(called)
+    module = getattr(named, "__module__", None)
+    prefix = "" if module in (None, "builtins") else f"{module}."
+    return f"{prefix}{getattr(named, '__qualname__', named)}"

@@ -1,0 +1,237 @@
+"""One interrupt check, from the workload to the result."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ..core.errors import BadValue
+from ..core.interpreter import Interpreter
+from ..core.names import name_of
+from ..core.values import seconds, whole
+from ..core.verdict import Verdict
+from . import judgement
+from .catcher import Catcher
+from .ccalls import CCalls
+from .claim import InterruptClaim
+from .explain import culprit, reason, refined
+from .result import InterruptResult, Spread
+from .shot import Rehearsal, Shot, Trouble, fire, rehearse
+from .starting import Start, Workload
+
+DEFAULT_REPEATS = 8
+DEFAULT_OVER = 1.0
+DEFAULT_TIMEOUT = 60.0
+_IDLE_SHOTS = 5
+_IDLE_MOMENT = 0.005
+_TOO_SHORT = 0.001  # seconds in which no signal can be aimed
+_TRIES = 2  # times the repeats, before too many that came too late make it inconclusive
+_LAST_MOMENT = 0.9  # of the rehearsed time: the next run may be faster
+
+
+@dataclass(frozen=True)
+class InterruptPlan:
+    """How to try; everything already checked.
+
+    Attributes:
+        repeats: how many of each signal must find the workload running.
+        over: seconds from its beginning over which their moments are spread, if it lasts as long.
+        seed: of the moments.
+        timeout: seconds that the setup may take.
+        budget: seconds after which no more signals are sent; None for no such bound.
+        setup: called in each child first.
+    """
+
+    repeats: int = DEFAULT_REPEATS
+    over: float = DEFAULT_OVER
+    seed: int = 0
+    timeout: float = DEFAULT_TIMEOUT
+    budget: float | None = None
+    setup: Callable[[], object] | None = None
+
+
+def plan(
+    *,
+    repeats: object = None,
+    over: object = None,
+    seed: object = None,
+    timeout: object = None,
+    budget: object = None,
+    setup: object = None,
+    sources: dict[str, str] | None = None,
+) -> InterruptPlan:
+    """A plan out of unchecked values; None takes the default, for ``seed`` a random one.
+
+    Args:
+        sources: where each value came from, by its name, for errors.
+
+    Raises:
+        BadValue: a value of the wrong type or range.
+    """
+    sources = sources or {}
+
+    def source(name: str) -> str:
+        return sources.get(name, "argument")
+
+    if setup is not None and not callable(setup):
+        raise BadValue("setup", setup, "something to call", source("setup"))
+    return InterruptPlan(
+        repeats=DEFAULT_REPEATS if repeats is None else whole("repeats", repeats, 1, source("repeats")),
+        over=DEFAULT_OVER if over is None else seconds("over", over, source("over")),
+        seed=random.randrange(1_000_000) if seed is None else whole("seed", seed, 0, source("seed")),
+        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout, source("timeout")),
+        budget=None if budget is None else seconds("budget", budget, source("budget")),
+        setup=setup,
+    )
+
+
+def interrupt(
+    work: Workload,
+    claimed: InterruptClaim,
+    how: InterruptPlan,
+    *,
+    name: str | None = None,
+    progress: Callable[[str], None] = lambda label: None,
+) -> InterruptResult:
+    """Try whether ``work`` can be interrupted.
+
+    Args:
+        work: called without arguments in the main thread of a child process, once for each signal; a coroutine function is run
+            by ``asyncio.run``.
+        claimed: what to judge.
+        how: how to try.
+        name: for the report; the callable's own by default.
+        progress: told what comes before each run of the workload.
+
+    Raises:
+        BaseException: what the workload raised when it was left alone.
+        BadValue: this process cannot have such children now.
+    """
+    begun = time.monotonic()
+    start = Start(work, how.setup, tuple(int(number) for number in claimed.signals))
+    if (why := start.impossible()) is not None:
+        raise BadValue("work", name or name_of(work), f"a workload that can run in a child process, but {why}")
+    blank = InterruptResult(
+        verdict=Verdict.INCONCLUSIVE,
+        reason="",
+        workload=name or name_of(work),
+        claim=claimed,
+        interpreter=Interpreter.current(),
+        over=how.over,
+        seed=how.seed,
+    )
+    progress("an idle process")
+    blank = replace(blank, idle=_idle())
+    progress("the workload alone")
+    rehearsal = rehearse(start, how.over, how.timeout)
+    blank = replace(blank, lasted=rehearsal.seconds)
+    if (ended := _no_shots(rehearsal, blank)) is not None:
+        return replace(ended, seconds=time.monotonic() - begun)
+    shots = _shots(start, claimed, how, rehearsal, begun, progress)
+    result = _concluded(blank, start, shots, how, progress)
+    return replace(result, seconds=time.monotonic() - begun)
+
+
+def _idle() -> Spread | None:
+    """How fast a signal gets through here at all."""
+    easy = InterruptClaim(1.0, 5.0, (signal.SIGINT,))
+    start = Start(_asleep, None, (signal.SIGINT,))
+    return Spread.of(fire(start, signal.SIGINT, _IDLE_MOMENT, easy, 10.0).delivery for _ in range(_IDLE_SHOTS))
+
+
+def _asleep() -> None:
+    time.sleep(30)
+
+
+def _no_shots(rehearsal: Rehearsal, blank: InterruptResult) -> InterruptResult | None:
+    """What the rehearsal alone decides."""
+    if rehearsal.error is not None:
+        error, story = rehearsal.error
+        error.add_note(f"raised in the child process that ran the workload:\n{story}")
+        raise error
+    if rehearsal.trouble is Trouble.CRASHED:
+        words = f"crashed: {rehearsal.words.splitlines()[0]}, before any signal"
+        trace = "\n".join(rehearsal.words.splitlines()[1:])
+        return replace(blank, verdict=Verdict.VIOLATED, reason=words, trouble=rehearsal.trouble, stacks=trace)
+    if rehearsal.trouble is not None:
+        return replace(blank, reason=f"no signal could be sent: {rehearsal.words.splitlines()[0]}", trouble=rehearsal.trouble)
+    if rehearsal.seconds is not None and rehearsal.seconds < _TOO_SHORT:
+        words = f"the workload is too short: it ends after {rehearsal.seconds * 1e3:.2g} ms, before any signal; give it more to do"
+        return replace(blank, reason=words, trouble=Trouble.MISSED)
+    return None
+
+
+def _shots(
+    start: Start, claimed: InterruptClaim, how: InterruptPlan, rehearsal: Rehearsal, begun: float, progress: Callable[[str], None]
+) -> list[Shot]:
+    shots: list[Shot] = []
+    wanted = how.repeats * len(claimed.signals)
+    for number, moment in _aims(claimed, how, rehearsal):
+        landed = sum(shot.trouble is None for shot in shots)
+        if landed >= wanted or len(shots) >= _TRIES * wanted or judgement.proven(shots, claimed) is not None:
+            break
+        if how.budget is not None and time.monotonic() - begun > how.budget:
+            break
+        progress(f"{number.name} {landed + 1} of {wanted}, {moment * 1e3:.0f} ms after the start")
+        shots.append(fire(start, number, moment, claimed, how.timeout))
+        late = [shot for shot in shots if shot.trouble is Trouble.LATE]
+        if shots[-1] is (late[0] if late else None):  # once more, at the same moment
+            shots.append(fire(start, number, moment, claimed, how.timeout))
+    return shots
+
+
+def _aims(claimed: InterruptClaim, how: InterruptPlan, rehearsal: Rehearsal) -> Iterator[tuple[signal.Signals, float]]:
+    """Signals and moments without end: each round puts one of each signal into each of ``repeats`` equal parts of the time."""
+    span = how.over if rehearsal.seconds is None else min(how.over, _LAST_MOMENT * rehearsal.seconds)
+    draw = random.Random(how.seed)
+    while True:
+        aims = [(number, (part + draw.random()) / how.repeats * span) for number in claimed.signals for part in range(how.repeats)]
+        draw.shuffle(aims)
+        yield from aims
+
+
+def _concluded(
+    blank: InterruptResult, start: Start, shots: list[Shot], how: InterruptPlan, progress: Callable[[str], None]
+) -> InterruptResult:
+    claimed = blank.claim
+    judged = judgement.judge(shots, claimed, how.repeats * len(claimed.signals))
+    shot = judged.decided_by
+    result = replace(blank, verdict=judged.verdict, shots=tuple(shots), reason=judged.reason)
+    if judged.verdict is Verdict.HOLDS:
+        words = f"seen within {_ms(result.delivery)}, and the process gone {_ms(result.exit)} after the workload"
+        names = " and ".join(number.name for number in claimed.signals)
+        return replace(result, reason=f"{len([s for s in shots if s.trouble is None])} of {names}: {words}")
+    if shot is None or judged.verdict is Verdict.INCONCLUSIVE:
+        return replace(result, trouble=None if shot is None else shot.trouble)
+    if shot.trouble in (Trouble.LATE, Trouble.DEAF) and (again := _idle()) is not None and again.max > claimed.within / 2:
+        words = f"even an idle process sees a signal only after {again.max:.2g} s: this machine is too busy to say"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=words, trouble=Trouble.BUSY)
+    shot, blamed = _blamed(start, shot, claimed, how, progress)
+    return replace(result, reason=reason(shot, blamed, claimed), trouble=shot.trouble, culprit=blamed, stacks=shot.stacks)
+
+
+def _blamed(
+    start: Start, shot: Shot, claimed: InterruptClaim, how: InterruptPlan, progress: Callable[[str], None]
+) -> tuple[Shot, str]:
+    """The culprit; where the shot alone does not tell, by one more with instruments."""
+    number = signal.Signals(shot.number)
+    if shot.trouble in (Trouble.DEAF, Trouble.LATE):
+        progress("once more, to see in which C call")
+        calls = CCalls()
+        examined = fire(start, number, shot.moment, claimed, how.timeout, calls)
+        same = examined.trouble in (Trouble.DEAF, Trouble.LATE)
+        if not shot.stacks and same:
+            shot = replace(shot, stacks=examined.stacks, place=shot.place or examined.place)
+        return shot, culprit(shot, calls.running() if same else (), examined.pid)
+    if shot.trouble is Trouble.SWALLOWED:
+        progress("once more, to see who caught it")
+        examined = fire(start, number, shot.moment, claimed, how.timeout, Catcher())
+        shot = refined(shot, examined)
+    return shot, culprit(shot)
+
+
+def _ms(spread: Spread | None) -> str:
+    return "an unknown time" if spread is None else f"{spread.max * 1e3:.3g} ms"

@@ -1,0 +1,152 @@
+"""Names in the code under test: from stacks, positions and source lines to the words of a report."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
+_LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_OWN = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One line of a stack."""
+
+    file: str
+    line: int
+    function: str
+
+    @property
+    def source(self) -> str:
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} ({self.function})"
+
+
+def threads(stacks: str) -> list[list[Frame]]:
+    """The threads of a ``faulthandler`` dump, the main thread first if it is there; each innermost frame first, ours left out."""
+    found: list[list[Frame]] = []
+    main = 0
+    for line in stacks.splitlines():
+        if match := _FRAME.match(line):
+            if not found:
+                found.append([])
+            if match["file"].startswith(_OWN):
+                main = len(found) - 1
+                found[-1].append(Frame("", 0, ""))  # what comes below is pytest, or whoever called
+            elif match["line"].isdigit() and not (found[-1] and found[-1][-1].file == ""):
+                found[-1].append(Frame(match["file"], int(match["line"]), match["function"]))
+        elif "most recent call first" in line:
+            found.append([])
+    found = [[frame for frame in thread if frame.file] for thread in found]
+    return [found[main], *found[:main], *found[main + 1 :]] if found else []
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is the standard library's, or installed, or of no file at all: rarely what a user can change."""
+    return file.startswith(_LIBRARY) or file.startswith("<")
+
+
+def own_frame(frames: list[Frame]) -> Frame | None:
+    """The innermost frame that is the user's own, or the innermost at all."""
+    return next((frame for frame in frames if not is_library(frame.file)), frames[0] if frames else None)
+
+
+def expression(file: str, line: int, end_line: int | None, column: int | None, end_column: int | None) -> str:
+    """The source text of a position; empty where it spans lines or is unknown. Columns count bytes."""
+    if end_line != line or column is None or end_column is None:
+        return ""
+    return linecache.getline(file, line).encode()[column:end_column].decode(errors="replace")
+
+
+def slow_part(frame: Frame) -> str:
+    """The one thing on this line that runs in C without being a call; empty if there are several, or none."""
+    node = _statement(frame)
+    if node is None:
+        return ""
+    found = [
+        part for part in ast.walk(node) if isinstance(part, (ast.Compare, ast.BinOp)) and not isinstance(part.left, ast.Constant)
+    ]
+    found += [part for part in ast.walk(node) if isinstance(part, ast.Compare) and isinstance(part.left, ast.Constant)]
+    return ast.unparse(found[0]) if len(found) == 1 else ""
+
+
+def call_text(frame: Frame, name: str) -> str:
+    """The call of this name as it stands in the source, or just ``name()``."""
+    node = _statement(frame)
+    short = name.rpartition(".")[2]
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] == short:
+            text = ast.unparse(part)
+            return text if len(text) <= 60 else f"{ast.unparse(part.func)}(...)"
+    return f"{name}()"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What stops an exception at a line: ``"except"``, ``"with"`` or ``"finally"``; and its source line."""
+
+    kind: str
+    where: Frame
+
+
+def stop(file: str, function: str, lines: list[int]) -> Stop | None:
+    """Which clause stopped an exception, by the lines that ran next in the same frame."""
+    if not lines or (tree := _tree(file)) is None:
+        return None
+    handlers = {node.lineno: node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)}
+    matched = None
+    for line in lines:
+        if line in handlers:
+            matched = handlers[line]  # tested; the next line tells whether it matched
+        elif matched is not None:
+            break
+        else:
+            break
+    first = lines[0]
+    if matched is not None:
+        return Stop("except", Frame(file, matched.lineno, function))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and node.lineno <= first <= max(
+            item.context_expr.lineno for item in node.items
+        ):
+            return Stop("with", Frame(file, first, function))
+        if (
+            isinstance(node, ast.Try)
+            and node.finalbody
+            and node.finalbody[0].lineno <= first <= (node.finalbody[-1].end_lineno or 0)
+        ):
+            return Stop("finally", Frame(file, first, function))
+    return None
+
+
+def _statement(frame: Frame) -> ast.stmt | None:
+    """The innermost statement at a line."""
+    tree = _tree(frame.file)
+    inside = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.stmt) and node.lineno <= frame.line <= (node.end_lineno or 0) and not hasattr(node, "body")
+    ]
+    if inside:
+        return max(inside, key=lambda node: node.lineno)
+    lambdas = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.stmt) and node.lineno == frame.line and not isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    ]
+    return lambdas[0] if lambdas else None
+
+
+def _tree(file: str) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
