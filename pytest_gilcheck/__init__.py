@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter
     from .core.team import TeamHung
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
+    from .interrupt.injection import InjectionResult
+    from .interrupt.result import InterruptResult
+    from .interrupt.shot import Trouble
+    from .latency.result import LatencyResult
     from .scaling.curve import CurveResult
     from .scaling.diagnosis import Cause
     from .scaling.result import ScalingResult
@@ -28,9 +32,13 @@ __all__ = [
     "CurveResult",
     "Gilcheck",
     "Inconclusive",
+    "InjectionResult",
     "Interpreter",
+    "InterruptResult",
+    "LatencyResult",
     "ScalingResult",
     "TeamHung",
+    "Trouble",
     "Verdict",
     "gilcheck",
 ]
@@ -42,9 +50,13 @@ _HOMES = {
     "CurveResult": "scaling.curve",
     "Gilcheck": "calls",
     "Inconclusive": "core.verdict",
+    "InjectionResult": "interrupt.injection",
     "Interpreter": "core.interpreter",
+    "InterruptResult": "interrupt.result",
+    "LatencyResult": "latency.result",
     "ScalingResult": "scaling.result",
     "TeamHung": "core.team",
+    "Trouble": "interrupt.shot",
     "Verdict": "core.verdict",
 }
 

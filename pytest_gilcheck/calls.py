@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from .core.errors import BadValue
 from .core.evidence import Record, record
@@ -16,6 +17,10 @@ from .core.verdict import Verdict
 from .settings import Settings
 
 if TYPE_CHECKING:
+    from .interrupt.claim import Signals
+    from .interrupt.injection import InjectionResult
+    from .interrupt.result import InterruptResult
+    from .latency.result import LatencyResult
     from .scaling.curve import CurveResult
     from .scaling.result import ScalingResult
 
@@ -23,7 +28,26 @@ PATIENCE = 600.0  # seconds to wait for other timing checks on this machine
 SCALING_ARGUMENTS = (
     "min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup", "setup",
 )  # fmt: skip
-_SETTABLE = ("threads", "budget", "timeout")
+INTERRUPT_ARGUMENTS = ("within", "exits_within", "signals", "repeats", "over", "seed", "budget", "timeout", "setup")
+INJECTION_ARGUMENTS = ("inject", "invariant", "exception", "first", "sample", "seed", "budget", "timeout", "setup")
+LATENCY_ARGUMENTS = ("p99", "max", "workers", "think", "loop", "switchinterval", "cores", "budget", "timeout", "setup")
+_SETTABLE = ("threads", "seed", "budget", "timeout")
+
+
+class _Figures(Protocol):
+    """A result that can be kept as evidence."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def workload(self) -> str: ...
+    def figures(self) -> dict[str, Any]: ...
+
+
+T = TypeVar("T")
+Checked = TypeVar("Checked", bound=_Figures)
 
 
 class Gilcheck:
@@ -103,38 +127,212 @@ class Gilcheck:
         from .scaling.claim import claim
         from .scaling.result import ScalingResult
 
-        _callable(work, source)
-        refuse_unknown(arguments, SCALING_ARGUMENTS, source)
-        values, sources = dict(arguments), dict.fromkeys(arguments, source)
-        for key in _SETTABLE:
-            values[key], sources[key] = self._settings.value(key, arguments.get(key), source)
+        values, sources = self._values(work, arguments, SCALING_ARGUMENTS, source)
         claims = {key: values.pop(key, None) for key in ("min_speedup", "max_slowdown", "efficiency")}
         how = plan(**values, sources=sources)
         claimed = claim(**claims, threads=how.threads, build=build(), source=source)
-
-        def progress(label: str) -> None:
-            self._clock(how.timeout)
-            self._progress(label)
-
-        try:
-            with turn(PATIENCE, lambda: self._progress("waiting for another timing check on this machine")):
-                result = scaling(work, claimed, how, name=name, progress=progress)
-        except BadValue as error:  # what only the system could tell: too many threads or cores
-            raise BadValue(error.name, error.value, error.expected, sources.get(error.name, source)) from error
-        except TurnTimeout as error:
-            result = ScalingResult(
+        result = self._in_turn(
+            lambda progress: scaling(work, claimed, how, name=name, progress=progress),
+            lambda reason: ScalingResult(
                 verdict=Verdict.INCONCLUSIVE,
-                reason=str(error),
+                reason=reason,
                 workload=name or name_of(work),
                 claim=claimed,
                 interpreter=Interpreter.current(),
                 threads=how.threads,
-            )
-        finally:
-            self._clock(None)
-        self._on_record(record("scaling", result.workload, result, {"text": str(claimed), **vars(claimed)}, result.figures()))
-        self._on_result(result)
-        return result
+            ),
+            seconds=how.timeout,
+            sources=sources,
+            source=source,
+        )
+        return self._told("scaling", result, {"text": str(claimed), **vars(claimed)})
+
+    @overload
+    def interrupt(
+        self,
+        work: Callable[[], Any],
+        *,
+        within: float | None = None,
+        exits_within: float | None = None,
+        signals: Signals | None = None,
+        repeats: int | None = None,
+        over: float | None = None,
+        seed: int | None = None,
+        budget: float | None = None,
+        timeout: float | None = None,
+        setup: Callable[[], object] | None = None,
+        name: str | None = None,
+    ) -> InterruptResult: ...
+
+    @overload
+    def interrupt(
+        self,
+        work: Callable[[], Any],
+        *,
+        inject: str,
+        invariant: Callable[[], object] | None = None,
+        exception: type[BaseException] | BaseException | None = None,
+        first: int | None = None,
+        sample: int | None = None,
+        seed: int | None = None,
+        budget: float | None = None,
+        timeout: float | None = None,
+        setup: Callable[[], object] | None = None,
+        name: str | None = None,
+    ) -> InjectionResult: ...
+
+    def interrupt(self, work: Callable[[], Any], *, name: str | None = None, **arguments: Any) -> InterruptResult | InjectionResult:
+        """Does Ctrl-C work in ``work``? Or, with ``inject``: is it safe to interrupt?
+
+        Args:
+            work: a callable or coroutine function without arguments; it runs in the main thread of child processes.
+            within: claim that each signal is seen, its Python handler entered, after at most so many seconds (0.2).
+            exits_within: claim that the process is gone at most so many seconds after that (2.0).
+            signals: names or numbers; ``"SIGINT"`` by default.
+            repeats: how many of each signal (8).
+            over: seconds from the beginning of the workload over which their moments are spread (1.0).
+            seed: of what is drawn at random: moments, or the sample of steps.
+            budget: seconds to spend.
+            timeout: seconds for what comes before the workload, or for one run with an injected exception.
+            setup: called in each child first.
+            inject: ``"every-step"`` raises an exception at each visible step of the workload in turn, one run for each;
+                ``"sample"`` at some of them.
+            invariant: called after each of these runs; it is broken if it returns False or raises.
+            exception: what is raised, KeyboardInterrupt by default.
+            first: the step to begin with, where an earlier check ran out of time.
+            sample: how many steps (100).
+            name: what to call it in reports.
+
+        Raises:
+            BadValue: an argument that cannot be used, or a process that can have no such children now.
+            BaseException: what the workload raised when it was left alone.
+        """
+        given = {key: value for key, value in arguments.items() if value is not None}
+        return self.checked_interrupt(work, given, "argument", name)
+
+    def checked_interrupt(
+        self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None = None
+    ) -> InterruptResult | InjectionResult:
+        """`interrupt` with arguments that nobody has looked at yet; ``source`` names where they came from."""
+        if "inject" in arguments:
+            return self._injected(work, arguments, source, name)
+        from .interrupt.check import interrupt, plan
+        from .interrupt.claim import claim
+        from .interrupt.result import InterruptResult
+
+        if "invariant" in arguments or "exception" in arguments:
+            stray = "invariant" if "invariant" in arguments else "exception"
+            raise BadValue(stray, arguments[stray], "inject='every-step' or inject='sample' beside it", source)
+        values, sources = self._values(work, arguments, INTERRUPT_ARGUMENTS, source)
+        claims = {key: values.pop(key, None) for key in ("within", "exits_within", "signals")}
+        how = plan(**values, sources=sources)
+        claimed = claim(**claims, source=source)
+        result = self._in_turn(
+            lambda progress: interrupt(work, claimed, how, name=name, progress=progress),
+            lambda reason: InterruptResult(
+                verdict=Verdict.INCONCLUSIVE,
+                reason=reason,
+                workload=name or name_of(work),
+                claim=claimed,
+                interpreter=Interpreter.current(),
+            ),
+            seconds=how.timeout + how.over + 10 * claimed.within + claimed.exits_within + 10,
+            sources=sources,
+            source=source,
+        )
+        claim_record = {"within": claimed.within, "exits_within": claimed.exits_within}
+        signals = [number.name for number in claimed.signals]
+        return self._told("interrupt", result, {"text": str(claimed), "signals": signals, **claim_record})
+
+    def _injected(self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None) -> InjectionResult:
+        from .interrupt.injection import InjectionResult, inject, plan
+
+        values, sources = self._values(work, arguments, INJECTION_ARGUMENTS, source)
+        how = plan(**values, sources=sources)
+        result = self._in_turn(
+            lambda progress: inject(work, how, name=name, progress=progress),
+            lambda reason: InjectionResult(
+                verdict=Verdict.INCONCLUSIVE,
+                reason=reason,
+                workload=name or name_of(work),
+                interpreter=Interpreter.current(),
+                mode=how.mode,
+                exception=how.exception_name,
+            ),
+            seconds=how.timeout + 10,
+            sources=sources,
+            source=source,
+        )
+        return self._told("injection", result, {"text": f"{how.exception_name} breaks nothing", "mode": how.mode})
+
+    def latency(
+        self,
+        work: Callable[[], Any],
+        *,
+        p99: float | Mapping[str, float] | None = None,
+        max: float | Mapping[str, float] | None = None,
+        workers: int | None = None,
+        think: float | None = None,
+        loop: bool | None = None,
+        switchinterval: float | Sequence[float] | None = None,
+        cores: int | None = None,
+        budget: float | None = None,
+        timeout: float | None = None,
+        setup: Callable[[], object] | None = None,
+        name: str | None = None,
+    ) -> LatencyResult:
+        """Does the rest stay responsive while ``work`` runs in worker threads?
+
+        Args:
+            work: a callable or coroutine function without arguments, called over and over.
+            p99: claim that 99% of what else wants to run is at most so many seconds late (0.05); a number, or one for each
+                build: ``{"gil": 0.05, "free-threaded": 0.01}``.
+            max: claim that nothing is later than so many seconds.
+            workers: threads that run ``work`` (1).
+            think: mean seconds for which the echo's client thinks between requests.
+            loop: also measure an asyncio event loop.
+            switchinterval: seconds, for ``sys.setswitchinterval``; a list sweeps over them and judges the first.
+            cores: keep the check on so many cores.
+            budget: seconds to spend.
+            timeout: seconds after which a call that does not return is ended.
+            setup: called first.
+            name: what to call it in reports.
+
+        Raises:
+            BadValue: an argument that cannot be used.
+            BaseException, BaseExceptionGroup, TeamHung: what the workload did.
+        """
+        given = {key: value for key, value in locals().items() if key in LATENCY_ARGUMENTS and value is not None}
+        return self.checked_latency(work, given, "argument", name)
+
+    def checked_latency(
+        self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None = None
+    ) -> LatencyResult:
+        """`latency` with arguments that nobody has looked at yet; ``source`` names where they came from."""
+        from .latency.check import latency, plan
+        from .latency.claim import claim
+        from .latency.result import LatencyResult
+
+        values, sources = self._values(work, arguments, LATENCY_ARGUMENTS, source)
+        claims = {key: values.pop(key, None) for key in ("p99", "max")}
+        how = plan(**values, sources=sources)
+        claimed = claim(**claims, source=source)
+        result = self._in_turn(
+            lambda progress: latency(work, claimed, how, name=name, progress=progress),
+            lambda reason: LatencyResult(
+                verdict=Verdict.INCONCLUSIVE,
+                reason=reason,
+                workload=name or name_of(work),
+                claim=claimed,
+                interpreter=Interpreter.current(),
+                workers=how.workers,
+                switch_interval=sys.getswitchinterval(),
+            ),
+            seconds=how.timeout,
+            sources=sources,
+            source=source,
+        )
+        return self._told("latency", result, {"text": str(claimed), "p99": claimed.p99, "max": claimed.max})
 
     def curve(
         self,
@@ -162,21 +360,65 @@ class Gilcheck:
         from .scaling.check import DEFAULT_TIMEOUT
         from .scaling.curve import curve
 
-        _callable(work, "argument")
-        values = {"budget": budget, "timeout": timeout}
-        sources = {}
-        for key in values:
-            values[key], sources[key] = self._settings.value(key, values[key])
+        given = {key: value for key, value in (("budget", budget), ("timeout", timeout)) if value is not None}
+        values, sources = self._values(work, given, ("budget", "timeout"), "argument")
+        result = self._in_turn(
+            lambda progress: curve(work, workers=threads, modes=modes, name=name, progress=progress, sources=sources, **values),
+            None,
+            seconds=values.get("timeout") or DEFAULT_TIMEOUT,
+            sources=sources,
+            source="argument",
+        )
+        self._on_result(result)
+        return result
+
+    def _values(
+        self, work: object, arguments: Mapping[str, Any], known: Sequence[str], source: str
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The arguments with the run's settings above and below them, and where each came from."""
+        _callable(work, source)
+        refuse_unknown(arguments, known, source)
+        values, sources = dict(arguments), dict.fromkeys(arguments, source)
+        for key in _SETTABLE:
+            if key in known:
+                values[key], sources[key] = self._settings.value(key, arguments.get(key), source)
+        return values, sources
+
+    def _in_turn(
+        self,
+        measure: Callable[[Callable[[str], None]], T],
+        undecided: Callable[[str], T] | None,
+        *,
+        seconds: float,
+        sources: Mapping[str, str],
+        source: str,
+    ) -> T:
+        """Measure while no other timing check does on this machine.
+
+        Args:
+            measure: given what to call with the name of each step.
+            undecided: the result if the machine's turn never comes; without it that is an error.
+            seconds: the time that may pass between two such names.
+        """
 
         def progress(label: str) -> None:
-            self._clock(values["timeout"] or DEFAULT_TIMEOUT)
+            self._clock(seconds)
             self._progress(label)
 
         try:
             with turn(PATIENCE, lambda: self._progress("waiting for another timing check on this machine")):
-                result = curve(work, workers=threads, modes=modes, name=name, progress=progress, sources=sources, **values)
+                return measure(progress)
+        except BadValue as error:  # what only the system could tell: too many threads or cores
+            raise BadValue(error.name, error.value, error.expected, sources.get(error.name, source)) from error
+        except TurnTimeout as error:
+            if undecided is None:
+                raise
+            return undecided(str(error))
         finally:
             self._clock(None)
+
+    def _told(self, check: str, result: Checked, claimed: Mapping[str, Any]) -> Checked:
+        self._on_record(record(check, result.workload, result, claimed, result.figures()))
         self._on_result(result)
         return result
 

@@ -20,6 +20,14 @@ MARKERS = {
     "gil_scaling": "gil_scaling(min_speedup=, max_slowdown=, efficiency=, threads=, budget=, timeout=, cores=, switchinterval=, "
     "warmup=, setup=): run the test one time after the other and in threads at once, and fail unless it scales as claimed; "
     "without a claim: to 70% of the machine's ceiling on a free-threaded build, no slower than 1.25x on a GIL build.",
+    "gil_interrupt": "gil_interrupt(within=, exits_within=, signals=, repeats=, over=, seed=, budget=, timeout=, setup=; or "
+    "inject=, invariant=, exception=, first=, sample=, ...): run the test as the main thread of child processes, send them Ctrl-C "
+    "at moments spread over its run, and fail unless it is seen within 0.2 s and the process gone within 2 s more; with "
+    "inject='every-step': raise KeyboardInterrupt at each of its steps in turn, and fail if that breaks the invariant or leaves "
+    "locks, threads or files.",
+    "gil_latency": "gil_latency(p99=, max=, workers=, think=, loop=, switchinterval=, cores=, budget=, timeout=, setup=): run "
+    "the test in worker threads, over and over, and fail unless a heartbeat thread and an echo over a socket stay responsive "
+    "beside it; without a claim: 99% at most 0.05 s late.",
 }
 FIXTURE = "gilcheck"
 
@@ -64,7 +72,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 
 @pytest.fixture(name=FIXTURE)
 def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
-    """The namespace of all checks: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve(work, ...)``, ``gilcheck.interpreter``."""
+    """The namespace of all checks, as calls on a workload: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve``,
+    ``gilcheck.interrupt``, ``gilcheck.latency``; and ``gilcheck.interpreter``."""
     from .adaptors.session import namespace
 
     return namespace(request.node)

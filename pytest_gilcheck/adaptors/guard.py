@@ -103,6 +103,7 @@ class Guard:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Around everything: knows when the call is over, and keeps the child's warnings."""
+        __tracebackhide__ = True
         self._in_call, self._call_over = True, False
         if not self._guards(item) or "recwarn" in item.fixturenames:  # type: ignore[attr-defined] # recwarn would hear nothing
             try:

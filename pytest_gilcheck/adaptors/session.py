@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from ..calls import Gilcheck
 from ..core import evidence
 from ..core.verdict import Inconclusive
-from . import scaling
 from .guard import Guard
+from .marked import markers_of, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
 
@@ -39,7 +40,7 @@ def namespace(item: pytest.Item) -> Gilcheck:
 
 def uses_check(item: pytest.Item) -> bool:
     """Whether the item is marked, or asks for the fixture."""
-    return "gilcheck" in getattr(item, "fixturenames", ()) or any(item.iter_markers(scaling.MARKER))
+    return "gilcheck" in getattr(item, "fixturenames", ()) or bool(markers_of(item))
 
 
 class Session:
@@ -49,6 +50,7 @@ class Session:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
         self._isolate = self._settings.value("isolate")[0] or "auto"
+        self._started_by: dict[str, str] = {}  # thread's name: fixture's
         self.guard = Guard(config, uses_check)
 
     def checks(self, item: pytest.Item) -> Gilcheck:
@@ -70,26 +72,48 @@ class Session:
         item.stash[_RECORDS] = []  # a rerun starts anew
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         yield from self._judged()
-        if any(item.iter_markers(scaling.MARKER)) and (why := scaling.unsupported(item)) is not None:
-            pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
+        for marker in markers_of(item):
+            if (why := unsupported(item, marker)) is not None:
+                pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[Any]:
+        """Remember which fixture started which thread: a fork would lose it."""
+        before = set(threading.enumerate())
+        try:
+            return (yield)
+        finally:
+            for thread in set(threading.enumerate()) - before:
+                self._started_by[thread.name] = fixturedef.argname
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object:
+        __tracebackhide__ = True
         if not uses_check(pyfuncitem):
             return None
+        markers = markers_of(pyfuncitem)
+        for marker in markers:
+            if marker.in_children:
+                run(pyfuncitem, marker, self.checks(pyfuncitem), self._started_by)
+        if markers and all(marker.in_children for marker in markers):
+            return True
         if self.guard.enter(pyfuncitem, self._isolate):
             return True
-        if not any(pyfuncitem.iter_markers(scaling.MARKER)):
+        if not markers:
             return None
-        scaling.run(pyfuncitem, self.checks(pyfuncitem))
+        for marker in markers:
+            if not marker.in_children:
+                run(pyfuncitem, marker, self.checks(pyfuncitem), self._started_by)
         return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
+        __tracebackhide__ = True
         return (yield from self._judged())
 
     def _judged(self) -> Iterator[None]:
         """An inconclusive check is a skip, with its reason (pytest sees to that by itself); a failure if strict."""
+        __tracebackhide__ = True
         try:
             return (yield)
         except Inconclusive as error:

@@ -160,6 +160,10 @@ class ParentSide:
         finally:
             if descriptor is not None:
                 os.close(descriptor)
+        return self.notes()
+
+    def notes(self) -> list[bytes]:
+        """The notes that came meanwhile and were not yet heard; also after `wait`."""
         notes, self._notes = self._notes, []
         return notes
 
@@ -256,9 +260,15 @@ class ParentSide:
             if pid:
                 self._reaped = True
                 return os.waitstatus_to_exitcode(status)
-            if monotonic() >= until:
+            if (left := until - monotonic()) <= 0:
                 return None
-            sleep(0.002)
+            if (descriptor := _pidfd(self._pid)) is None:
+                sleep(_REAP_POLL)
+                continue
+            try:  # readable when it is gone, but not when it is stopped
+                select.select([descriptor], [], [], min(left, _POLL))
+            finally:
+                os.close(descriptor)
 
     def _kill(self) -> None:
         try:

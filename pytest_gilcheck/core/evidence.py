@@ -13,22 +13,31 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .errors import BadValue
 from .interpreter import Interpreter
-from .verdict import Judged
+from .verdict import Verdict
 
 SCHEMA = 1
 
 Record = dict[str, Any]
 
 
+class Concluded(Protocol):
+    """A check's result, as far as evidence is concerned."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def reason(self) -> str: ...
+
+
 class BadEvidence(ValueError):
     """A file that is not evidence, or is of a schema this version does not read."""
 
 
-def record(check: str, subject: str, result: Judged, claim: Mapping[str, Any], figures: Mapping[str, Any]) -> Record:
+def record(check: str, subject: str, result: Concluded, claim: Mapping[str, Any], figures: Mapping[str, Any]) -> Record:
     """The record of one finished check.
 
     Args:

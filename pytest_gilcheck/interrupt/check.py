@@ -17,6 +17,7 @@ from . import judgement
 from .catcher import Catcher
 from .ccalls import CCalls
 from .claim import InterruptClaim
+from .culprit import trimmed
 from .explain import culprit, reason, refined
 from .result import InterruptResult, Spread
 from .shot import Rehearsal, Shot, Trouble, fire, rehearse
@@ -113,7 +114,7 @@ def interrupt(
     begun = time.monotonic()
     start = Start(work, how.setup, tuple(int(number) for number in claimed.signals))
     if (why := start.impossible()) is not None:
-        raise BadValue("work", name or name_of(work), f"a workload that can run in a child process, but {why}")
+        raise BadValue("work", name or name_of(work), f"a workload for a child process, but {why}")
     blank = InterruptResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
@@ -149,9 +150,7 @@ def _asleep() -> None:
 def _no_shots(rehearsal: Rehearsal, blank: InterruptResult) -> InterruptResult | None:
     """What the rehearsal alone decides."""
     if rehearsal.error is not None:
-        error, story = rehearsal.error
-        error.add_note(f"raised in the child process that ran the workload:\n{story}")
-        raise error
+        raise rehearsal.error
     if rehearsal.trouble is Trouble.CRASHED:
         words = f"crashed: {rehearsal.words.splitlines()[0]}, before any signal"
         trace = "\n".join(rehearsal.words.splitlines()[1:])
@@ -210,7 +209,7 @@ def _concluded(
         words = f"even an idle process sees a signal only after {again.max:.2g} s: this machine is too busy to say"
         return replace(result, verdict=Verdict.INCONCLUSIVE, reason=words, trouble=Trouble.BUSY)
     shot, blamed = _blamed(start, shot, claimed, how, progress)
-    return replace(result, reason=reason(shot, blamed, claimed), trouble=shot.trouble, culprit=blamed, stacks=shot.stacks)
+    return replace(result, reason=reason(shot, blamed, claimed), trouble=shot.trouble, culprit=blamed, stacks=trimmed(shot.stacks))
 
 
 def _blamed(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 _LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-_OWN = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,18 @@ def threads(stacks: str) -> list[list[Frame]]:
             found.append([])
     found = [[frame for frame in thread if frame.file] for thread in found]
     return [found[main], *found[:main], *found[main + 1 :]] if found else []
+
+
+def trimmed(stacks: str) -> str:
+    """The dump without what lies below the workload: our own frames, and those of whoever called us."""
+    lines: list[str] = []
+    below = False
+    for line in stacks.splitlines():
+        match = _FRAME.match(line)
+        below = bool(match) and (below or match["file"].startswith(_OWN))  # type: ignore[index]
+        if not below:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def is_library(file: str) -> bool:

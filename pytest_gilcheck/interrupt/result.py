@@ -107,6 +107,9 @@ class InterruptResult(Judged):
             ],
         }
 
+    def headline(self) -> str:
+        return f"{self.workload}: {super().headline()}"
+
     def __str__(self) -> str:
         lasts = f"longer than {self.over:g} s" if self.lasted is None else f"{self.lasted:.3g} s"
         rows = [
@@ -118,7 +121,7 @@ class InterruptResult(Judged):
             ("idle", f"{self.idle}: delivery to a process that only sleeps" if self.idle else "not measured"),
             ("signals", f"{self._outcomes()}; the workload alone takes {lasts}; seed {self.seed}"),
         ]
-        lines = [f"{self.workload}: {self.headline()}"]
+        lines = [self.headline()]
         lines += [f"  {name:11}  {text}" for name, text in rows]
         if self.stacks:
             lines += ["  stacks at that moment:", *(f"    {line}" for line in self.stacks.splitlines())]

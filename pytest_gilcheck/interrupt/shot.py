@@ -11,7 +11,6 @@ All clocks are the sender's or the kernel's. What keeps a shot honest:
 from __future__ import annotations
 
 import json
-import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from . import outside
 from .claim import InterruptClaim
 from .sending import probe, send
 from .starting import Process, Start
-from .target import Instrument
+from .target import Instrument, unpacked
 
 _PATIENCE = 3.0  # times `within`, and at least
 _LEAST_PATIENCE = 0.6  # seconds, until a signal that was not seen gets a second one after it
@@ -119,7 +118,7 @@ class Log:
     began: int | None = None
     entered: list[tuple[int, tuple[Any, ...], str]] = field(default_factory=list)  # when, place, handler's origin
     left: tuple[int, str, list[list[str]]] | None = None
-    error: tuple[BaseException, str] | None = None
+    error: BaseException | None = None
     probed: tuple[int, tuple[Any, ...], list[str]] | None = None
     others: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -145,7 +144,7 @@ class Log:
                 self.entered.append((words[0], tuple(words[2]), words[3]))
             case "left":
                 self.left = (words[0], words[1], words[2])
-                self.error = pickle.loads(bytes.fromhex(words[3])) if words[3] else None
+                self.error = unpacked(words[3]) if words[3] else None
             case "probed":
                 self.probed = (words[0], tuple(words[1]), words[2])
             case _:
@@ -158,12 +157,12 @@ class Rehearsal:
 
     Attributes:
         seconds: how long it takes; None if it was still running after the time it was given.
-        error: what it raised, and the story of it; None if nothing.
+        error: what it raised; None if nothing.
         trouble, words: crashed or ended by itself.
     """
 
     seconds: float | None
-    error: tuple[BaseException, str] | None = None
+    error: BaseException | None = None
     trouble: Trouble | None = None
     words: str = ""
 

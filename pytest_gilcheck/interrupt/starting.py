@@ -42,6 +42,10 @@ class Start:
     setup: Callable[[], object] | None
     signals: tuple[int, ...]
 
+    def no_fork(self) -> str | None:
+        """Why this process cannot be forked, in words; None if it can."""
+        return can_fork()
+
     def impossible(self) -> str | None:
         """Why no child can run this workload, in words; None if one can."""
         if (no_fork := can_fork()) is None or (no_handover := unpicklable(self)) is None:

@@ -26,12 +26,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic_ns  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any, NoReturn
 
 from .handlers import HandlerFacts, look
 from .sending import PROBE
+
+_OWN = str(Path(__file__).parents[1])
 
 Tell = Callable[[bytes], None]
 
@@ -90,7 +93,7 @@ class Target:
         left = monotonic_ns()
         how = "returned" if error is None else type(error).__name__
         own = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
-        self._note("left", left, how, self._still_running(), _packed(error) if own else "")
+        self._note("left", left, how, self._still_running(), packed(error) if own else "")
         status = _exit_status(error)
         error = None
         _end(status)
@@ -185,18 +188,28 @@ def _exit_status(error: BaseException | None) -> int:
     return 0 if error is None else 1
 
 
-def _packed(error: BaseException | None) -> str:
+def packed(error: BaseException | None) -> str:
     """The exception with its story, for the parent to raise again."""
     assert error is not None, "only what was raised is packed"
-    story = "".join(traceback.format_exception(error))
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OWN):
+        trace = trace.tb_next
+    story = "".join(traceback.format_exception(type(error), error, trace))
     for candidate in (error, RuntimeError(f"{type(error).__name__}: {error}")):
         try:
-            packed = pickle.dumps((candidate, story))
-            pickle.loads(packed)
-            return packed.hex()
+            data = pickle.dumps((candidate, story))
+            pickle.loads(data)
+            return data.hex()
         except Exception:  # pickle raises whatever the exception's own hooks raise
             continue
     raise AssertionError("a RuntimeError of a string can be pickled")
+
+
+def unpacked(text: str) -> BaseException:
+    """What `packed` packed, with its story as a note."""
+    error, story = pickle.loads(bytes.fromhex(text))
+    error.add_note(f"raised in the child process that ran the workload:\n{story}")
+    return error  # type: ignore[no-any-return]
 
 
 def _place(frame: FrameType | None) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..core.evidence import Record
 
@@ -14,9 +15,26 @@ def summary_title(verdicts: Mapping[str, int]) -> str:
 
 
 def summary_line(record: Record, verbose: bool = False) -> str:
-    """One check: verdict, speedup, subject, and the cause or the reason."""
+    """One check: verdict, its first figure, subject, and the cause or the reason."""
     figures = record["figures"]
-    speedup = figures.get("speedup")
-    measured = "     -" if speedup is None else f"{speedup:5.2f}x"
     words = record["reason"] if record["verdict"] == "inconclusive" or verbose else figures.get("diagnosis", record["reason"])
-    return f"{record['verdict']:12} {measured}  {record['subject']}: {words}"
+    return f"{record['verdict']:12} {_first_figure(record['check'], figures):>8}  {record['subject']}: {words}"
+
+
+def _first_figure(check: str, figures: Mapping[str, Any]) -> str:
+    """The figure that the check is about, short; ``-`` if there is none."""
+    match check:
+        case "interrupt":
+            return _ms(figures.get("delivery_max"))
+        case "latency":
+            measured = [figures.get(f"{probe}_beside_p99") for probe in ("heartbeat", "echo", "loop")]
+            return _ms(max((value for value in measured if value is not None), default=None))
+        case "injection":
+            return f"{figures['steps']} st" if figures.get("steps") else "-"
+        case _:
+            speedup = figures.get("speedup")
+            return "-" if speedup is None else f"{speedup:.2f}x"
+
+
+def _ms(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e3:.3g} ms"

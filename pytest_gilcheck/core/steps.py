@@ -1,0 +1,238 @@
+"""Visible steps: the bytecodes of the code under test that can touch what others see, and where a signal can land.
+
+A step is *reachable* where this interpreter looks for signals: at a function's entry, where a loop jumps back, right after a
+call, and inside a call that waits. CPython 3.11 to 3.15 looks nowhere else, although its documentation warns that the exception
+of a signal handler may come after any bytecode instruction.
+
+Instruction events are local to the code under test (``sys.monitoring``, Python 3.12); before that ``sys.settrace`` with opcode
+events. What does not work: ``settrace`` on 3.12 (no opcode events in the first run of a function); an exception raised *at* a
+call for "right after it" (it would not have happened yet); a second tool with instruction events (it silently takes them from
+the first): so these run in a child process, from which all other tools are removed.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import gc
+import linecache
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any
+
+VISIBLE = frozenset(
+    {
+        "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR", "LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL",
+        "LOAD_NAME", "STORE_NAME", "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "BINARY_SUBSCR", "BINARY_OP", "BINARY_SLICE",
+        "STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR", "CONTAINS_OP", "COMPARE_OP", "FOR_ITER", "GET_ITER", "UNPACK_SEQUENCE",
+        "UNPACK_EX", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "BEFORE_WITH", "LOAD_SPECIAL", "IMPORT_NAME",
+        "CALL", "CALL_KW", "CALL_FUNCTION_EX",
+    }
+)  # fmt: skip
+_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_WAITING = frozenset(  # calls that look for signals while they wait, by name: an interrupt there undoes them
+    {
+        "accept", "acquire", "communicate", "connect", "flush", "fsync", "get", "input", "join", "poll", "put", "read", "readline",
+        "recv", "result", "select", "send", "sendall", "shutdown", "sleep", "wait", "write",
+    }
+)  # fmt: skip
+_OWN_TOOL = 3
+_ROOT = str(Path(__file__).parents[1])
+_LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib"))
+_INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("purelib", "platlib"))
+_TEST_TOOLS = ("_pytest", "pytest", "pluggy", "hypothesis", "xdist", "execnet", "_hypothesis_pytestplugin.py")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One visible step of a run.
+
+    Attributes:
+        index: from 0, over the whole run.
+        code, offset: where.
+        reachable: whether this interpreter looks for signals there.
+        kind: ``"before STORE_ATTR"``, ``"after a call"``, ``"in a call that waits"``, ``"at function entry"``, ``"in a loop"``.
+    """
+
+    index: int
+    code: CodeType
+    offset: int
+    reachable: bool
+    kind: str
+
+    @property
+    def line(self) -> int:
+        """The source line; for a step right after a call, the call's."""
+        return _lines(self.code).get(self.offset, self.code.co_firstlineno)
+
+    @property
+    def place(self) -> str:
+        return f"{self.code.co_filename}:{self.line} ({self.code.co_qualname})"
+
+    @property
+    def source(self) -> str:
+        return linecache.getline(self.code.co_filename, self.line).strip()
+
+
+def under_test(file: str) -> bool:
+    """Whether a source file is neither the standard library's nor a test tool's, nor ours. What is installed counts: it may be
+    what is being tested."""
+    if file.startswith(("<", _ROOT)):
+        return False
+    for folder in _INSTALLED:
+        if file.startswith(folder):
+            return Path(file).relative_to(folder).parts[0] not in _TEST_TOOLS
+    return not file.startswith(_LIBRARY)
+
+
+def known_code() -> list[CodeType]:
+    """All code under test that is loaded by now, its steps worked out: forks of this process need not do that again."""
+    found: dict[int, CodeType] = {}
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType) and under_test(thing.__code__.co_filename):
+            for code in _with_nested(thing.__code__):
+                found[id(code)] = code
+                _table(code)
+                _lines(code)
+    return list(found.values())
+
+
+class Steps:
+    """Calls back at every visible step that the calling thread makes in code under test; a context manager.
+
+    Args:
+        at: may raise, and what it raises comes out of the code under test at that very step.
+        known: from `known_code`; code that is loaded later is found when it first starts.
+    """
+
+    def __init__(self, at: Callable[[Step], None], known: list[CodeType]) -> None:
+        self._at, self._known = at, known
+        self._count = 0
+        self._thread = threading.get_ident()
+
+    def __enter__(self) -> Steps:
+        if sys.version_info >= (3, 12):
+            self._monitor()
+        else:
+            sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if sys.version_info >= (3, 12):
+            monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+            monitoring.set_events(_OWN_TOOL, 0)
+            for code in self._known:
+                monitoring.set_local_events(_OWN_TOOL, code, 0)
+            monitoring.free_tool_id(_OWN_TOOL)
+        else:
+            sys.settrace(None)
+
+    def _monitor(self) -> None:
+        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        sys.settrace(None)
+        sys.setprofile(None)
+        for tool in range(6):
+            if monitoring.get_tool(tool) is not None:
+                monitoring.set_events(tool, 0)
+                monitoring.free_tool_id(tool)
+        monitoring.use_tool_id(_OWN_TOOL, "gilcheck-steps")
+        monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_START, self._started)
+        monitoring.register_callback(_OWN_TOOL, monitoring.events.INSTRUCTION, self._instruction)
+        for code in self._known:
+            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
+        self._seen = {id(code) for code in self._known}
+        monitoring.set_events(_OWN_TOOL, monitoring.events.PY_START)
+        monitoring.restart_events()
+
+    def _started(self, code: CodeType, offset: int) -> object:
+        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        if id(code) not in self._seen and under_test(code.co_filename):
+            self._seen.add(id(code))
+            self._known.append(code)
+            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
+        return monitoring.DISABLE
+
+    def _instruction(self, code: CodeType, offset: int) -> object:
+        if offset not in _table(code):
+            return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
+        if threading.get_ident() == self._thread:
+            self._step(code, offset)
+        return None
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "call":
+            if not under_test(frame.f_code.co_filename):
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode" and frame.f_lasti in _table(frame.f_code):
+            self._step(frame.f_code, frame.f_lasti)
+        return self._trace
+
+    def _step(self, code: CodeType, offset: int) -> None:
+        reachable, kind = _table(code)[offset]
+        step = Step(self._count, code, offset, reachable, kind)
+        self._count += 1
+        self._at(step)
+
+
+@cache
+def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
+    """The visible steps of this code: offset to (reachable, kind)."""
+    waiting = _waiting_calls(code.co_filename)
+    table: dict[int, tuple[bool, str]] = {}
+    after = ""
+    for instruction in dis.get_instructions(code):
+        name, offset = instruction.opname, instruction.offset
+        if name == "EXTENDED_ARG":
+            continue
+        if after:
+            table[offset] = (True, after)
+        elif name == "JUMP_BACKWARD":
+            table[offset] = (True, "in a loop")
+        elif name in _CALLS and instruction.positions is not None and tuple(instruction.positions) in waiting:
+            table[offset] = (True, "in a call that waits")
+        elif name in VISIBLE:
+            table[offset] = (False, f"before {name}")
+        after = "after a call" if name in _CALLS else ""
+        if name == "RESUME" and (instruction.arg or 0) & 3 < 2:  # which has no event of its own
+            after = "at function entry"
+    return table
+
+
+@cache
+def _lines(code: CodeType) -> dict[int, int]:
+    lines: dict[int, int] = {}
+    last, after_call = code.co_firstlineno, False
+    for instruction in dis.get_instructions(code):
+        line = instruction.positions.lineno if instruction.positions else None
+        here = last if after_call or line is None else line
+        lines[instruction.offset] = here
+        last, after_call = (line or last), instruction.opname in _CALLS
+    return lines
+
+
+@cache
+def _waiting_calls(file: str) -> frozenset[tuple[int | None, ...]]:
+    """Positions of the calls in this file that wait, as far as their name tells."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(
+        (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _WAITING
+    )
+
+
+def _with_nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_nested(constant)

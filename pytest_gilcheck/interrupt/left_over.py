@@ -1,0 +1,125 @@
+"""What an interrupted workload leaves over in its process: locks held, threads alive, files open."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..core.steps import under_test
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+_LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
+_MOST_OBJECTS = 20_000
+_PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
+_DESCRIPTORS = "/proc/self/fd"
+_GRACE = 0.1  # seconds that threads of the workload get to end, or to give a lock back
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What was there before."""
+
+    threads: frozenset[int | None]
+    files: frozenset[str]
+    held: frozenset[int]
+
+    @classmethod
+    def now(cls, work: Callable[[], Any]) -> Baseline:
+        """As things are, seen from this workload."""
+        held = frozenset(id(lock) for _, lock in locks(work) if _held(lock))
+        return cls(frozenset(thread.ident for thread in threading.enumerate()), _files(), held)
+
+    def left(self, work: Callable[[], Any]) -> list[str]:
+        """What is there now and was not before, in words."""
+        gc.collect()
+        threads = [t for t in threading.enumerate() if t.ident not in self.threads]
+        for thread in threads:
+            thread.join(_GRACE)
+        words = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
+        words += [f"lock {name} held" for name, lock in locks(work) if id(lock) not in self.held and _held(lock)]
+        return words + [f"file {path} open" for path in sorted(_files() - self.files)]
+
+
+def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
+    """The locks that can be reached from a workload: its closure, its object, and the globals of code under test."""
+    queue: deque[tuple[str, Any]] = deque([("", work)])
+    seen: set[int] = set()
+    while queue and len(seen) < _MOST_OBJECTS:
+        name, thing = queue.popleft()
+        if id(thing) in seen or isinstance(thing, _PLAIN):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, _LOCKS):
+            yield name or repr(thing), thing
+        else:
+            queue += _parts(name, thing)
+
+
+def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(thing, FunctionType):
+        for cell_name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
+            try:
+                yield cell_name, cell.cell_contents
+            except ValueError:  # not filled yet
+                continue
+        if under_test(thing.__code__.co_filename):
+            yield from thing.__globals__.items()
+    elif isinstance(thing, MethodType):
+        yield name or "self", thing.__self__
+        yield name, thing.__func__
+    elif isinstance(thing, dict):
+        yield from ((f"{name}[{key!r}]" if name else str(key), value) for key, value in list(thing.items()))
+    elif isinstance(thing, (list, tuple, set, frozenset, deque)):
+        yield from ((f"{name}[{index}]", value) for index, value in enumerate(list(thing)))
+    elif isinstance(thing, type):
+        if (module := sys.modules.get(thing.__module__)) is not None and not _library(module):
+            yield from ((f"{name}.{key}", value) for key, value in list(vars(thing).items()))
+    elif _worth_entering(type(thing)):
+        prefix = f"{name}." if name else ""
+        for key, value in list(getattr(thing, "__dict__", {}).items()):
+            yield f"{prefix}{key}", value
+        for slot in _slots(type(thing)):
+            if hasattr(thing, slot):
+                yield f"{prefix}{slot}", getattr(thing, slot)
+        yield name or type(thing).__name__, type(thing)
+
+
+def _worth_entering(kind: type) -> bool:
+    """Whether its objects may hold locks of the workload: what is made of code under test, and what locks are made into. The way
+    through other people's objects leads to everything there is."""
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__ in _LOCK_MODULES or (module is not None and not _library(module))
+
+
+def _slots(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        yield from ((slots,) if isinstance(slots, str) else slots)
+
+
+def _library(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is None or not under_test(file)
+
+
+def _held(lock: Any) -> bool:
+    """RLock has ``locked`` since Python 3.14 only."""
+    return repr(lock).startswith("<locked")
+
+
+def _files() -> frozenset[str]:
+    """What this process has open, where the system tells."""
+    found = set()
+    for descriptor in os.listdir(_DESCRIPTORS) if os.path.isdir(_DESCRIPTORS) else ():
+        try:
+            found.add(f"{os.readlink(f'{_DESCRIPTORS}/{descriptor}')} (descriptor {descriptor})")
+        except OSError:  # the listing's own
+            continue
+    return frozenset(found)
