@@ -126,6 +126,8 @@ def run(item: pytest.Function, marker: Marker, checks: Gilcheck, started_by: Map
         raised = _outcome(*error.args)
     except BaseExceptionGroup as error:
         group = error
+    except KeyboardInterrupt:  # the user's own: one in a child is a result
+        raise
     except BaseException as error:
         if not marker.in_children:
             raise
@@ -194,7 +196,7 @@ def _fixture_to_blame(error: Exception, item: pytest.Function, started_by: Mappi
     if not isinstance(error, BadValue):
         return ""
     found = [name for thread, name in started_by.items() if thread in error.expected and name in item.fixturenames]
-    return f"; that thread is fixture {found[0]!r}'s" if found else ""
+    return f"; fixture {found[0]!r} started that thread" if found else ""
 
 
 def _with_fixtures(item: pytest.Function, marker: Marker, name: str, function: Callable[..., Any]) -> Callable[[], Any]:

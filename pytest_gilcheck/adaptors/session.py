@@ -126,6 +126,7 @@ class Session:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Attach the evidence, which xdist and the guard then carry, to the report of the phase that it is from."""
         report = yield
-        if (records := item.stash.get(_RECORDS, None)) and not hasattr(report, "gilcheck"):
-            report.gilcheck, item.stash[_RECORDS] = records, []
+        if records := item.stash.get(_RECORDS, None):
+            report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
+            item.stash[_RECORDS] = []
         return report

@@ -36,7 +36,7 @@ VISIBLE = frozenset(
     }
 )  # fmt: skip
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
-_WAITING = frozenset(  # calls that look for signals while they wait, by name: an interrupt there undoes them
+WAITING = frozenset(  # calls that look for signals while they wait, by name: an interrupt there undoes them
     {
         "accept", "acquire", "communicate", "connect", "flush", "fsync", "get", "input", "join", "poll", "put", "read", "readline",
         "recv", "result", "select", "send", "sendall", "shutdown", "sleep", "wait", "write",
@@ -227,7 +227,7 @@ def _waiting_calls(file: str) -> frozenset[tuple[int | None, ...]]:
     return frozenset(
         (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _WAITING
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in WAITING
     )
 
 

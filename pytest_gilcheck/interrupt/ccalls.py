@@ -53,9 +53,9 @@ class CCalls(Instrument):
         self._stacks: dict[int, list[tuple[int, str]]] = {}
         self._seen: list[CCall] | None = None
 
-    def running(self) -> list[CCall]:
-        """The calls that were running when the signal was not seen in time; or now, if that never happened."""
-        return self._read() if self._seen is None else self._seen
+    def when_unheard(self) -> list[CCall] | None:
+        """The calls that were running when the signal was not seen in time; None if it was."""
+        return self._seen
 
     def unheard(self) -> None:
         self._seen = self._read()

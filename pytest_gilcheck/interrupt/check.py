@@ -29,6 +29,7 @@ DEFAULT_TIMEOUT = 60.0
 _IDLE_SHOTS = 5
 _IDLE_MOMENT = 0.005
 _TOO_SHORT = 0.001  # seconds in which no signal can be aimed
+_EXAMINATIONS = 2  # until one finds the same trouble
 _TRIES = 2  # times the repeats, before too many that came too late make it inconclusive
 _LAST_MOMENT = 0.9  # of the rehearsed time: the next run may be faster
 
@@ -219,12 +220,14 @@ def _blamed(
     number = signal.Signals(shot.number)
     if shot.trouble in (Trouble.DEAF, Trouble.LATE):
         progress("once more, to see in which C call")
-        calls = CCalls()
-        examined = fire(start, number, shot.moment, claimed, how.timeout, calls)
-        same = examined.trouble in (Trouble.DEAF, Trouble.LATE)
-        if not shot.stacks and same:
-            shot = replace(shot, stacks=examined.stacks, place=shot.place or examined.place)
-        return shot, culprit(shot, calls.running() if same else (), examined.pid)
+        for _ in range(_EXAMINATIONS):
+            calls = CCalls()
+            examined = fire(start, number, shot.moment, claimed, how.timeout, calls)
+            if (running := calls.when_unheard()) is not None:
+                if not shot.stacks:
+                    shot = replace(shot, stacks=examined.stacks, place=shot.place or examined.place)
+                return shot, culprit(shot, running, examined.pid)
+        return shot, culprit(shot)
     if shot.trouble is Trouble.SWALLOWED:
         progress("once more, to see who caught it")
         examined = fire(start, number, shot.moment, claimed, how.timeout, Catcher())

@@ -90,6 +90,13 @@ def slow_part(frame: Frame) -> str:
     return ast.unparse(found[0]) if len(found) == 1 else ""
 
 
+def statement(frame: Frame) -> str:
+    """The innermost statement at a line, in one line; the line itself where there is no telling."""
+    node = _statement(frame)
+    text = "" if node is None else ast.unparse(node)
+    return text if text and "\n" not in text and len(text) <= 100 else frame.source
+
+
 def call_text(frame: Frame, name: str) -> str:
     """The call of this name as it stands in the source, or just ``name()``."""
     node = _statement(frame)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from signal import Signals
 
+from ..core.interpreter import GIL, build
+from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Frame, Stop, call_text, expression, is_library, own_frame, slow_part, stop, threads
+from .culprit import Frame, Stop, call_text, expression, is_library, own_frame, slow_part, statement, stop, threads
 from .shot import Shot, Trouble
 
 
@@ -79,17 +81,18 @@ def _stop(shot: Shot) -> Stop | None:
 
 def _deaf(shot: Shot, calls: Sequence[CCall], main: int | None) -> str:
     stack = threads(shot.stacks)
-    if shot.waited_for_gil:
+    running = next((call for call in calls if call.thread == main), None)
+    looks = running is not None and running.name.rpartition(".")[2] in WAITING  # it would have seen the signal, given the GIL
+    if shot.dozed and build() == GIL and len(stack) > 1 and (shot.others_busy or looks):
         return _gil_keeper(stack, [call for call in calls if call.thread != main])
     inner = stack[0][0] if stack and stack[0] else None
     own = own_frame(stack[0]) if stack else None
-    running = next((call for call in calls if call.thread == main), None)
     if running is not None and inner is not None:
         return f"{call_text(inner, running.name)} at {_path(inner, own)}, a C call that did not look for signals"
     if inner is not None and (part := slow_part(inner)):
         return f"`{part}` at {_path(inner, own)}, which runs in C and did not look for signals"
     if inner is not None:
-        return f"`{inner.source}` at {_path(inner, own)}"
+        return f"`{statement(inner)}` at {_path(inner, own)}"
     if shot.place:
         file, line, function, *rest = shot.place
         part = expression(file, line, *rest)

@@ -67,7 +67,8 @@ class Shot:
         trouble: None if all went well.
         words: what is known of the trouble.
         stacks: every thread's stack while it lasted.
-        waited_for_gil: the main thread asked for the GIL again and again meanwhile.
+        dozed: the main thread used next to no CPU meanwhile, and woke again and again: it waits for the GIL, or naps in C.
+        others_busy: its other threads did use their cores.
         notes: what the instrument had to say.
     """
 
@@ -86,7 +87,8 @@ class Shot:
     trouble: Trouble | None = None
     words: str = ""
     stacks: str = ""
-    waited_for_gil: bool = False
+    dozed: bool = False
+    others_busy: bool = False
     notes: tuple[tuple[Any, ...], ...] = ()
 
     @property
@@ -267,7 +269,7 @@ def _unheard(log: Log, shot: Shot, claim: InterruptClaim, before: outside.Look |
         return replace(shot, trouble=Trouble.IGNORED, words="the process ignores it (SIG_IGN)", stacks=process.stacks())
     slept = first is None or now is None or now.asleep_since(first)
     denied = _denied(before, now, 0.0)
-    shot = replace(shot, denied=denied, waited_for_gil=not slept and _idled(first, now, patience))
+    shot = replace(shot, denied=denied, dozed=not slept and _idled(first, now, patience), others_busy=_worked(first, now, patience))
     if slept:
         send(process.pid, number)
         if log.wait(_SECOND_CHANCE, lambda log: log.entered or log.gone) and log.entered:
@@ -319,6 +321,10 @@ def _denied(before: outside.Look | None, after: outside.Look | None, known: floa
 def _idled(first: outside.Look | None, now: outside.Look | None, seconds: float) -> bool:
     """Whether the main thread used next to no CPU from one look to the other, for so many seconds."""
     return first is not None and now is not None and now.main_cpu - first.main_cpu < seconds / 4
+
+
+def _worked(first: outside.Look | None, now: outside.Look | None, seconds: float) -> bool:
+    return first is not None and now is not None and now.others_cpu - first.others_cpu > seconds / 4
 
 
 def _death(process: Process) -> str:

@@ -1,0 +1,31 @@
+"""Every case of the catalogue: the right verdict, the right trouble, the right culprit."""
+
+import pytest
+
+from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.interpreter import FREE_THREADED, build
+
+from . import holder
+from .catalogue import CASES, wrong
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_catalogue(case):
+    if case.data is not None:
+        case.data()
+    result = gilcheck.interrupt(case.work, repeats=3, over=0.2, exits_within=1.0)
+    assert wrong(case, result, build() == FREE_THREADED) is None, str(result)
+    assert result.verdict != "inconclusive", str(result)
+
+
+def test_the_catalogue_has_the_extension():
+    if holder.compiler()[0] is None:
+        pytest.skip(f"the extension cannot be built: {holder.compiler()[1]}")
+    assert "extension_that_holds" in {case.name for case in CASES}
+
+
+def test_the_check_of_the_catalogue_can_fail():
+    deaf, fine = CASES[0], next(case for case in CASES if case.name == "time_sleep")
+    result = gilcheck.interrupt(fine.work, repeats=1, over=0.05)
+    assert "instead of violated" in wrong(deaf, result, False)
+    assert wrong(fine, result, False) is None

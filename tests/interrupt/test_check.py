@@ -1,0 +1,290 @@
+"""Whole checks: what is a result, what is an error, and what is left of it all."""
+
+import asyncio
+import ctypes
+import faulthandler
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import psutil
+import pytest
+
+from pytest_gilcheck import BadValue, InterruptResult, gilcheck
+from pytest_gilcheck.core.child import can_fork
+
+from . import importable
+
+pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
+
+
+def asleep():
+    time.sleep(60)
+
+
+def test_a_workload_that_can_be_interrupted_holds_and_has_every_figure():
+    result = gilcheck.interrupt(asleep, repeats=4, over=0.1, seed=7)
+    result.assert_holds()
+    assert isinstance(result, InterruptResult)
+    for spread in (result.delivery, result.unwinding, result.exit, result.idle):
+        assert 0 <= spread.min <= spread.median <= spread.max < 5
+    assert len(result.shots) >= 4
+    assert result.delivery.n >= 4
+    assert (result.trouble, result.lasted, result.seed) == (None, None, 7)
+    figures = result.figures()
+    assert figures["signals"] >= 4
+    assert figures["delivery_max"] == result.delivery.max
+    assert "delivery" in str(result)
+    assert "seed 7" in str(result)
+
+
+def test_the_moments_come_from_the_seed():
+    moments = [[shot.moment for shot in gilcheck.interrupt(asleep, repeats=3, over=0.05, seed=seed).shots] for seed in (1, 1, 2)]
+    assert moments[0] == moments[1] != moments[2]
+
+
+def test_a_coroutine_function_is_run_and_cancelled_by_asyncio():
+    cleaned = []
+
+    async def work():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cleaned.append(1)
+            raise
+
+    result = gilcheck.interrupt(work, repeats=2, over=0.05)
+    result.assert_holds()
+    assert {shot.how for shot in result.shots} == {"KeyboardInterrupt"}
+    assert not cleaned, "it ran in this very process"
+
+
+def test_sigterm_without_a_handler_ends_the_process_and_holds():
+    result = gilcheck.interrupt(asleep, signals="SIGTERM", repeats=2, over=0.05)
+    result.assert_holds()
+    assert result.delivery is None, "no Python handler was entered"
+    assert {shot.status for shot in result.shots} == {-signal.SIGTERM}
+
+
+def test_a_handler_of_the_workloads_own_is_timed_and_works():
+    def work():
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
+        while not stop.wait(0.01):
+            pass
+
+    result = gilcheck.interrupt(work, signals=["SIGTERM", "SIGINT"], repeats=2, over=0.1)
+    result.assert_holds()
+    assert result.delivery.n >= 4
+    assert {shot.how for shot in result.shots if shot.number == signal.SIGTERM} == {"returned"}
+
+
+def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
+    def work():
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        while True:
+            time.sleep(0.01)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.05, exits_within=0.3)
+    result.assert_violated()
+    assert result.trouble == "swallowed"
+    assert f"{__file__}:" in result.culprit
+    assert "set at" in result.culprit
+
+
+def test_code_that_looks_at_its_handlers_finds_what_it_would_find_without_us():
+    found = []
+
+    def work():
+        found.append(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+        before = signal.signal(signal.SIGINT, asleep)
+        found.append(before is signal.default_int_handler)
+        found.append(signal.getsignal(signal.SIGINT) is asleep)
+        raise AssertionError(found)
+
+    with pytest.raises(AssertionError, match="True, True, True"):
+        gilcheck.interrupt(work)
+
+
+@pytest.mark.parametrize("how", ["ignored", "blocked"])
+def test_a_signal_that_cannot_arrive_is_named(how):
+    def work():
+        if how == "ignored":
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        else:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.05)
+    result.assert_violated()
+    assert result.trouble == how
+
+
+def test_child_processes_that_outlive_it_are_found_and_ended():
+    code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+
+    def work():
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        child.stdout.readline()
+        try:
+            time.sleep(60)
+        finally:
+            child.stdout.close()
+            child.returncode = 0  # it is not waited for, and must not say so
+
+    result = gilcheck.interrupt(work, repeats=2, over=0.05, setup=None)
+    if result.verdict != "violated":  # the signal came before there was a child
+        result = gilcheck.interrupt(work, repeats=8, over=1.0)
+    result.assert_violated()
+    assert result.trouble == "left behind"
+    assert "pid" in result.culprit
+    time.sleep(0.1)
+    assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == [sys.executable, "-c", code]]
+
+
+def test_a_crash_before_any_signal_is_a_violation_with_its_stack():
+    def work():
+        time.sleep(0.05)
+        ctypes.string_at(0)
+
+    result = gilcheck.interrupt(work)
+    result.assert_violated()
+    assert result.trouble == "crashed"
+    assert "SIGSEGV" in result.reason
+    assert "string_at" in result.stacks
+
+
+def test_a_crash_of_the_handler_is_a_violation():
+    def work():
+        signal.signal(signal.SIGINT, lambda number, frame: ctypes.string_at(0))
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.05)
+    result.assert_violated()
+    assert result.trouble == "crashed"
+
+
+def test_a_process_that_ends_by_itself_decides_nothing():
+    result = gilcheck.interrupt(lambda: (time.sleep(0.02), os._exit(3)))
+    assert result.verdict == "inconclusive"
+    assert "status 3" in result.reason
+
+
+def test_os_exit_in_a_handler_is_an_end_like_any_other():
+    def work():
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(0))
+        time.sleep(60)
+
+    gilcheck.interrupt(work, repeats=2, over=0.05).assert_holds()
+
+
+def test_a_workload_that_is_over_before_any_signal_is_too_short():
+    result = gilcheck.interrupt(lambda: None)
+    assert result.verdict == "inconclusive"
+    assert "too short" in result.reason
+
+
+def test_a_workload_that_forks_is_interrupted_with_its_children():
+    def work():
+        if (child := os.fork()) == 0:
+            try:
+                time.sleep(60)
+            finally:
+                os._exit(0)
+        try:
+            time.sleep(60)
+        finally:
+            os.waitpid(child, 0)
+
+    gilcheck.interrupt(work, repeats=2, over=0.1).assert_holds()
+
+
+def test_what_the_workload_raises_by_itself_is_raised_with_its_story():
+    def work():
+        raise LookupError("its own")
+
+    with pytest.raises(LookupError, match="its own") as caught:
+        gilcheck.interrupt(work)
+    assert "in work" in caught.value.__notes__[0]
+
+
+def test_nothing_of_this_process_is_changed():
+    def remembered(number, frame):
+        raise AssertionError("never sent")
+
+    before = signal.signal(signal.SIGALRM, remembered)
+    signal.setitimer(signal.ITIMER_REAL, 600)
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)]
+    dumping = faulthandler.is_enabled()
+    try:
+        gilcheck.interrupt(asleep, repeats=1, over=0.05)
+        assert signal.getsignal(signal.SIGALRM) is remembered
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)] == handlers
+        assert faulthandler.is_enabled() == dumping
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"within": -1}, "within=-1"),
+        ({"exits_within": "soon"}, "exits_within='soon'"),
+        ({"signals": "SIGNOTHING"}, "signals='SIGNOTHING'"),
+        ({"signals": "SIGKILL"}, "other than SIGKILL"),
+        ({"signals": []}, "signals=\\[\\]"),
+        ({"repeats": 0}, "repeats=0"),
+        ({"over": 0}, "over=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"within": 0.1, "inject": "every-step"}, "within=0.1"),
+        ({"inject": "often"}, "inject='often'"),
+        ({"invariant": asleep}, "inject='every-step' or"),
+        ({"inject": "every-step", "invariant": 3}, "invariant=3"),
+        ({"inject": "every-step", "exception": 3}, "exception=3"),
+        ({"inject": "every-step", "exception": UnicodeDecodeError}, "needs no arguments"),
+        ({"inject": "sample", "sample": 0}, "sample=0"),
+        ({"wihtin": 3}, "did you mean within"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments, words):
+    with pytest.raises(BadValue, match=words):
+        gilcheck.interrupt(asleep, **arguments)
+
+
+RUN = """
+    import threading, time
+    from pytest_gilcheck import gilcheck
+    from tests.interrupt import importable
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    result = gilcheck.interrupt(importable.{name}, repeats=2, over=0.1, exits_within=0.5)
+    print(result)
+    print("VERDICT", result.verdict, result.trouble)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("sleeps", "holds None"), ("sums", "violated deaf"), ("swallows", "violated swallowed")]
+)
+def test_with_threads_running_the_workload_gets_a_new_interpreter(name, expected):
+    assert hasattr(importable, name)
+    program = textwrap.dedent(RUN.format(name=name))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert f"VERDICT {expected}" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_workload_that_can_have_no_process_of_its_own_is_refused():
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait, name="in-the-way")
+    thread.start()
+    try:
+        with pytest.raises(BadValue, match="a fork would lose: in-the-way, and it cannot be handed to a new interpreter"):
+            gilcheck.interrupt(lambda: None)
+    finally:
+        ended.set()
+        thread.join()

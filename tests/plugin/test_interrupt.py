@@ -1,0 +1,250 @@
+"""The marker ``gil_interrupt`` in real pytest runs."""
+
+import pytest
+
+DEAF = """
+    import pytest
+
+    @pytest.mark.gil_interrupt(repeats=2, over=0.1)
+    def test_deaf():
+        sum(range(10**9))
+"""
+
+
+def test_a_test_that_sees_ctrl_c_passes_and_the_summary_says_how_fast(run):
+    result = run(
+        """
+        import time, pytest
+
+        @pytest.fixture
+        def seconds(tmp_path):
+            yield 60
+
+        @pytest.mark.gil_interrupt(repeats=2, over=0.1)
+        def test_sleeps(seconds):
+            time.sleep(seconds)
+        """
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*= gilcheck: 1 holds =*", "holds * ms  *::test_sleeps: 2 of SIGINT: seen within * ms*"])
+
+
+def test_a_deaf_test_fails_with_the_call_that_did_not_look_and_its_stack(run):
+    result = run(DEAF)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_deaf: violated: deaf: SIGINT was not seen for * s by sum(range(10 ?? 9)) at *.py:5 (test_deaf), a C call *",
+            "  stacks at that moment:",
+            "*line 5 in test_deaf",
+        ]
+    )
+
+
+def test_the_other_tests_run_whatever_a_test_does_to_its_process(run):
+    result = run(
+        """
+        import ctypes, os, time, pytest
+        pytestmark = pytest.mark.gil_interrupt(repeats=1, over=0.05, exits_within=0.3)
+
+        def test_crashes():
+            ctypes.string_at(0)
+
+        def test_exits():
+            time.sleep(0.01)
+            os._exit(3)
+
+        def test_swallows():
+            while True:
+                try:
+                    time.sleep(0.01)
+                except BaseException:
+                    continue
+
+        def test_is_fine():
+            time.sleep(60)
+        """
+    )
+    result.assert_outcomes(passed=1, skipped=1, failed=2)
+    result.stdout.fnmatch_lines(["*crashed: *SIGSEGV*", "*swallowed: *except BaseException:*", "SKIPPED *exited with status 3*"])
+
+
+def test_assertions_skips_and_failures_of_the_test_stay_what_they_are(run):
+    result = run(
+        """
+        import pytest
+        pytestmark = pytest.mark.gil_interrupt
+
+        def test_asserts():
+            assert [1, 2] == [1, 3]
+
+        def test_skips():
+            pytest.skip("not today")
+
+        def test_fails():
+            pytest.fail("on purpose")
+
+        @pytest.mark.xfail(raises=LookupError, strict=True)
+        def test_known():
+            raise LookupError
+        """
+    )
+    result.assert_outcomes(failed=2, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines(
+        ["*assert [[]1, 2[]] == [[]1, 3[]]*", "*test_asserts*", "*Failed: on purpose", "SKIPPED * not today"]
+    )
+
+
+def test_a_coroutine_test_runs_in_a_loop_of_its_own(run):
+    result = run(
+        """
+        import asyncio, pytest
+
+        @pytest.mark.gil_interrupt(repeats=2, over=0.1)
+        async def test_sleeps():
+            await asyncio.sleep(60)
+        """
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
+    result = run(
+        """
+        import pytest
+
+        class Account:
+            left, right = 100, 0
+
+        def audit():
+            pass
+
+        @pytest.fixture
+        def account():
+            return Account()
+
+        def whole(account):
+            return account.left + account.right == 100
+
+        @pytest.mark.gil_interrupt(inject="every-step", invariant=whole)
+        def test_unsafe(account):
+            account.left -= 10
+            audit()
+            account.right += 10
+
+        @pytest.mark.gil_interrupt(inject="every-step", invariant=whole)
+        def test_safe(account):
+            audit()
+            account.left, account.right = 90, 10
+
+        @pytest.mark.gil_interrupt(inject="every-step", invariant=lambda nothing: True)
+        def test_of_no_such_fixture(account):
+            pass
+        """
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*not safe to interrupt: KeyboardInterrupt at step *, `*` at *: the invariant is False*",
+            "*fixtures of the test; 'nothing' is none",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("within=-1", "within=-1 (from marker gil_interrupt): expected seconds above 0"),
+        ("3", "argument=3 (from marker gil_interrupt): expected arguments by name only, such as within=..."),
+        ("wihtin=1", "wihtin=1 (from marker gil_interrupt): * did you mean within[?]"),
+        ("signals='SIGKILL'", "signals='SIGKILL' (from marker gil_interrupt): expected a signal other than SIGKILL*"),
+        ("inject='x'", "inject='x' (from marker gil_interrupt): expected 'every-step' or 'sample'"),
+    ],
+)
+def test_bad_arguments_are_one_clear_line(run, arguments, line):
+    result = run(f"import pytest\n@pytest.mark.gil_interrupt({arguments})\ndef test_bad(): pass")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"gilcheck: {line}"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_bad_seed_stops_the_run(run):
+    result = run(DEAF, "--gilcheck-seed=x")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*seed='x' (from command line --gilcheck-seed): expected a whole number, at least 0"])
+
+
+def test_a_fixture_that_cannot_exist_in_a_child_is_named(run):
+    result = run(
+        """
+        import threading, time, pytest
+
+        @pytest.fixture
+        def server():
+            stop = threading.Event()
+            thread = threading.Thread(target=stop.wait, name="serving")
+            thread.start()
+            yield
+            stop.set()
+            thread.join()
+
+        @pytest.mark.gil_interrupt
+        def test_with_a_server(server):
+            time.sleep(60)
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["gilcheck: *a fork would lose: serving*; fixture 'server' started that thread"])
+
+
+def test_too_short_is_a_skip_with_its_reason(run):
+    result = run("import pytest\n@pytest.mark.gil_interrupt\ndef test_nothing(): pass")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED *inconclusive: the workload is too short*"])
+
+
+@pytest.mark.parametrize("options", [("-p", "no:faulthandler"), ("-n", "2"), ("-s",), ("--gilcheck-isolate=none",)])
+def test_it_works_under(run, options):
+    result = run(DEAF + "\n    def test_other(): pass", *options)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*sum(range(10 ?? 9)) at *"])
+
+
+def test_two_markers_are_two_checks(run):
+    result = run(
+        """
+        import time, pytest
+
+        @pytest.mark.gil_interrupt(repeats=1, over=0.01)
+        @pytest.mark.gil_scaling(threads=2, min_speedup=1.2, budget=10)
+        def test_both():
+            time.sleep(0.05)
+        """
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*= gilcheck: 2 holds =*"])
+
+
+def test_evidence_and_junit_have_the_figures(run, pytester):
+    import json
+
+    run(DEAF, "--gilcheck-json=evidence.json", "--junitxml=junit.xml")
+    [record] = json.loads((pytester.path / "evidence.json").read_text())["records"]
+    assert (record["check"], record["verdict"], record["figures"]["trouble"]) == ("interrupt", "violated", "deaf")
+    assert record["claim"]["signals"] == ["SIGINT"]
+    assert "sum(range" in record["figures"]["culprit"]
+    assert 'name="gilcheck.trouble" value="deaf"' in (pytester.path / "junit.xml").read_text()
+
+
+def test_the_call_inside_a_test_gives_the_same(run):
+    result = run(
+        """
+        import time
+
+        def test_calls(gilcheck):
+            gilcheck.interrupt(lambda: time.sleep(60), repeats=2, over=0.1).assert_holds()
+            gilcheck.interrupt(lambda: sum(range(10**9)), repeats=2, over=0.1).assert_violated()
+        """
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*= gilcheck: 1 violated, 1 holds =*"])
