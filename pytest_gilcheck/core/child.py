@@ -126,6 +126,14 @@ class ParentSide:
         self._received = bytearray()
         self._answer: bytes | None = None
         self._notes: list[bytes] = []
+        self._pidfd = _pidfd(pid)
+        self._gone = select.poll()
+        if self._pidfd is not None:
+            self._gone.register(self._pidfd, select.POLLIN)
+        self._poll = select.poll()  # made once: what comes right after a signal must be short, the child may wait for this core
+        for descriptor in (pipe, self._pidfd):
+            if descriptor is not None:
+                self._poll.register(descriptor, select.POLLIN)
         self.gone_at: int | None = None
         self.status: int | None = None
 
@@ -140,26 +148,17 @@ class ParentSide:
         minus the signal that killed it.
         """
         until = monotonic() + seconds
-        poll = select.poll()
-        poll.register(self._pipe, select.POLLIN)
-        descriptor = _pidfd(self._pid) if self.gone_at is None else None
-        if descriptor is not None:
-            poll.register(descriptor, select.POLLIN)
-        try:
-            while not self._notes and self.gone_at is None:
-                left = max(0.0, until - monotonic())
-                events = dict(poll.poll((left if descriptor is not None else min(left, _REAP_POLL)) * 1e3))
-                if self._pipe in events and not self._receive():
-                    poll.unregister(self._pipe)  # the child closed it, and lives on
-                if (descriptor is None or descriptor in events) and (status := self._reap(0)) is not None:
-                    self.gone_at, self.status = monotonic_ns(), status
-                    while self._receive():  # what it said before it died
-                        pass
-                if not left:
-                    break
-        finally:
-            if descriptor is not None:
-                os.close(descriptor)
+        while not self._notes and self.gone_at is None:
+            left = max(0.0, until - monotonic())
+            events = dict(self._poll.poll((left if self._pidfd is not None else min(left, _REAP_POLL)) * 1e3))
+            if self._pipe in events and not self._receive():
+                self._poll.unregister(self._pipe)  # the child closed it, and lives on
+            if (self._pidfd is None or self._pidfd in events) and (status := self._reap(0)) is not None:
+                self.gone_at, self.status = monotonic_ns(), status
+                while self._receive():  # what it said before it died
+                    pass
+            if not left:
+                break
         return self.notes()
 
     def notes(self) -> list[bytes]:
@@ -187,6 +186,8 @@ class ParentSide:
         """End it, and all its process group; returns what ``faulthandler`` wrote in it."""
         self._kill()
         os.close(self._pipe)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
         trace = os.pread(self._trace.fileno(), 1 << 20, 0).decode(errors="replace").strip()
         self._trace.close()
         return trace
@@ -262,13 +263,10 @@ class ParentSide:
                 return os.waitstatus_to_exitcode(status)
             if (left := until - monotonic()) <= 0:
                 return None
-            if (descriptor := _pidfd(self._pid)) is None:
+            if self._pidfd is None:
                 sleep(_REAP_POLL)
-                continue
-            try:  # readable when it is gone, but not when it is stopped
-                select.select([descriptor], [], [], min(left, _POLL))
-            finally:
-                os.close(descriptor)
+            else:  # readable when it is gone, but not when it is stopped
+                self._gone.poll(min(left, _POLL) * 1e3)
 
     def _kill(self) -> None:
         try:

@@ -231,8 +231,9 @@ def fire(
 def _watched(log: Log, shot: Shot, claim: InterruptClaim, instrument: Instrument) -> Shot:
     process, number = log.process, shot.number
     before = outside.look(process.pid)
-    shot = replace(shot, sent=send(process.pid, number))
-    log.wait(claim.within, lambda log: log.entered or log.gone)
+    sent = send(process.pid, number)
+    log.wait(claim.within, lambda log: log.entered or log.gone)  # at once: the child may be waiting for this very core
+    shot = replace(shot, sent=sent)
     if not log.entered and not log.gone:
         instrument.unheard()
         shot = _unheard(log, shot, claim, before)

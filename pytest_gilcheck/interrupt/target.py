@@ -70,7 +70,7 @@ class Target:
     def __init__(self, tell: Tell, signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
         self._tell, self._signals = tell, signals
         self._instrument = instrument or Instrument()
-        self._over = False
+        self._on_stage = False  # whether signals are the workload's
         self._ours: dict[int, Any] = {}
         self._facts: dict[int, HandlerFacts] = {}
 
@@ -82,6 +82,8 @@ class Target:
         try:
             if setup is not None:
                 setup()
+            self._warm_up()
+            self._on_stage = True
             self._note("began", monotonic_ns())
             self._instrument.begin(self._note)
             result = work()
@@ -89,7 +91,7 @@ class Target:
                 asyncio.run(result)  # as a program would: its own Ctrl-C handling is part of what is tried
         except BaseException as raised:  # whatever it is, it is the workload's
             error = raised
-        self._over = True
+        self._on_stage = False
         left = monotonic_ns()
         how = "returned" if error is None else type(error).__name__
         own = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
@@ -108,7 +110,7 @@ class Target:
         def stamped(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
             def entered(signum: int, frame: FrameType | None) -> Any:
                 now = monotonic_ns()
-                if self._over:
+                if not self._on_stage:
                     return None
                 self._note("entered", now, signum, _place(frame), where)
                 self._instrument.entered(frame)
@@ -143,6 +145,13 @@ class Target:
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [*self._signals, PROBE])
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
+
+    def _warm_up(self) -> None:
+        """Have each handler run once, unheard: the first pass of a fresh fork copies the memory pages that it touches, and the
+        workload's first signal would pay for that (0.2 ms instead of 0.1)."""
+        for number in self._signals:
+            if callable(signal.getsignal(number)):
+                signal.raise_signal(number)
 
     def _answer_probe(self, frame: FrameType | None, real_getsignal: Callable[[int], Any]) -> None:
         """The main thread does look at signals: say what has become of those that were to be tried."""
