@@ -4,10 +4,11 @@ A step is *reachable* where this interpreter looks for signals: at a function's 
 call, and inside a call that waits. CPython 3.11 to 3.15 looks nowhere else, although its documentation warns that the exception
 of a signal handler may come after any bytecode instruction.
 
-Instruction events are local to the code under test (``sys.monitoring``, Python 3.12); before that ``sys.settrace`` with opcode
-events. What does not work: ``settrace`` on 3.12 (no opcode events in the first run of a function); an exception raised *at* a
-call for "right after it" (it would not have happened yet); a second tool with instruction events (it silently takes them from
-the first): so these run in a child process, from which all other tools are removed.
+Instruction events are local to the code under test (``sys.monitoring``, Python 3.12), and set when a piece of it first starts;
+before 3.12 it is ``sys.settrace`` with opcode events. What does not work: ``settrace`` on 3.12 (no opcode events in the first
+run of a function); an exception raised *at* a call for "right after it" (it would not have happened yet); a second tool with
+instruction events (it silently takes them from the first): so these run in a child process, from which all other tools are
+removed.
 """
 
 from __future__ import annotations
@@ -91,16 +92,19 @@ def under_test(file: str) -> bool:
     return not file.startswith(_LIBRARY)
 
 
-def known_code() -> list[CodeType]:
-    """All code under test that is loaded by now, its steps worked out: forks of this process need not do that again."""
-    found: dict[int, CodeType] = {}
+def work_out(seen: set[tuple[str, int, str]]) -> None:
+    """Work out the steps of this code, each by `identity`, ahead: forks of this process then need not do it again."""
     for thing in gc.get_objects():
-        if isinstance(thing, FunctionType) and under_test(thing.__code__.co_filename):
+        if isinstance(thing, FunctionType):
             for code in _with_nested(thing.__code__):
-                found[id(code)] = code
-                _table(code)
-                _lines(code)
-    return list(found.values())
+                if identity(code) in seen:
+                    _table(code)
+                    _lines(code)
+
+
+def identity(code: CodeType) -> tuple[str, int, str]:
+    """What names a piece of code across processes: file, first line, qualified name."""
+    return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
 class Steps:
@@ -108,11 +112,14 @@ class Steps:
 
     Args:
         at: may raise, and what it raises comes out of the code under test at that very step.
-        known: from `known_code`; code that is loaded later is found when it first starts.
+
+    Attributes:
+        seen: all code under test that was run.
     """
 
-    def __init__(self, at: Callable[[Step], None], known: list[CodeType]) -> None:
-        self._at, self._known = at, known
+    def __init__(self, at: Callable[[Step], None]) -> None:
+        self._at = at
+        self.seen: dict[int, CodeType] = {}
         self._count = 0
         self._thread = threading.get_ident()
 
@@ -127,7 +134,7 @@ class Steps:
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
             monitoring.set_events(_OWN_TOOL, 0)
-            for code in self._known:
+            for code in self.seen.values():
                 monitoring.set_local_events(_OWN_TOOL, code, 0)
             monitoring.free_tool_id(_OWN_TOOL)
         else:
@@ -144,17 +151,13 @@ class Steps:
         monitoring.use_tool_id(_OWN_TOOL, "gilcheck-steps")
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_START, self._started)
         monitoring.register_callback(_OWN_TOOL, monitoring.events.INSTRUCTION, self._instruction)
-        for code in self._known:
-            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
-        self._seen = {id(code) for code in self._known}
         monitoring.set_events(_OWN_TOOL, monitoring.events.PY_START)
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
         monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        if id(code) not in self._seen and under_test(code.co_filename):
-            self._seen.add(id(code))
-            self._known.append(code)
+        if id(code) not in self.seen and under_test(code.co_filename):
+            self.seen[id(code)] = code
             monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
         return monitoring.DISABLE
 
@@ -169,6 +172,7 @@ class Steps:
         if event == "call":
             if not under_test(frame.f_code.co_filename):
                 return None
+            self.seen[id(frame.f_code)] = frame.f_code
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         elif event == "opcode" and frame.f_lasti in _table(frame.f_code):
             self._step(frame.f_code, frame.f_lasti)

@@ -19,14 +19,13 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import CodeType
 from typing import Any
 
 from ..core.child import ChildSide, Ending, fork
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.names import name_of
-from ..core.steps import Step, Steps, known_code
+from ..core.steps import Step, Steps, identity, work_out
 from ..core.values import seconds, whole
 from ..core.verdict import Judged, Verdict
 from .left_over import Baseline
@@ -173,6 +172,7 @@ class Run:
     returned: bool = False
     broken: list[str] = field(default_factory=list)
     error: str = ""
+    code: list[list[Any]] = field(default_factory=list)
 
 
 def plan(
@@ -241,7 +241,6 @@ def inject(
     start = Start(work, how.setup, ())
     if (why := start.no_fork()) is not None:
         raise BadValue("inject", how.mode, f"a process that can be forked for every step, but {why}")
-    known = known_code()
     blank = InjectionResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
@@ -253,14 +252,15 @@ def inject(
     )
     progress("counting steps")
     counting = time.monotonic()
-    first, again = (_run(start, how, known, _NEVER) for _ in range(2))
+    first, again = (_run(start, how, _NEVER) for _ in range(2))
     how = replace(how, timeout=min(how.timeout, _LEAST_LIMIT + _TIMES_AS_LONG * (time.monotonic() - counting)))
+    work_out({(file, line, name) for file, line, name in first.code})
     blank = replace(blank, steps=first.steps, reachable=first.reachable)
     if (why := _useless(first, again)) is not None:
         return replace(blank, reason=why, seconds=time.monotonic() - begun)
     if how.first >= first.steps:
         raise BadValue("first", how.first, f"a step below {first.steps}, as many as a run has")
-    return _tried(blank, start, how, known, first, begun, progress)
+    return _tried(blank, start, how, first, begun, progress)
 
 
 def _useless(first: Run, again: Run) -> str | None:
@@ -280,7 +280,6 @@ def _tried(
     blank: InjectionResult,
     start: Start,
     how: InjectionPlan,
-    known: list[CodeType],
     first: Run,
     begun: float,
     progress: Callable[[str], None],
@@ -296,7 +295,7 @@ def _tried(
             next_step = index
             break
         progress(f"{blank.exception} at step {index} of {first.steps}")
-        run = _run(start, how, known, index)
+        run = _run(start, how, index)
         tried += 1
         if run.raised_at is None and not run.error:
             diverged += 1
@@ -342,12 +341,12 @@ def _verdict(result: InjectionResult, how: InjectionPlan, diverged: int, wrong: 
     return Verdict.HOLDS, words + (f"; {hidden} lines rest on where this interpreter looks for signals" if hidden else "")
 
 
-def _run(start: Start, how: InjectionPlan, known: list[CodeType], target: int) -> Run:
+def _run(start: Start, how: InjectionPlan, target: int) -> Run:
     """One run, with the exception at the step of this index."""
     side = fork(how.timeout)
     if isinstance(side, ChildSide):
         try:
-            side.answer(json.dumps(_in_child(side, start, how, known, target)).encode())
+            side.answer(json.dumps(_in_child(side, start, how, target)).encode())
         finally:
             os._exit(1)
     outcome = side.wait()
@@ -361,7 +360,7 @@ def _run(start: Start, how: InjectionPlan, known: list[CodeType], target: int) -
     return Run(raised_at=None if raised_at is None else tuple(raised_at), **told)
 
 
-def _in_child(side: ChildSide, start: Start, how: InjectionPlan, known: list[CodeType], target: int) -> dict[str, Any]:
+def _in_child(side: ChildSide, start: Start, how: InjectionPlan, target: int) -> dict[str, Any]:
     counted, reachable, digest = 0, 0, 0
     raised_at: tuple[str, str, str, bool] | None = None
     kind = how.exception if isinstance(how.exception, type) else type(how.exception)
@@ -381,13 +380,14 @@ def _in_child(side: ChildSide, start: Start, how: InjectionPlan, known: list[Cod
             raise how.exception
 
     returned = False
+    stepped = Steps(at)
     failure: BaseException | None = None
     gc.freeze()  # what the parent had: collecting that again in every run would take most of its time
     if start.setup is not None:
         start.setup()
     baseline = Baseline.now(start.work)
     try:
-        with Steps(at, known):
+        with stepped:
             result = start.work()
             if inspect.iscoroutine(result):
                 asyncio.run(result)
@@ -411,4 +411,5 @@ def _in_child(side: ChildSide, start: Start, how: InjectionPlan, known: list[Cod
         "raised_at": raised_at,
         "returned": returned,
         "broken": broken,
+        "code": [identity(code) for code in stepped.seen.values()] if target == _NEVER else [],
     }

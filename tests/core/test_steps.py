@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from pytest_gilcheck.core import child
-from pytest_gilcheck.core.steps import Steps, known_code, under_test
+from pytest_gilcheck.core.steps import Steps, under_test
 
 pytestmark = pytest.mark.skipif(child.can_fork() is not None, reason=f"{child.can_fork()}")
 
@@ -30,11 +30,9 @@ def in_child(function):
 
 
 def steps_of(work):
-    known = known_code()
-
     def run():
         seen = []
-        with Steps(lambda step: seen.append((step.line, step.kind, step.reachable)), known):
+        with Steps(lambda step: seen.append((step.line, step.kind, step.reachable))):
             work()
         return seen
 
@@ -88,14 +86,13 @@ def test_other_threads_are_not_stepped():
 
 def test_an_exception_raised_at_a_step_comes_out_of_that_line():
     counter = Counter()
-    known = known_code()
 
     def run():
         def at(step):
             if step.kind == "before STORE_ATTR" and counter.value == 2:
                 raise KeyError(step.place)
 
-        with pytest.raises(KeyError) as caught, Steps(at, known):
+        with pytest.raises(KeyError) as caught, Steps(at):
             counter.add(5)
         return counter.value, caught.value.args[0], caught.traceback[-2].lineno + 1, caught.traceback[-1].name
 
@@ -106,11 +103,10 @@ def test_an_exception_raised_at_a_step_comes_out_of_that_line():
 
 def test_nothing_is_left_watching():
     counter = Counter()
-    known = known_code()
 
     def run():
         seen = []
-        with Steps(seen.append, known):
+        with Steps(seen.append):
             counter.look()
         before = len(seen)
         counter.look()
