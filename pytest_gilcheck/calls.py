@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from .core.errors import BadValue
 from .core.evidence import Record, record
 from .core.interpreter import Interpreter, build
-from .core.names import name_of
 from .core.turn import TurnTimeout, turn
 from .core.verdict import Verdict
+from .core.workloads import name_of
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -291,11 +291,11 @@ class Gilcheck:
             workers: threads that run ``work`` (1).
             think: mean seconds for which the echo's client thinks between requests.
             loop: also measure an asyncio event loop.
-            switchinterval: seconds, for ``sys.setswitchinterval``; a list sweeps over them and judges the first.
+            switchinterval: seconds, for ``sys.setswitchinterval``; a list compares them, and the verdict is for the current one.
             cores: keep the check on so many cores.
             budget: seconds to spend.
             timeout: seconds after which a call that does not return is ended.
-            setup: called first.
+            setup: called before each time that the workload is started.
             name: what to call it in reports.
 
         Raises:
@@ -309,7 +309,7 @@ class Gilcheck:
         self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None = None
     ) -> LatencyResult:
         """`latency` with arguments that nobody has looked at yet; ``source`` names where they came from."""
-        from .latency.check import latency, plan
+        from .latency.check import LONGEST_DEFAULT_BUDGET, latency, plan
         from .latency.claim import claim
         from .latency.result import LatencyResult
 
@@ -328,7 +328,7 @@ class Gilcheck:
                 workers=how.workers,
                 switch_interval=sys.getswitchinterval(),
             ),
-            seconds=how.timeout,
+            seconds=how.timeout + (how.budget or LONGEST_DEFAULT_BUDGET) + 10,
             sources=sources,
             source=source,
         )

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import random
 import statistics
-import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .clocks import run_queue_wait_ns, thread_cpu_ns
+from .clocks import run_queue_wait_ns
+from .holders import Holders, Holding
 from .interpreter import GIL, build
 from .team import Team
 
@@ -35,6 +34,7 @@ WAITED = 0.0003  # seconds of lateness from which a knock counts as one that fou
 _IDLE_KNOCKS = 30
 _IDLE_TAKEN = 0.2  # share of late knocks at rest above which somebody else holds the GIL and h says nothing of the workload
 _IDLE_LATE = 0.001  # seconds of lateness that no timer has at rest
+_BUSY = 0.3  # of a core, that this process uses at rest if it is itself what holds the GIL
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Held:
         longest: seconds of the longest wait: about the switch interval for bytecode, above it for a C call that holds on.
         holders: lines that held it, ``"file:line (function)"`` to the share of the waited time; empty when nothing was held.
         unusable: why h says nothing here; None if it does.
+        holdings: the same places with every wait; our own loop among them, which is no line of the workload.
     """
 
     fraction: float
@@ -54,6 +55,7 @@ class Held:
     longest: float
     holders: dict[str, float]
     unusable: str | None = None
+    holdings: tuple[Holding, ...] = ()
 
     @property
     def most_speedup(self) -> float:
@@ -66,8 +68,8 @@ class Held:
         return max(self.holders, key=self.holders.__getitem__, default=None)
 
 
-def held_fraction(call: Callable[[], object], *, seconds: float, limit: float) -> Held | None:
-    """Run ``call`` over and over in one thread for about ``seconds``, and probe beside it.
+def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, threads: int = 1) -> Held | None:
+    """Run ``call`` over and over in one thread, or in more, for about ``seconds``, and probe beside it.
 
     Returns:
         None on a free-threaded build: there is no GIL to hold.
@@ -77,11 +79,16 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float) -
     """
     if build() != GIL:
         return None
-    floor = _Probe(0.0, {})
+    floor = _Probe(0.0, None)
+    cpu, start = time.process_time(), time.perf_counter()
     floor.knock(_IDLE_KNOCKS)
+    busy = (time.process_time() - cpu) / (time.perf_counter() - start)
     base = statistics.quantiles(floor.waits, n=20)[-1]
     if sum(wait > _IDLE_LATE for wait in floor.waits) > _IDLE_TAKEN * len(floor.waits):
-        return Held(0.0, len(floor.waits), max(floor.waits), {}, "another thread of this process holds the GIL")
+        reason = "another thread of this process holds the GIL"
+        if busy < _BUSY:
+            reason = "the machine is too busy: threads run late that nothing but it can hold up"
+        return Held(0.0, len(floor.waits), max(floor.waits), {}, reason)
     if not floor.corrected and base > _IDLE_LATE:
         return Held(0.0, len(floor.waits), max(floor.waits), {}, "the machine is too busy to tell the GIL from a missing core")
 
@@ -90,25 +97,26 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float) -
         while time.perf_counter() < end:
             call()
 
-    with Team(1, "gilcheck-held") as team:
-        probe = _Probe(base, dict.fromkeys(team.idents()))
+    holders = Holders()
+    with Team(threads, "gilcheck-held") as team:
+        probe = _Probe(base, holders)
         probe.start()
         try:
-            team.lap([worked], limit=limit, label="measuring how long the GIL is held")
+            team.lap([worked] * threads, limit=limit, label="measuring how long the GIL is held")
         finally:
             probe.stop()
-    return Held(probe.fraction(), len(probe.waits), max(probe.waits, default=0.0), probe.shares())
+    longest = max(probe.waits, default=0.0)
+    return Held(probe.fraction(), len(probe.waits), longest, holders.shares(), holdings=holders.holdings())
 
 
 class _Probe:
     """Knocks: sleeps, and measures how late it got to run."""
 
-    def __init__(self, base: float, watched: dict[int, int | None]) -> None:
+    def __init__(self, base: float, holders: Holders | None) -> None:
         self.waits: list[float] = []
         self.sleeps: list[float] = []
         self.corrected = run_queue_wait_ns() is not None
-        self._base, self._watched = base, watched
-        self._held_by: Counter[str] = Counter()
+        self._base, self._holders = base, holders
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gilcheck-probe", daemon=True)
 
@@ -126,16 +134,19 @@ class _Probe:
     def knock(self, times: int) -> None:
         for _ in range(times):
             sleep = PERIOD * random.uniform(0.5, 1.5)
-            clocks = {ident: thread_cpu_ns(ident) for ident in self._watched}
+            if self._holders is not None:
+                self._holders.before()
             denied_before, start = run_queue_wait_ns(), time.perf_counter()
             time.sleep(sleep)
-            late, denied_after = time.perf_counter() - start - sleep, run_queue_wait_ns()
+            late = time.perf_counter() - start - sleep
+            spot = self._holders.spot() if self._holders is not None and late > WAITED else None
+            denied_after = run_queue_wait_ns()
             denied = 0 if denied_before is None or denied_after is None else denied_after - denied_before
             wait = max(0.0, late - denied / 1e9 - self._base)
             self.waits.append(wait)
             self.sleeps.append(sleep)
-            if wait > WAITED:
-                self._attribute(wait, clocks)
+            if self._holders is not None and spot is not None and wait > WAITED:
+                self._holders.charge(spot, wait)
 
     def fraction(self) -> float:
         waited, slept = sum(self.waits), sum(self.sleeps)
@@ -143,23 +154,3 @@ class _Probe:
             return 0.0
         found_taken = sum(wait > WAITED for wait in self.waits) / len(self.waits)
         return (waited + found_taken * slept) / (waited + slept)
-
-    def shares(self) -> dict[str, float]:
-        total = sum(self._held_by.values())
-        return {line: waited / total for line, waited in self._held_by.most_common(5)}
-
-    def _attribute(self, wait: float, before: dict[int, int | None]) -> None:
-        """Charge the wait to the line of the watched thread whose CPU clock advanced most meanwhile.
-
-        ``sys._current_frames`` is safe here: this thread has the GIL, so no frame it looks at is running.
-        """
-        advanced = {
-            ident: now - then for ident, then in before.items() if then is not None and (now := thread_cpu_ns(ident)) is not None
-        }
-        holder = max(advanced, key=advanced.__getitem__, default=None)
-        if holder is None:
-            return
-        frame = sys._current_frames().get(holder)
-        if frame is not None and not frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-            code = frame.f_code
-            self._held_by[f"{code.co_filename}:{frame.f_lineno} ({code.co_qualname})"] += wait  # type: ignore[assignment]

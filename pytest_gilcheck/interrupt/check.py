@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
-from ..core.names import name_of
 from ..core.values import seconds, whole
 from ..core.verdict import Verdict
+from ..core.workloads import Workload, name_of
 from . import judgement
 from .catcher import Catcher
 from .ccalls import CCalls
@@ -21,7 +21,7 @@ from .culprit import trimmed
 from .explain import culprit, reason, refined
 from .result import InterruptResult, Spread
 from .shot import Rehearsal, Shot, Trouble, fire, rehearse
-from .starting import Start, Workload
+from .starting import Start
 
 DEFAULT_REPEATS = 8
 DEFAULT_OVER = 1.0

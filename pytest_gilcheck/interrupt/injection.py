@@ -24,12 +24,12 @@ from typing import Any
 from ..core.child import ChildSide, Ending, fork
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
-from ..core.names import name_of
 from ..core.steps import Step, Steps, identity, work_out
 from ..core.values import seconds, whole
 from ..core.verdict import Judged, Verdict
+from ..core.workloads import Workload, name_of
 from .left_over import Baseline
-from .starting import Start, Workload
+from .starting import Start
 from .target import packed, unpacked
 
 EVERY_STEP, SAMPLE = "every-step", "sample"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..core.child import ParentSide, can_fork, fork
+from ..core.workloads import Workload
 from .spawned import Spawned, unpicklable
 from .target import Instrument, Target
 
-Workload = Callable[[], Any]
 _UNTIL_TOLD = 1e9  # seconds: the parent's own clock ends a shot
 
 

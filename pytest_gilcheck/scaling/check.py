@@ -14,10 +14,10 @@ from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
 from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, switch_interval, watcher
-from ..core.names import name_of
 from ..core.team import Team
 from ..core.values import interval, seconds, whole
 from ..core.verdict import Verdict
+from ..core.workloads import Workload, name_of
 from .ceiling import fair, roomy
 from .claim import Claim
 from .diagnosis import Cause, diagnose, identity, scales
@@ -28,7 +28,7 @@ from .result import ScalingResult
 from .sampling import Calibration, Round, Sampler, shortest_unit
 from .statistics import LEAST
 from .watch import Seen, watch
-from .workload import Workload, repeated
+from .workload import repeated
 
 DEFAULT_BUDGET = 1.0  # seconds; longer for a slow workload, up to
 LONGEST_DEFAULT_BUDGET = 30.0

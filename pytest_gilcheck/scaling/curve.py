@@ -11,13 +11,13 @@ from statistics import median, quantiles
 from ..core.cores import usable_cores
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, watcher
-from ..core.names import name_of
 from ..core.neighbours import busiest
+from ..core.workloads import Workload, name_of
 from . import modes as m
 from .check import plan
 from .models import Fit, amdahl, universal_scalability
 from .sampling import SHORTEST_UNIT
-from .workload import Latencies, Workload
+from .workload import Latencies
 
 DEFAULT_BUDGET = 5.0
 _ROUNDS = 5

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..core.child import can_fork
 from ..core.team import Team
+from ..core.workloads import Workload, is_async
 from .processes import run_in_processes
-from .workload import Latencies, Workload, is_async, timed_awaits, timed_calls
+from .workload import Latencies, timed_awaits, timed_calls
 
 SEQUENTIAL, THREADS, PROCESSES, INTERPRETERS, ASYNCIO = "sequential", "threads", "processes", "interpreters", "asyncio"
 MODES = (SEQUENTIAL, THREADS, PROCESSES, INTERPRETERS, ASYNCIO)

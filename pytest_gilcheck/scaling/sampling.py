@@ -16,7 +16,8 @@ from functools import cached_property
 
 from ..core.errors import BadValue
 from ..core.team import Lap, Team
-from .workload import Workload, is_async, repeated
+from ..core.workloads import Workload, is_async
+from .workload import repeated
 
 SHORTEST_UNIT = 0.02  # seconds for one thread's part; at 5 ms the first thread is done before the second gets the GIL
 REFERENCE_UNIT = 0.006

@@ -6,19 +6,13 @@ Subinterpreters import this module: it may import nothing that refuses to load t
 from __future__ import annotations
 
 import asyncio
-import inspect
 import itertools
 import time
 from collections.abc import Callable
-from typing import Any
 
-Workload = Callable[[], Any]
+from ..core.workloads import Workload, is_async
+
 Latencies = list[float]  # seconds of each call
-
-
-def is_async(work: Workload) -> bool:
-    """Whether calling it gives something to be awaited."""
-    return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None))  # noqa: B004
 
 
 def repeated(work: Workload, times: int) -> Callable[[], None]:

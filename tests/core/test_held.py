@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.held import Holders, held_fraction
+from pytest_gilcheck.core.held import held_fraction
+from pytest_gilcheck.core.holders import Holders
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build, watcher
 
 pytestmark = [

@@ -1,0 +1,1 @@
+"""Does the rest stay responsive while this workload runs in worker threads?"""

@@ -1,0 +1,137 @@
+"""Starts the other process of the echo, and sees that it is gone afterwards.
+
+A fork is quick and needs no interpreter to start, but loses the threads of this process, and with them the locks they hold: it
+is taken only where `can_fork` allows it, which means before this check has started any thread. Elsewhere the client is an
+interpreter of its own. It gets its sockets inherited, or, where descriptors cannot be inherited (Windows), connects over TCP.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from time import monotonic, sleep  # bound now: a test may patch the module
+
+from ..core.child import can_fork
+from . import client
+
+_START = 20.0  # seconds an interpreter may take to start and connect
+_LEAVE = 1.0  # seconds the client gets to leave once its sockets are closed
+
+
+class ClientGone(Exception):
+    """The other process could not be started, or did not stay."""
+
+
+class Peer:
+    """The other process, with this side's ends of its two sockets.
+
+    Attributes:
+        data: requests arrive here, and are answered here.
+        control: orders go out here, and times come back.
+
+    Raises:
+        ClientGone: it cannot be started.
+    """
+
+    data: socket.socket
+    control: socket.socket
+
+    def __init__(self, way: str | None = None) -> None:
+        self._pid: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        way = way or ("fork" if can_fork() is None else "tcp" if os.name == "nt" else "unix")
+        try:
+            {"fork": self._fork, "unix": self._inherit, "tcp": self._connect}[way]()
+        except OSError as error:
+            self.close()
+            raise ClientGone(f"the process of the outside client cannot be started: {error}") from error
+
+    def close(self) -> None:
+        """End the process: by closing its sockets, and by force if that is not enough."""
+        for name in ("data", "control"):
+            if hasattr(self, name):
+                getattr(self, name).close()
+        if self._process is not None:
+            try:
+                self._process.wait(_LEAVE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        if self._pid is not None:
+            _reap(self._pid)
+            self._pid = None
+
+    def _fork(self) -> None:
+        (self.data, data), (self.control, control) = socket.socketpair(), socket.socketpair()
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has looked closer
+            pid = os.fork()
+        if pid == 0:
+            try:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                self.data.close()  # or neither side would ever see the other's end
+                self.control.close()
+                client.serve(data, control, parent)
+            finally:
+                os._exit(0)
+        self._pid = pid
+        data.close()
+        control.close()
+
+    def _inherit(self) -> None:
+        (self.data, data), (self.control, control) = socket.socketpair(), socket.socketpair()
+        with data, control:
+            numbers = (data.fileno(), control.fileno())
+            self._start(["unix", *map(str, numbers)], pass_fds=numbers)
+
+    def _connect(self) -> None:
+        key = secrets.token_bytes(16)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self._start(["tcp", str(server.getsockname()[1]), key.hex()])
+            deadline = monotonic() + _START
+            accepted: list[socket.socket] = []
+            while len(accepted) < 2:
+                server.settimeout(max(0.01, deadline - monotonic()))
+                connection, _ = server.accept()
+                connection.settimeout(_START)
+                if connection.recv(len(key), socket.MSG_WAITALL) == key:
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    connection.settimeout(None)
+                    accepted.append(connection)
+                else:  # somebody else on this machine
+                    connection.close()
+        self.data, self.control = accepted
+
+    def _start(self, arguments: list[str], pass_fds: tuple[int, ...] = ()) -> None:
+        code = Path(client.__file__).read_text(encoding="utf-8")
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", code, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=pass_fds,
+            process_group=0 if os.name == "posix" else None,
+        )
+
+
+def _reap(pid: int) -> None:
+    """Wait for the client's end; after a while, make it."""
+    deadline = monotonic() + _LEAVE
+    try:
+        while os.waitpid(pid, os.WNOHANG)[0] == 0:
+            if monotonic() > deadline:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                return
+            sleep(0.001)
+    except ChildProcessError:  # somebody else has waited for all children
+        pass

@@ -1,0 +1,90 @@
+"""What held the GIL is named by its source, and told from bytecode by how long it held on."""
+
+import json
+
+import pytest
+
+from pytest_gilcheck.core.holders import Holding, Place
+from pytest_gilcheck.latency.culprit import BYTECODE, IN_C, culprits, expression
+
+BIG = [0]
+HERE = __file__
+
+
+def work():
+    total = sum(range(1_000_000))
+    return total in BIG
+
+
+FIRST = work.__code__.co_firstlineno
+CALL = Place(HERE, FIRST + 1, "work", (12, 33))
+CONTAINS = Place(HERE, FIRST + 2, "work")
+
+
+def named(*waits, at=CALL, workers=1):
+    [culprit] = culprits([Holding(at, 1.0, waits)], 0.005, workers, work)
+    return culprit
+
+
+def test_a_call_is_named_as_it_stands_in_the_source():
+    assert named(0.016).expression == "sum(range(1_000_000))"
+
+
+def test_what_is_no_call_is_named_by_its_line():
+    assert named(0.016, at=CONTAINS).expression == "return total in BIG"
+
+
+def test_the_report_says_where_and_how():
+    text = str(named(0.016, 0.0162, 0.0158))
+    assert text.startswith("sum(range(1_000_000)) at ")
+    assert "test_culprit.py:" in text
+    assert text.endswith("(work), a C call that holds the GIL 16 ms at a time")
+
+
+@pytest.mark.parametrize(
+    ("waits", "workers", "kind"),
+    [([0.005] * 9, 1, BYTECODE), ([0.005] * 9 + [0.08], 1, BYTECODE), ([0.016] * 9, 1, IN_C), ([0.012] * 9, 2, BYTECODE)],
+)
+def test_waits_well_above_the_switch_interval_are_a_c_call(waits, workers, kind):
+    assert named(*waits, workers=workers).kind == kind
+
+
+def test_places_of_one_line_are_one_and_the_longest_waited_for_comes_first():
+    holdings = [Holding(CALL, 0.3, (0.1,)), Holding(CONTAINS, 0.4, (0.2,)), Holding(CALL, 0.3, (0.3,))]
+    first, second = culprits(holdings, 0.005, 1, work)
+    assert (first.expression, first.share, first.longest) == ("sum(range(1_000_000))", pytest.approx(0.6), 0.3)
+    assert second.expression == "return total in BIG"
+
+
+def test_the_last_operation_of_the_workload_is_named_by_the_workload():
+    [culprit] = culprits([Holding(Place(None), 1.0, (0.1,))], 0.005, 1, work)
+    assert "test_culprit.py:" in culprit.line
+    assert "last operation" in str(culprit)
+
+
+def test_a_place_with_a_name_comes_before_one_without_unless_it_hardly_counts():
+    def first(share):
+        holdings = [Holding(Place(None), 1 - share, (0.1,)), Holding(CALL, share, (0.1,))]
+        return culprits(holdings, 0.005, 1, work)[0].expression
+
+    assert first(0.3) == "sum(range(1_000_000))"
+    assert first(0.1) == "the last operation of the workload"
+
+
+def test_a_workload_without_code_has_its_name():
+    [culprit] = culprits([Holding(Place(None), 1.0, (0.1,))], 0.005, 1, sum)
+    assert culprit.line == "sum"
+
+
+def test_code_without_a_source_has_no_expression():
+    assert expression(Place("<nowhere>", 1, "f", (0, 3))) is None
+
+
+def test_columns_count_bytes(tmp_path):
+    file = tmp_path / "umlaut.py"
+    file.write_text('x = "äö", sum([1])\n', encoding="utf-8")
+    assert expression(Place(str(file), 1, "<module>", (12, 20))) == "sum([1])"
+
+
+def test_the_figures_are_json():
+    json.dumps(named(0.016).figures(), allow_nan=False)
