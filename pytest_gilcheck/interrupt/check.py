@@ -18,7 +18,7 @@ from .catcher import Catcher
 from .ccalls import CCalls
 from .claim import InterruptClaim
 from .culprit import trimmed
-from .explain import culprit, reason, refined
+from .explain import culprit, reason, refined, told_who_caught
 from .result import InterruptResult, Spread
 from .shot import Rehearsal, Shot, Trouble, fire, rehearse
 from .starting import Start
@@ -29,7 +29,7 @@ DEFAULT_TIMEOUT = 60.0
 _IDLE_SHOTS = 5
 _IDLE_MOMENT = 0.005
 _TOO_SHORT = 0.001  # seconds in which no signal can be aimed
-_EXAMINATIONS = 2  # until one finds the same trouble
+_EXAMINATIONS = 3  # until one finds the same trouble
 _TRIES = 2  # times the repeats, before too many that came too late make it inconclusive
 _LAST_MOMENT = 0.9  # of the rehearsed time: the next run may be faster
 
@@ -230,7 +230,12 @@ def _blamed(
         return shot, culprit(shot)
     if shot.trouble is Trouble.SWALLOWED:
         progress("once more, to see who caught it")
-        examined = fire(start, number, shot.moment, claimed, how.timeout, Catcher())
+        for _ in range(_EXAMINATIONS):
+            examined = fire(start, number, shot.moment, claimed, how.timeout, Catcher())
+            if told_who_caught(examined) and examined.trouble is Trouble.SWALLOWED:
+                break
+        else:  # free-threaded builds sometimes lose the trace
+            examined = replace(examined, notes=())
         shot = refined(shot, examined)
     return shot, culprit(shot)
 

@@ -66,6 +66,11 @@ def is_library(file: str) -> bool:
     return file.startswith(_LIBRARY) or file.startswith("<")
 
 
+def is_ours(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(_OWN)
+
+
 def own_frame(frames: list[Frame]) -> Frame | None:
     """The innermost frame that is the user's own, or the innermost at all."""
     return next((frame for frame in frames if not is_library(frame.file)), frames[0] if frames else None)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from signal import Signals
+from typing import Any
 
 from ..core.interpreter import GIL, build
 from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Frame, Stop, call_text, expression, is_library, own_frame, slow_part, statement, stop, threads
+from .culprit import Frame, Stop, call_text, expression, is_library, is_ours, own_frame, slow_part, statement, stop, threads
 from .shot import Shot, Trouble
 
 
@@ -61,11 +62,15 @@ def reason(shot: Shot, blamed: str, claim: InterruptClaim) -> str:
             return f"{shot.trouble}: {blamed}"
 
 
+def told_who_caught(examined: Shot) -> bool:
+    """Whether an examined shot saw the exception being stopped in the workload."""
+    return bool(_caught_notes(examined))
+
+
 def refined(shot: Shot, examined: Shot) -> Shot:
     """The shot with what an examined one tells of who caught the interrupt; stuck in cleanup if nobody did."""
-    clause = _stop(examined)
-    trouble = Trouble.SWALLOWED if _ends_here(shot, clause) else Trouble.UNWINDING
-    return replace(shot, trouble=trouble, notes=examined.notes)
+    shot = replace(shot, notes=examined.notes)
+    return replace(shot, trouble=Trouble.SWALLOWED if _ends_here(shot, _stop(shot)) else Trouble.UNWINDING)
 
 
 def _ends_here(shot: Shot, clause: Stop | None) -> bool:
@@ -74,9 +79,19 @@ def _ends_here(shot: Shot, clause: Stop | None) -> bool:
     return clause.kind == "except"
 
 
+def _caught_notes(shot: Shot) -> list[tuple[Any, ...]]:
+    return [note for note in shot.notes if note[0] == "caught" and not is_ours(note[1])]
+
+
 def _stop(shot: Shot) -> Stop | None:
-    caught = [note for note in shot.notes if note[0] == "caught"]
-    return stop(caught[-1][1], caught[-1][2], caught[-1][3]) if caught else None
+    """Which clause stopped the exception. Where no examined run tells, the line that the workload is at now does, if it is that
+    of a ``with`` or in a ``finally``; an ``except`` cannot be told like that."""
+    if caught := _caught_notes(shot):
+        return stop(*caught[-1][1:4])
+    stack = threads(shot.stacks)
+    where = own_frame(stack[0]) if stack else None
+    found = None if where is None else stop(where.file, where.function, [where.line])
+    return found if found is not None and found.kind != "except" else None
 
 
 def _deaf(shot: Shot, calls: Sequence[CCall], main: int | None) -> str:
