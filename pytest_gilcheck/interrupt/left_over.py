@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -74,6 +75,10 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, MethodType):
         yield name or "self", thing.__self__
         yield name, thing.__func__
+    elif isinstance(thing, functools.partial):
+        yield name, thing.func
+        yield from ((f"argument {index + 1}", value) for index, value in enumerate(thing.args))
+        yield from thing.keywords.items()
     elif isinstance(thing, dict):
         yield from ((f"{name}[{key!r}]" if name else str(key), value) for key, value in list(thing.items()))
     elif isinstance(thing, (list, tuple, set, frozenset, deque)):
