@@ -234,6 +234,11 @@ if holder.compiler()[0] is not None:
     def extension_that_looks():
         holder.built().look(60.0)
 
+    @case(VIOLATED, {"lost"}, "the wait at", data=holder.built)
+    def extension_that_misses():
+        holder.built().miss(0.15)  # signals come within 0.2 s
+        time.sleep(60)
+
     @case(VIOLATED, {"replaced"}, "holder", data=holder.built)
     def extension_that_takes_the_signal():
         holder.built().take_sigint()

@@ -13,6 +13,7 @@ SOURCE = r"""
 #include <Python.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 static double now(void) {
     struct timespec t;
@@ -35,6 +36,21 @@ static PyObject *asleep(PyObject *args, int looks) {
 static PyObject *hold(PyObject *self, PyObject *args) { return asleep(args, 0); }
 static PyObject *look(PyObject *self, PyObject *args) { return asleep(args, 1); }
 
+/* what a free-threaded interpreter was seen to do: the signal comes right before the wait, and nothing looks in between */
+static PyObject *miss(PyObject *self, PyObject *args) {
+    double seconds;
+    if (!PyArg_ParseTuple(args, "d", &seconds)) return NULL;
+    double end = now() + seconds;
+    while (now() < end) {
+        struct timespec nap = {0, 1000000};
+        nanosleep(&nap, NULL);
+    }
+    Py_BEGIN_ALLOW_THREADS
+    pause();
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
 static void nothing(int number) { (void)number; }
 
 static PyObject *take_sigint(PyObject *self, PyObject *args) {
@@ -47,6 +63,7 @@ static PyObject *take_sigint(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, "sleep in C and keep the GIL"},
     {"look", look, METH_VARARGS, "the same, looking for signals"},
+    {"miss", miss, METH_VARARGS, "be deaf for so long, then wait for a signal"},
     {"take_sigint", take_sigint, METH_NOARGS, "replace the handler below Python"},
     {0},
 };
