@@ -113,7 +113,7 @@ WAITS = {
     "future.result(), 2 CPU workers": awaits_future,
     "re.match, backtracking": lambda: re.match(r"(a+)+$", "a" * 40 + "b"),
     "sum(range(2 * 10**7)), over and over": lambda: [sum(range(2 * 10**7)) for _ in itertools.count()],
-    "-1 in range(10**8) by iteration, once": lambda: -1 in itertools.repeat(0, 10**8),
+    "-1 in itertools.repeat(0, 10**8), once": lambda: -1 in itertools.repeat(0, 10**8),
 }
 
 

@@ -170,6 +170,8 @@ class ParentSide:
         """The stacks of all its threads now; what was written after ``seconds``, if it is stuck beyond even that."""
         assert _DUMP_SIGNAL is not None, "where there is a fork there are user signals"
         before = self._written()
+        if not _catches(self._pid, _DUMP_SIGNAL):  # it took the signal for itself, and would die of ours
+            return ""
         try:
             os.kill(self._pid, _DUMP_SIGNAL)
         except ProcessLookupError:
@@ -272,9 +274,12 @@ class ParentSide:
         try:
             if self._own_group:
                 os.killpg(self._pid, signal.SIGKILL)
-            elif not self._reaped:
-                os.kill(self._pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
+            pass
+        try:
+            if not self._reaped:  # it may have left its group
+                os.kill(self._pid, signal.SIGKILL)
+        except ProcessLookupError:
             pass
         if not self._reaped:
             try:
@@ -292,13 +297,22 @@ def can_fork() -> str | None:
     if sys.platform == "darwin":
         return "system libraries of macOS do not survive a fork"
     others = [
-        t.name for t in threading.enumerate() if t is not threading.main_thread() and not isinstance(t, threading._DummyThread)
+        t.name
+        for t in threading.enumerate()
+        if t is not threading.main_thread() and not isinstance(t, threading._DummyThread) and not _plugins_own(t)
     ]
     if others:
         return f"threads are running that a fork would lose: {', '.join(others[:3])}"
     if threading.current_thread() is not threading.main_thread():
         return "only the main thread can fork safely"
     return None
+
+
+def _plugins_own(thread: threading.Thread) -> bool:
+    """Whether it is a thread of a pytest plugin (the timer of pytest-timeout, the server of pytest-rerunfailures): a child does not
+    need it, and it holds nothing but its own."""
+    target = getattr(thread, "function", None) or getattr(thread, "_target", None)
+    return str(getattr(target, "__module__", "")).startswith("pytest_") and "gilcheck" not in str(getattr(target, "__module__", ""))
 
 
 def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
@@ -377,6 +391,16 @@ def _pidfd(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except OSError:
         return None
+
+
+def _catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler for a signal, as far as the system tells."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            masks = [line.split()[1] for line in file if line.startswith("SigCgt")]
+        return bool(int(masks[0], 16) >> (number - 1) & 1)
+    except (OSError, IndexError):
+        return True
 
 
 def _signal_name(number: int) -> str:

@@ -115,11 +115,13 @@ class Steps:
 
     Attributes:
         seen: all code under test that was run.
+        lost: whether somebody took the tracing away meanwhile; before Python 3.12, and known at the end.
     """
 
     def __init__(self, at: Callable[[Step], None]) -> None:
         self._at = at
         self.seen: dict[int, CodeType] = {}
+        self.lost = False
         self._count = 0
         self._thread = threading.get_ident()
 
@@ -138,6 +140,7 @@ class Steps:
                 monitoring.set_local_events(_OWN_TOOL, code, 0)
             monitoring.free_tool_id(_OWN_TOOL)
         else:
+            self.lost = sys.gettrace() != self._trace
             sys.settrace(None)
 
     def _monitor(self) -> None:
@@ -150,8 +153,11 @@ class Steps:
                 monitoring.free_tool_id(tool)
         monitoring.use_tool_id(_OWN_TOOL, "gilcheck-steps")
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_START, self._started)
+        monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_RESUME, self._started)  # of a generator begun before
+        monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_THROW, self._thrown_into)
         monitoring.register_callback(_OWN_TOOL, monitoring.events.INSTRUCTION, self._instruction)
-        monitoring.set_events(_OWN_TOOL, monitoring.events.PY_START)
+        events = monitoring.events
+        monitoring.set_events(_OWN_TOOL, events.PY_START | events.PY_RESUME | events.PY_THROW)
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
@@ -160,6 +166,9 @@ class Steps:
             self.seen[id(code)] = code
             monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
         return monitoring.DISABLE
+
+    def _thrown_into(self, code: CodeType, offset: int, error: BaseException) -> None:
+        self._started(code, offset)  # this event cannot be disabled
 
     def _instruction(self, code: CodeType, offset: int) -> object:
         if offset not in _table(code):
@@ -197,7 +206,7 @@ def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
             continue
         if after:
             table[offset] = (True, after)
-        elif name == "JUMP_BACKWARD":
+        elif "JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT"):  # 3.11 has conditional ones as well
             table[offset] = (True, "in a loop")
         elif name in _CALLS and instruction.positions is not None and tuple(instruction.positions) in waiting:
             table[offset] = (True, "in a call that waits")

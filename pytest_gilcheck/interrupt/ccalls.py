@@ -61,6 +61,7 @@ class CCalls(Instrument):
         self._seen = self._read()
 
     def begin(self, tell: Callable[..., None]) -> None:
+        self._pid = os.getpid()
         if sys.version_info >= (3, 12):
             self._monitor()
         else:
@@ -95,12 +96,16 @@ class CCalls(Instrument):
             self._pop()
 
     def _push(self, name: str) -> None:
+        if os.getpid() != self._pid:  # a fork of the workload, with the same memory
+            return
         thread = threading.get_native_id()
         stack = self._stacks.setdefault(thread, [])
         stack.append((monotonic_ns(), name))
         self._write(thread, *stack[-1])
 
     def _pop(self) -> None:
+        if os.getpid() != self._pid:
+            return
         thread = threading.get_native_id()
         stack = self._stacks.get(thread)
         if stack:

@@ -31,6 +31,8 @@ _IDLE_MOMENT = 0.005
 _TOO_SHORT = 0.001  # seconds in which no signal can be aimed
 _EXAMINATIONS = 3  # until one finds the same trouble
 _TRIES = 2  # times the repeats, before too many that came too late make it inconclusive
+_AT_ONCE = 0.05  # seconds in which any workload may end
+_OWN_END, _MUCH_LEFT = 0.9, 0.25  # of the time it takes alone: reached all the same, although so much was left at the signal
 _LAST_MOMENT = 0.9  # of the rehearsed time: the next run may be faster
 
 
@@ -133,7 +135,8 @@ def interrupt(
     if (ended := _no_shots(rehearsal, blank)) is not None:
         return replace(ended, seconds=time.monotonic() - begun)
     shots = _shots(start, claimed, how, rehearsal, begun, progress)
-    result = _concluded(blank, start, shots, how, progress)
+    shots = _went_on(start, shots, claimed, how, rehearsal, progress)
+    result = _concluded(blank, start, shots, how, rehearsal, progress)
     return replace(result, seconds=time.monotonic() - begun)
 
 
@@ -183,6 +186,36 @@ def _shots(
     return shots
 
 
+def _went_on(
+    start: Start,
+    shots: list[Shot],
+    claimed: InterruptClaim,
+    how: InterruptPlan,
+    rehearsal: Rehearsal,
+    progress: Callable[[str], None],
+) -> list[Shot]:
+    """Find the shots after which the workload went on to its own end as if nothing had been: it swallowed the signal, and only
+    looks interrupted because that end was near. To tell it from a clean-up, its own end must be known."""
+    slow = [shot for shot in shots if shot.trouble is None and shot.how == "returned" and (shot.unwinding or 0) > _AT_ONCE]
+    if not slow or judgement.proven(shots, claimed) is not None:
+        return shots
+    natural = rehearsal.seconds
+    if natural is None:
+        progress("the workload alone, to its end")
+        natural = rehearse(start, how.over + claimed.exits_within + 1, how.timeout).seconds
+    if natural is None:
+        return shots
+
+    def as_if_nothing_had_been(shot: Shot) -> bool:
+        took = shot.moment + ((shot.left or shot.sent) - shot.sent) / 1e9
+        return took > _OWN_END * natural and natural - shot.moment > _MUCH_LEFT * natural
+
+    found = [shot for shot in slow if as_if_nothing_had_been(shot)]
+    if len(found) < min(2, len(shots)):
+        return shots
+    return [replace(shot, trouble=Trouble.SWALLOWED) if shot in found else shot for shot in shots]
+
+
 def _aims(claimed: InterruptClaim, how: InterruptPlan, rehearsal: Rehearsal) -> Iterator[tuple[signal.Signals, float]]:
     """Signals and moments without end: each round puts one of each signal into each of ``repeats`` equal parts of the time."""
     span = how.over if rehearsal.seconds is None else min(how.over, _LAST_MOMENT * rehearsal.seconds)
@@ -194,14 +227,26 @@ def _aims(claimed: InterruptClaim, how: InterruptPlan, rehearsal: Rehearsal) -> 
 
 
 def _concluded(
-    blank: InterruptResult, start: Start, shots: list[Shot], how: InterruptPlan, progress: Callable[[str], None]
+    blank: InterruptResult,
+    start: Start,
+    shots: list[Shot],
+    how: InterruptPlan,
+    rehearsal: Rehearsal,
+    progress: Callable[[str], None],
 ) -> InterruptResult:
     claimed = blank.claim
     judged = judgement.judge(shots, claimed, how.repeats * len(claimed.signals))
     shot = judged.decided_by
     result = replace(blank, verdict=judged.verdict, shots=tuple(shots), reason=judged.reason)
     if judged.verdict is Verdict.HOLDS:
-        words = f"seen within {_ms(result.delivery)}, and the process gone {_ms(result.exit)} after the workload"
+        words = (
+            "never seen by a handler, and the process gone"
+            if result.delivery is None
+            else f"seen within {_ms(result.delivery)}, and"
+        )
+        words = f"{words} the process gone {_ms(result.exit)} later"
+        if rehearsal.seconds is None:
+            words = f"{words}, in the first {how.over:g} s of it"
         names = " and ".join(number.name for number in claimed.signals)
         return replace(result, reason=f"{len([s for s in shots if s.trouble is None])} of {names}: {words}")
     if shot is None or judged.verdict is Verdict.INCONCLUSIVE:
@@ -232,7 +277,7 @@ def _blamed(
         progress("once more, to see who caught it")
         for _ in range(_EXAMINATIONS):
             examined = fire(start, number, shot.moment, claimed, how.timeout, Catcher())
-            if told_who_caught(examined) and examined.trouble is Trouble.SWALLOWED:
+            if told_who_caught(examined) and (examined.trouble is Trouble.SWALLOWED or shot.how == examined.how == "returned"):
                 break
         else:  # free-threaded builds sometimes lose the trace
             examined = replace(examined, notes=())

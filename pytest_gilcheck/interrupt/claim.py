@@ -57,7 +57,7 @@ def claim(
     return InterruptClaim(
         within=DEFAULT_WITHIN if within is None else seconds("within", within, source),
         exits_within=DEFAULT_EXITS_WITHIN if exits_within is None else seconds("exits_within", exits_within, source),
-        signals=tuple(_signal(entry, source) for entry in given),
+        signals=tuple(dict.fromkeys(_signal(entry, source) for entry in given)),
     )
 
 

@@ -51,7 +51,8 @@ def reason(shot: Shot, blamed: str, claim: InterruptClaim) -> str:
         case Trouble.BLOCKED | Trouble.IGNORED | Trouble.REPLACED:
             return f"{shot.trouble}: {name} is not seen: {blamed}"
         case Trouble.SWALLOWED:
-            return f"swallowed: {name} was seen, and the workload went on for {claim.exits_within:g} s: {blamed}"
+            went_on = "to its own end" if shot.how else f"for {claim.exits_within:g} s"
+            return f"swallowed: {name} was seen, and the workload went on {went_on}: {blamed}"
         case Trouble.UNWINDING:
             return f"stuck in cleanup: {name} was seen, and the workload was not left within {claim.exits_within:g} s: {blamed}"
         case Trouble.LINGERS:

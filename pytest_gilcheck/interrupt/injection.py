@@ -17,7 +17,7 @@ import os
 import random
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ class InjectionPlan:
     Attributes:
         mode: every-step or sample.
         exception: what is raised; a class is raised without arguments.
-        invariant: called after each run; broken if it returns False or raises.
+        invariant: called after each run, or awaited; broken if it returns something false, other than None, or raises.
         first: the step to begin with: where an earlier check ran out of time.
         sample: how many steps, for the mode sample.
         seed: of the sample.
@@ -106,7 +106,7 @@ class InjectionResult(Judged):
         mode, exception, seed: how it was done.
         steps: visible steps of one run.
         reachable: how many of them this interpreter looks for signals at.
-        tried: at how many the exception was raised.
+        tried, reached: at how many the exception was raised, and at how many of the reachable ones.
         next_step: where to go on, if time ran out; None otherwise.
         breaks: the steps that break something, the reachable ones first, in the order of the run.
         swallowed: steps at which the workload caught the exception and returned.
@@ -121,6 +121,7 @@ class InjectionResult(Judged):
     steps: int = 0
     reachable: int = 0
     tried: int = 0
+    reached: int = 0
     next_step: int | None = None
     breaks: tuple[Break, ...] = ()
     swallowed: int = 0
@@ -130,7 +131,7 @@ class InjectionResult(Judged):
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists: the evidence record's."""
-        names = ("mode", "exception", "steps", "reachable", "tried", "next_step", "swallowed", "seed", "rate", "seconds")
+        names = ("mode", "exception", "steps", "reachable", "tried", "reached", "next_step", "swallowed", "seed", "rate", "seconds")
         return {name: getattr(self, name) for name in names} | {
             "breaks": [{name: getattr(entry, name) for name in ("index", "place", "kind", "reachable")} for entry in self.breaks],
             "broken": str(self.breaks[0]) if self.breaks else None,
@@ -166,9 +167,9 @@ class Run:
     """One run in a child, as it told of itself."""
 
     steps: int = 0
-    reachable: int = 0
     digest: int = 0
     raised_at: tuple[str, str, str, bool] | None = None  # place, source, kind, reachable
+    reach: list[int] = field(default_factory=list)  # the steps at which it can come, of a run without an exception
     returned: bool = False
     broken: list[str] = field(default_factory=list)
     error: str = ""
@@ -255,7 +256,7 @@ def inject(
     first, again = (_run(start, how, _NEVER) for _ in range(2))
     how = replace(how, timeout=min(how.timeout, _LEAST_LIMIT + _TIMES_AS_LONG * (time.monotonic() - counting)))
     work_out({(file, line, name) for file, line, name in first.code})
-    blank = replace(blank, steps=first.steps, reachable=first.reachable)
+    blank = replace(blank, steps=first.steps, reachable=len(first.reach))
     if (why := _useless(first, again)) is not None:
         return replace(blank, reason=why, seconds=time.monotonic() - begun)
     if how.first >= first.steps:
@@ -285,10 +286,13 @@ def _tried(
     progress: Callable[[str], None],
 ) -> InjectionResult:
     steps = list(range(how.first, first.steps))
-    if how.mode == SAMPLE and len(steps) > how.sample:
-        steps = sorted(random.Random(how.seed).sample(steps, how.sample))
+    if how.mode == SAMPLE:  # where it can come: what is drawn elsewhere decides nothing
+        steps = [index for index in first.reach if index >= how.first]
+        if len(steps) > how.sample:
+            steps = sorted(random.Random(how.seed).sample(steps, how.sample))
+    can_come = set(first.reach)
     breaks: list[Break] = []
-    swallowed, tried, next_step, diverged, wrong = 0, 0, None, 0, ""
+    swallowed, tried, reached, next_step, diverged, wrong = 0, 0, 0, None, 0, ""
     injecting = time.monotonic()
     for index in steps:
         if time.monotonic() - begun > how.budget:
@@ -297,6 +301,7 @@ def _tried(
         progress(f"{blank.exception} at step {index} of {first.steps}")
         run = _run(start, how, index)
         tried += 1
+        reached += index in can_come
         if run.raised_at is None and not run.error:
             diverged += 1
             continue
@@ -311,6 +316,7 @@ def _tried(
     result = replace(
         blank,
         tried=tried,
+        reached=reached,
         next_step=next_step,
         breaks=tuple(breaks),
         swallowed=swallowed,
@@ -334,8 +340,11 @@ def _verdict(result: InjectionResult, how: InjectionPlan, diverged: int, wrong: 
     if result.next_step is not None:
         words = f"{result.tried} of {result.steps} steps tried in {how.budget:g} s, none unsafe"
         return Verdict.INCONCLUSIVE, f"{words}; go on with first={result.next_step}, or give more budget"
-    whole_run = result.mode == EVERY_STEP and how.first == 0
-    where = f"each of {result.reachable} steps" if whole_run else f"{result.tried} steps tried"
+    if not result.reached:
+        return Verdict.INCONCLUSIVE, f"none of the {result.tried} steps tried is one at which {result.exception} can come"
+    where = (
+        f"{result.reached} of {result.reachable} steps" if result.reached < result.reachable else f"each of {result.reached} steps"
+    )
     words = f"safe: {result.exception} at {where} where it can come, of {result.steps} in a run, breaks nothing"
     hidden = len({entry.place for entry in result.breaks})
     return Verdict.HOLDS, words + (f"; {hidden} lines rest on where this interpreter looks for signals" if hidden else "")
@@ -356,12 +365,14 @@ def _run(start: Start, how: InjectionPlan, target: int) -> Run:
     told = json.loads(outcome.payload)
     if failure := told.pop("failure", ""):
         raise unpacked(failure)
-    raised_at = told.pop("raised_at")
+    raised_at = told.pop("raised_at", None)
     return Run(raised_at=None if raised_at is None else tuple(raised_at), **told)
 
 
 def _in_child(side: ChildSide, start: Start, how: InjectionPlan, target: int) -> dict[str, Any]:
-    counted, reachable, digest = 0, 0, 0
+    counted, digest = 0, 0
+    reach: list[int] = []
+    pid = os.getpid()
     raised_at: tuple[str, str, str, bool] | None = None
     kind = how.exception if isinstance(how.exception, type) else type(how.exception)
 
@@ -369,10 +380,12 @@ def _in_child(side: ChildSide, start: Start, how: InjectionPlan, target: int) ->
         return step.reachable or issubclass(kind, MemoryError)  # which any instruction may raise
 
     def at(step: Step) -> None:
-        nonlocal counted, reachable, digest, raised_at
-        if raised_at is not None:
+        nonlocal counted, digest, raised_at
+        if raised_at is not None or os.getpid() != pid:  # a fork of the workload is not what is tried
             return
-        counted, reachable = step.index + 1, reachable + can_come(step)
+        counted = step.index + 1
+        if can_come(step) and target == _NEVER:
+            reach.append(step.index)
         digest = zlib.crc32(f"{step.code.co_qualname}:{step.offset}".encode(), digest)
         if step.index == target:
             raised_at = (step.place, step.source, step.kind, can_come(step))
@@ -395,21 +408,36 @@ def _in_child(side: ChildSide, start: Start, how: InjectionPlan, target: int) ->
     except BaseException as error:  # the injected one, or what the workload made of it; without one, its own failure
         if raised_at is None:
             failure = error
+    if os.getpid() != pid:  # a process that the workload forked has come all the way back
+        os._exit(0)
+    if isinstance(how.exception, BaseException):  # or it would keep the frames of the workload, and what is open in them
+        how.exception.__traceback__ = how.exception.__context__ = None
+    if isinstance(failure, KeyboardInterrupt):
+        return {"error": "the workload raises KeyboardInterrupt by itself"}
     if failure is not None:
         return {"failure": packed(failure)}
+    blind = stepped.lost and target == _NEVER
     broken = baseline.left(start.work)
     if how.invariant is not None:
         try:
-            if how.invariant() is False:
-                broken.insert(0, "the invariant is False")
+            answer = how.invariant()
+            if inspect.isawaitable(answer):
+                answer = asyncio.run(_awaited(answer))
+            if answer is not None and not answer:
+                broken.insert(0, "the invariant is False" if answer is False else f"the invariant is {answer!r}")
         except BaseException as error:  # an assertion of the user's, or what a broken object does
             broken.insert(0, f"the invariant is broken: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
     return {
         "steps": counted,
-        "reachable": reachable,
+        "reach": reach,
+        "error": "somebody took the tracing away (sys.settrace) in the middle of the workload" if blind else "",
         "digest": digest,
         "raised_at": raised_at,
         "returned": returned,
         "broken": broken,
         "code": [identity(code) for code in stepped.seen.values()] if target == _NEVER else [],
     }
+
+
+async def _awaited(answer: Awaitable[object]) -> object:
+    return await answer

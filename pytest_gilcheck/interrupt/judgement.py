@@ -52,6 +52,7 @@ def judge(shots: Sequence[Shot], claim: InterruptClaim, wanted: int) -> Judgemen
         (Trouble.ENDED, "the workload ends its process by itself: {words}"),
         (Trouble.LATE, "one signal of {n} was seen {late:.2g} s late, and not a second one: run it again, or with more repeats"),
         (Trouble.BUSY, "this machine kept the process from its cores, so nothing can be said of {count} of {n} signals"),
+        (Trouble.UNTOLD, "{count} of {n} signals cannot be judged: {words}"),
         (Trouble.MISSED, "the workload is too short: {count} of {n} signals came after its end; give it more to do"),
     ):
         found = [shot for shot in shots if shot.trouble is trouble]

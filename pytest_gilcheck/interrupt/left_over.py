@@ -1,7 +1,8 @@
-"""What an interrupted workload leaves over in its process: locks held, threads alive, files open."""
+"""What an interrupted workload leaves over: locks held, threads and child processes alive, files open."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import gc
 import os
@@ -10,12 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..core.steps import under_test
 
-_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
 _LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
 _MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
@@ -29,13 +31,14 @@ class Baseline:
 
     threads: frozenset[int | None]
     files: frozenset[str]
-    held: frozenset[int]
+    children: frozenset[str]
+    locks: dict[int, int]  # how much is left of each: a lock is 0 or 1
 
     @classmethod
     def now(cls, work: Callable[[], Any]) -> Baseline:
         """As things are, seen from this workload."""
-        held = frozenset(id(lock) for _, lock in locks(work) if _held(lock))
-        return cls(frozenset(thread.ident for thread in threading.enumerate()), _files(), held)
+        free = {id(lock): _free(lock) for _, lock in locks(work)}
+        return cls(frozenset(thread.ident for thread in threading.enumerate()), _files(), _children(), free)
 
     def left(self, work: Callable[[], Any]) -> list[str]:
         """What is there now and was not before, in words."""
@@ -44,7 +47,10 @@ class Baseline:
         for thread in threads:
             thread.join(_GRACE)
         words = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
-        words += [f"lock {name} held" for name, lock in locks(work) if id(lock) not in self.held and _held(lock)]
+        for name, lock in locks(work):
+            if _free(lock) < self.locks.get(id(lock), 1):
+                words.append(f"semaphore {name} not given back" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
+        words += [f"child process {child} alive" for child in sorted(_children() - self.children)]
         return words + [f"file {path} open" for path in sorted(_files() - self.files)]
 
 
@@ -114,9 +120,27 @@ def _library(module: ModuleType) -> bool:
     return file is None or not under_test(file)
 
 
-def _held(lock: Any) -> bool:
-    """RLock has ``locked`` since Python 3.14 only."""
-    return repr(lock).startswith("<locked")
+def _free(lock: Any) -> int:
+    """How often it can be taken now. RLock has ``locked`` since Python 3.14 only."""
+    if isinstance(lock, threading.Semaphore):
+        return lock._value
+    if isinstance(lock, asyncio.Lock):
+        return 0 if lock.locked() else 1
+    return 0 if repr(lock).startswith("<locked") else 1
+
+
+def _children() -> frozenset[str]:
+    """Child processes that live, as ``"name (pid 4711)"``, where the system tells."""
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        for pid in path.read_text().split():
+            try:
+                name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+                if state.split()[0] != "Z":
+                    found.add(f"{name} (pid {pid})")
+            except OSError:
+                continue
+    return frozenset(found)
 
 
 def _files() -> frozenset[str]:

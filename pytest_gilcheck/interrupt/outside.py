@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.interpreter import GIL, build
 
+_PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
+_children_before: frozenset[int] | None = None
 _HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -23,7 +30,7 @@ class Look:
         main_cpu, others_cpu: CPU seconds so far, of the main thread and of all others; in scheduler ticks, some 10 ms.
         denied: seconds that a core was denied to its threads so far. With a GIL they are summed: whoever has the GIL keeps all
             others waiting. Without one the main thread's own count.
-        blocked, ignored: signal numbers that the main thread blocks, and that the process ignores.
+        blocked, ignored, pending: signal numbers that the main thread blocks, that the process ignores, and that wait for either.
     """
 
     running: bool
@@ -33,6 +40,7 @@ class Look:
     denied: float
     blocked: frozenset[int]
     ignored: frozenset[int]
+    pending: frozenset[int]
 
     def asleep_since(self, before: Look) -> bool:
         """Whether the main thread slept through from one look to the other."""
@@ -63,6 +71,7 @@ def look(pid: int) -> Look | None:
             denied=denied,
             blocked=_numbers(facts["SigBlk"]),
             ignored=_numbers(facts["SigIgn"]),
+            pending=_numbers(facts["SigPnd"]) | _numbers(facts["ShdPnd"]),
         )
     except (OSError, KeyError, ValueError):
         return None
@@ -79,13 +88,72 @@ def children(pid: int) -> list[str]:
 
 
 def survivors(group: int, seconds: float) -> list[str]:
-    """Processes that are still in a process group after ``seconds``, as ``"name (pid 4711)"``; the dead do not count."""
+    """Processes that are still there after ``seconds``, as ``"name (pid 4711)"``: those of a process group, and those that
+    `adoption` brought us. The dead do not count; the adopted are ended."""
     until = time.monotonic() + seconds
-    while found := _members(group):
+    while found := _members(group) + [_named(pid) for pid in _adopted()]:
         if time.monotonic() > until:
+            for pid in _adopted():
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
             return found
         time.sleep(0.02)
     return []
+
+
+@contextmanager
+def adoption() -> Iterator[None]:
+    """Have processes that lose their parent in the block become ours, instead of nobody's: those that left their group too.
+
+    Linux only. They are known by not having been our children before.
+    """
+    global _children_before
+    if sys.platform != "linux":
+        yield
+        return
+    libc, before = ctypes.CDLL(None), ctypes.c_int()
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _children_before = _own_children()
+    try:
+        yield
+    finally:
+        for pid in _adopted():  # of what went wrong before anybody asked
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        _children_before = None
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value)
+
+
+def _adopted() -> list[int]:
+    """Processes that became ours in an `adoption` and live; those that died are reaped."""
+    if _children_before is None:
+        return []
+    alive = []
+    for pid in _own_children() - _children_before:
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                alive.append(pid)
+        except ChildProcessError:
+            continue
+    return alive
+
+
+def _own_children() -> frozenset[int]:
+    found: set[int] = set()
+    for task in os.listdir("/proc/self/task"):
+        try:
+            found |= {int(pid) for pid in Path(f"/proc/self/task/{task}/children").read_text().split()}
+        except OSError:  # a thread that ended meanwhile, or a kernel without such lists
+            continue
+    return frozenset(found)
+
+
+def _named(pid: int) -> str:
+    try:
+        return f"{Path(f'/proc/{pid}/comm').read_text().strip()} (pid {pid})"
+    except OSError:
+        return f"pid {pid}"
 
 
 def _members(group: int) -> list[str]:

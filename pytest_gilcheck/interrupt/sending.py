@@ -39,11 +39,14 @@ def send(pid: int, number: int) -> int:
     if WINDOWS:
         return _press(pid, number)
     now = time.monotonic_ns()
-    try:
-        if number in _BY_TERMINALS:
+    if number in _BY_TERMINALS:
+        try:
             os.killpg(pid, number)
-        else:
-            os.kill(pid, number)
+            return now
+        except ProcessLookupError:  # it has left its group
+            pass
+    try:
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
     return now

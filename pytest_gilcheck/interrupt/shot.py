@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from ..core import warden
 from . import outside
 from .claim import InterruptClaim
 from .sending import probe, send
@@ -47,9 +48,10 @@ class Trouble(StrEnum):
     ENDED = "ended"  # by itself, before the signal, past its own last line
     MISSED = "missed"  # it was over before the signal
     BUSY = "busy"  # the machine kept it from its core
+    UNTOLD = "untold"  # it ended later than the limit, and without a word: it closed our pipe, say
 
 
-UNDECIDED = frozenset({Trouble.MISSED, Trouble.BUSY, Trouble.ENDED})
+UNDECIDED = frozenset({Trouble.MISSED, Trouble.BUSY, Trouble.ENDED, Trouble.UNTOLD})
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,9 @@ class Shot:
 
     @property
     def delivery(self) -> float | None:
-        """Seconds from the signal to the first line of its handler."""
-        return None if self.entered is None else max(0, self.entered - self.sent) / 1e9
+        """Seconds from the signal to the first line of its handler, or to the end of a process that it killed by default."""
+        seen = self.gone if self.entered is None and self.status == -self.number else self.entered
+        return None if seen is None else max(0, seen - self.sent) / 1e9
 
     @property
     def unwinding(self) -> float | None:
@@ -175,6 +178,12 @@ def rehearse(start: Start, seconds: float, limit: float) -> Rehearsal:
     Args:
         limit: seconds that what comes before the workload may take.
     """
+    warden.start()
+    with outside.adoption():
+        return _rehearsed(start, seconds, limit)
+
+
+def _rehearsed(start: Start, seconds: float, limit: float) -> Rehearsal:
     process = start()
     log = Log(process)
     trace = ""
@@ -203,9 +212,18 @@ def fire(
         limit: seconds that what comes before the workload may take.
         instrument: for a shot that is fired to find a cause.
     """
+    warden.start()  # before there is an adoption: it is nobody's child, and not to be ours
+    with outside.adoption():
+        return _fired(start, number, moment, claim, limit, instrument)
+
+
+def _fired(
+    start: Start, number: signal.Signals, moment: float, claim: InterruptClaim, limit: float, instrument: Instrument | None
+) -> Shot:
     process = start(instrument)
     log = Log(process)
     shot = Shot(number, moment, pid=process.pid)
+    survivors: list[str] = []
     try:
         if not log.wait(limit, lambda log: log.began or log.left) or log.began is None:
             shot = replace(shot, trouble=Trouble.MISSED, words="it did not begin")
@@ -216,7 +234,9 @@ def fire(
             else:
                 shot = _watched(log, shot, claim, instrument or Instrument())
     finally:
-        survivors = outside.survivors(process.pid, _SURVIVORS_GRACE) if log.gone else []
+        if log.gone:
+            grace = claim.exits_within - (time.monotonic_ns() - (shot.entered or shot.sent)) / 1e9
+            survivors = outside.survivors(process.pid, max(_SURVIVORS_GRACE, grace) if shot.sent else 0.0)
         trace = process.end()
     if log.entered and shot.entered is None:
         entered, place, handler = log.entered[0]
@@ -248,7 +268,21 @@ def _watched(log: Log, shot: Shot, claim: InterruptClaim, instrument: Instrument
         shot = _leaving(log, shot, claim)
     if log.left is not None:
         shot = replace(shot, left=log.left[0], how=log.left[1])
-    return replace(shot, gone=process.gone_at, status=process.status)
+    shot = replace(shot, gone=process.gone_at, status=process.status)
+    if shot.gone is not None and shot.entered is None and shot.trouble is None:
+        return _without_a_word(shot, claim)
+    return shot
+
+
+def _without_a_word(shot: Shot, claim: InterruptClaim) -> Shot:
+    """The process is gone, and no handler told of itself: killed by the signal's default, or past our handler."""
+    assert shot.gone is not None, "it is gone"
+    after = (shot.gone - shot.sent) / 1e9
+    if after <= claim.within:
+        return shot
+    if shot.status == -shot.number:
+        return replace(shot, trouble=Trouble.LATE if (shot.lateness or 0) > claim.within else Trouble.BUSY)
+    return replace(shot, trouble=Trouble.UNTOLD, words=f"its process was gone {after:.2g} s later, and no handler told of itself")
 
 
 def _unheard(log: Log, shot: Shot, claim: InterruptClaim, before: outside.Look | None) -> Shot:
@@ -264,6 +298,8 @@ def _unheard(log: Log, shot: Shot, claim: InterruptClaim, before: outside.Look |
     if log.entered or log.gone:
         return shot
     now = outside.look(process.pid)
+    if now is not None and number in now.blocked and number not in now.pending:
+        return shot  # it was taken, by sigwait: what comes of it is seen from the end
     if now is not None and number in now.blocked:
         return replace(shot, trouble=Trouble.BLOCKED, words="the main thread blocks it (pthread_sigmask)", stacks=process.stacks())
     if now is not None and number in now.ignored:
@@ -280,7 +316,7 @@ def _unheard(log: Log, shot: Shot, claim: InterruptClaim, before: outside.Look |
     probe(process.pid)
     log.wait(_SECOND_CHANCE, lambda log: log.probed or log.entered or log.gone)
     if log.probed and not log.entered:
-        words = "; ".join(log.probed[2]) or "its handler is Python's no more"
+        words = "; ".join(log.probed[2]) or "the main thread looks at signals, and no handler of this one is run"
         return replace(shot, trouble=Trouble.REPLACED, words=words, place=log.probed[1])
     if log.entered or log.gone:
         return shot

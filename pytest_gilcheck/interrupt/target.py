@@ -4,8 +4,9 @@ The child's word is a note for each event, stamped with ``time.monotonic_ns``, w
 workload began, a handler was entered, the workload was left.
 
 To know when a handler is entered, one of ours must be the first thing in it. Code looks at its handlers, though: ``asyncio``
-cancels its task on Ctrl-C only if it finds Python's own handler in place. So ``signal.signal`` and ``signal.getsignal`` are
-replaced in the child: what is set gets a stamp in front, what is asked for comes back without it.
+cancels its task on Ctrl-C only if it finds Python's own handler in place. So what ``signal.signal`` and ``signal.getsignal`` call
+is replaced in the child, in the module ``_signal``, so that ``from signal import signal`` is no way around: what is set gets a
+stamp in front, what is asked for comes back without it.
 
 What does not work: a thread that watches for the signal (a stalled process stalls it too); ``signal.set_wakeup_fd`` (the byte
 is written when the kernel delivers the signal, long before Python looks); a handler of ours that calls the other one, found by
@@ -14,6 +15,7 @@ is written when the kernel delivers the signal, long before Python looks); a han
 
 from __future__ import annotations
 
+import _signal
 import asyncio
 import atexit
 import inspect
@@ -68,7 +70,7 @@ class Target:
     """
 
     def __init__(self, tell: Tell, signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
-        self._tell, self._signals = tell, signals
+        self._tell, self._signals, self._pid = tell, signals, os.getpid()
         self._instrument = instrument or Instrument()
         self._on_stage = False  # whether signals are the workload's
         self._ours: dict[int, Any] = {}
@@ -92,6 +94,8 @@ class Target:
         except BaseException as raised:  # whatever it is, it is the workload's
             error = raised
         self._on_stage = False
+        if os.getpid() != self._pid:  # a process that the workload forked has come all the way back: its end is nobody's business
+            os._exit(_exit_status(error))
         left = monotonic_ns()
         how = "returned" if error is None else type(error).__name__
         own = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
@@ -101,11 +105,12 @@ class Target:
         _end(status)
 
     def _note(self, *words: object) -> None:
-        self._tell(json.dumps(words).encode())
+        if os.getpid() == self._pid:  # forks of the workload have our pipe and our handlers, and are not what is tried
+            self._tell(json.dumps(words).encode())
 
     def _install(self) -> None:
         """Handlers as a program starts with, except those that somebody set before: they are part of what is tried."""
-        real_signal, real_getsignal = signal.signal, signal.getsignal
+        real_signal, real_getsignal = _signal.signal, _signal.getsignal
 
         def stamped(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
             def entered(signum: int, frame: FrameType | None) -> Any:
@@ -138,10 +143,10 @@ class Target:
         for number in self._signals:
             handler = real_getsignal(number)
             if not callable(handler):
-                handler = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+                handler = signal.default_int_handler if number == signal.SIGINT else _signal.SIG_DFL
             install(number, handler, "")
             self._facts[number] = look(number, real_getsignal)
-        signal.signal, signal.getsignal = set_handler, get_handler  # type: ignore[assignment]
+        _signal.signal, _signal.getsignal = set_handler, get_handler
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [*self._signals, PROBE])
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
@@ -231,7 +236,11 @@ def _place(frame: FrameType | None) -> list[Any]:
 
 
 def _caller() -> str:
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename == signal.__file__:
+        frame = frame.f_back
+    if frame is None:
+        return ""
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 

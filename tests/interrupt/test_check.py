@@ -19,6 +19,8 @@ from pytest_gilcheck.core.child import can_fork
 
 from . import importable
 
+early = signal.signal
+
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
 
 
@@ -66,7 +68,7 @@ def test_a_coroutine_function_is_run_and_cancelled_by_asyncio():
 def test_sigterm_without_a_handler_ends_the_process_and_holds():
     result = gilcheck.interrupt(asleep, signals="SIGTERM", repeats=2, over=0.05)
     result.assert_holds()
-    assert result.delivery is None, "no Python handler was entered"
+    assert result.unwinding is None, "no Python handler was entered"
     assert {shot.status for shot in result.shots} == {-signal.SIGTERM}
 
 
@@ -287,4 +289,103 @@ def test_a_workload_that_can_have_no_process_of_its_own_is_refused():
             gilcheck.interrupt(lambda: None)
     finally:
         ended.set()
+        thread.join()
+
+
+def test_a_fork_of_the_workload_does_not_speak_for_it():
+    """It has the same handlers and the same pipe: what it sees in time, the main process may not."""
+
+    def work():
+        if os.fork() == 0:
+            try:
+                time.sleep(60)
+            finally:
+                os._exit(0)
+        sum(range(10**9))
+
+    result = gilcheck.interrupt(work, repeats=2, over=0.1)
+    result.assert_violated()
+    assert result.trouble == "deaf"
+
+
+def test_a_process_that_left_its_group_is_left_behind_all_the_same(tmp_path):
+    mark = str(tmp_path)
+
+    def work():
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True)
+        child.returncode = 0  # it is not waited for, and must not say so
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=4, over=0.2)
+    result.assert_violated()
+    assert result.trouble == "left behind"
+    assert not [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
+
+
+def test_a_workload_that_leaves_its_own_group_is_ended_too():
+    def work():
+        os.setpgid(0, os.getpgid(os.getppid()))
+        time.sleep(600)
+
+    gilcheck.interrupt(work, repeats=1, over=0.05).assert_holds()
+
+
+def test_a_handler_set_by_a_name_bound_earlier_is_seen():
+    stop = []
+
+    def work():
+        early(signal.SIGINT, lambda number, frame: stop.append(1))
+        while not stop:
+            time.sleep(0.01)
+
+    result = gilcheck.interrupt(work, repeats=2, over=0.1)
+    result.assert_holds()
+    assert result.delivery.n >= 2
+
+
+def test_a_signal_that_is_swallowed_is_found_although_the_end_comes_soon():
+    def swallows():
+        for _ in range(12):
+            try:
+                time.sleep(0.1)
+            except BaseException:
+                pass
+
+    def cleans_up():
+        try:
+            time.sleep(1.2)
+        except BaseException:
+            time.sleep(0.1)
+
+    result = gilcheck.interrupt(swallows, repeats=4, over=0.5)
+    result.assert_violated()
+    assert "except BaseException" in result.culprit
+    gilcheck.interrupt(cleans_up, repeats=4, over=0.5).assert_holds()
+
+
+def test_a_signal_that_is_taken_by_sigwait_is_no_blocked_one():
+    def work():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        signal.sigwait([signal.SIGINT])
+        time.sleep(1.0)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1)
+    assert result.trouble != "blocked"
+    assert result.verdict != "violated"
+
+
+def test_threads_of_other_plugins_do_not_stand_in_the_way(monkeypatch):
+    stop = threading.Event()
+
+    def serves():
+        stop.wait()
+
+    thread = threading.Thread(target=serves)
+    thread.start()
+    try:
+        assert "a fork would lose" in can_fork()
+        monkeypatch.setattr(serves, "__module__", "pytest_rerunfailures")
+        assert can_fork() is None
+    finally:
+        stop.set()
         thread.join()

@@ -230,3 +230,113 @@ def test_crashes_and_exits_after_an_interrupt_are_breaks():
     result = gilcheck.interrupt(work, inject="every-step")
     result.assert_violated()
     assert "status 7" in result.reason
+
+
+@pytest.mark.parametrize("answer", [False, 0, "", pytest.param("async", id="async")])
+def test_an_invariant_is_broken_by_whatever_is_false_and_is_awaited_where_it_must(answer):
+    calls = []
+
+    def invariant():
+        calls.append(1)
+        return True if len(calls) == 1 and not interrupted else answer
+
+    async def awaited():
+        assert not interrupted, "interrupted"
+
+    interrupted = []
+
+    def work():
+        try:
+            Account().audit("")
+        except KeyboardInterrupt:
+            interrupted.append(1)
+
+    check = awaited if answer == "async" else (lambda: invariant() if interrupted else True)
+    result = gilcheck.interrupt(work, inject="every-step", invariant=check)
+    result.assert_violated()
+
+
+def test_an_exception_given_ready_made_keeps_nothing_open(tmp_path):
+    (tmp_path / "file").write_text("x")
+
+    def work():
+        file = open(tmp_path / "file")  # noqa: SIM115
+        text = file.read()
+        file.close()
+        return text
+
+    for exception in (KeyboardInterrupt, KeyboardInterrupt("now")):
+        gilcheck.interrupt(work, inject="every-step", exception=exception).assert_holds()
+
+
+def test_a_workload_that_raises_keyboardinterrupt_by_itself_is_not_judged():
+    def work():
+        raise KeyboardInterrupt
+
+    result = gilcheck.interrupt(work, inject="every-step")
+    assert result.verdict == "inconclusive"
+    assert "by itself" in result.reason
+
+
+def test_every_loop_is_where_a_signal_can_land():
+    class Busy:
+        now = False
+
+    def work():
+        count = 3
+        Busy.now = True
+        while count:
+            count -= 1
+        Busy.now = False
+
+    gilcheck.interrupt(work, inject="every-step", invariant=lambda: not Busy.now).assert_violated()
+
+
+def test_a_generator_begun_before_the_run_is_stepped_through():
+    account = Account()
+
+    def generator():
+        yield
+        account.left -= 1
+        account.audit("")
+        account.right += 1
+        yield
+
+    begun = generator()
+    next(begun)
+    gilcheck.interrupt(lambda: next(begun), inject="every-step", invariant=lambda: account.whole).assert_violated()
+
+
+def test_a_sample_is_drawn_where_it_can_come():
+    account = Account()
+    for seed in range(3):
+        result = gilcheck.interrupt(
+            lambda: account.transfer(1), inject="sample", sample=50, seed=seed, invariant=lambda: account.whole
+        )
+        result.assert_violated()
+        assert result.tried == result.reached == result.reachable
+
+
+def test_child_processes_and_semaphores_are_left_over_too():
+    import subprocess
+    import sys
+
+    semaphore = threading.Semaphore(2)
+
+    def takes():
+        semaphore.acquire()
+        Account().audit("")
+        semaphore.release()
+
+    def starts():
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        try:
+            Account().audit("")
+        except KeyboardInterrupt:
+            child.returncode = 0
+            raise
+        child.kill()
+        child.wait()
+
+    assert "semaphore semaphore not given back" in str(gilcheck.interrupt(takes, inject="every-step"))
+    assert "child process" in str(gilcheck.interrupt(starts, inject="every-step"))

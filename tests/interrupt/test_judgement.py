@@ -18,7 +18,7 @@ def test_enough_good_shots_hold_and_one_fewer_does_not():
     assert judge([shot()] * 2, CLAIM, 3).verdict == "inconclusive"
 
 
-@pytest.mark.parametrize("trouble", [t for t in Trouble if t not in ("late", "missed", "busy", "ended")])
+@pytest.mark.parametrize("trouble", [t for t in Trouble if t not in ("late", "missed", "busy", "ended", "untold")])
 def test_one_clear_trouble_refutes_any_number_of_good_shots(trouble):
     judged = judge([shot()] * 9 + [shot(trouble=trouble)], CLAIM, 3)
     assert (judged.verdict, judged.decided_by.trouble) == ("violated", trouble)
@@ -45,7 +45,9 @@ def test_time_that_the_machine_denied_is_not_counted_against_the_code():
     assert judge([late], CLAIM, 3).verdict == "inconclusive"
 
 
-@pytest.mark.parametrize(("trouble", "words"), [("busy", "machine"), ("missed", "too short"), ("ended", "by itself")])
+@pytest.mark.parametrize(
+    ("trouble", "words"), [("busy", "machine"), ("missed", "too short"), ("ended", "by itself"), ("untold", "cannot be judged")]
+)
 def test_what_decides_nothing_is_never_a_pass(trouble, words):
     judged = judge([shot(), shot(trouble=Trouble(trouble))], CLAIM, 3)
     assert judged.verdict == "inconclusive"
