@@ -85,14 +85,18 @@ def _caught_notes(shot: Shot) -> list[tuple[Any, ...]]:
 
 
 def _stop(shot: Shot) -> Stop | None:
-    """Which clause stopped the exception. Where no examined run tells, the line that the workload is at now does, if it is that
-    of a ``with`` or in a ``finally``; an ``except`` cannot be told like that."""
-    if caught := _caught_notes(shot):
-        return stop(*caught[-1][1:4])
-    stack = threads(shot.stacks)
-    where = own_frame(stack[0]) if stack else None
-    found = None if where is None else stop(where.file, where.function, [where.line])
-    return found if found is not None and found.kind != "except" else None
+    """Which clause stopped the exception: by the examined run, or, where that lost it on the way, by the line that the workload is at,
+    if that is of a ``with`` or in a ``finally``. An ``except`` cannot be told like that."""
+    stack = (threads(shot.stacks) or [[]])[0]
+    caught = _caught_notes(shot)
+    told = stop(*caught[-1][1:4]) if caught else None
+    where = own_frame(stack)
+    seen = None if where is None else stop(where.file, where.function, [where.line])
+    if seen is None or seen.kind == "except":
+        return told
+    if told is not None and (told.kind == "except" or any(frame.file == told.where.file for frame in stack)):
+        return told
+    return seen
 
 
 def _deaf(shot: Shot, calls: Sequence[CCall], main: int | None) -> str:
