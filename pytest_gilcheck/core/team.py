@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, perf_counter_ns, thread_time_ns  # bound now: a test may patch the module
 from types import TracebackType
+from typing import NoReturn
 
 from . import stacks
 from .clocks import context_switches, run_queue_wait_ns
@@ -249,6 +250,17 @@ def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int
     end, cpu_after, queue_after = perf_counter_ns(), thread_time_ns(), run_queue_wait_ns()
     waited = None if queue_before is None or queue_after is None else queue_after - queue_before
     return Stint(start, end, cpu_after - cpu_before, waited)
+
+
+def raise_plainly(group: BaseExceptionGroup[BaseException]) -> NoReturn:
+    """Raise what a first call in one thread raised, as if there were no threads: it is the workload's plain failure. The group stays
+    one if it holds more, or a KeyboardInterrupt, which was not the user's."""
+    if len(group.exceptions) > 1 or isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
+        raise group
+    error = group.exceptions[0]
+    if notes := getattr(error, "__notes__", None):
+        notes.pop()  # which thread it was says nothing here
+    raise error from None
 
 
 def _noted(end: Stint | BaseException, index: int, of: int, label: str) -> BaseException | None:

@@ -85,8 +85,8 @@ def _caught_notes(shot: Shot) -> list[tuple[Any, ...]]:
 
 
 def _stop(shot: Shot) -> Stop | None:
-    """Which clause stopped the exception: by the examined run, or, where that lost it on the way, by the line that the workload is at,
-    if that is of a ``with`` or in a ``finally``. An ``except`` cannot be told like that."""
+    """Which clause stopped the exception: by the examined run, or, where that lost it on the way, by the line that the workload is
+    at, if that is of a ``with`` or in a ``finally``. An ``except`` cannot be told like that."""
     stack = (threads(shot.stacks) or [[]])[0]
     caught = _caught_notes(shot)
     told = stop(*caught[-1][1:4]) if caught else None

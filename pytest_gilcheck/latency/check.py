@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..core.cores import pinned
 from ..core.interpreter import Interpreter, build, switch_interval, watcher
-from ..core.team import Team
+from ..core.team import Team, raise_plainly
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from .claim import LatencyClaim
@@ -109,9 +109,4 @@ def _first_call(load: Load, progress: Callable[[str], None]) -> float:
             took = load.once()
         return took
     except BaseExceptionGroup as group:
-        if len(group.exceptions) == 1 and not isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
-            error = group.exceptions[0]
-            if notes := getattr(error, "__notes__", None):
-                notes.pop()  # which thread it was says nothing here
-            raise error from None
-        raise
+        raise_plainly(group)

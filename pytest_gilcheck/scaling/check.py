@@ -14,7 +14,7 @@ from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
 from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, switch_interval, watcher
-from ..core.team import Team
+from ..core.team import Team, raise_plainly
 from ..core.values import interval, seconds, whole
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
@@ -162,12 +162,7 @@ def _warm_up(sampler: Sampler, calls: int) -> None:
     try:
         sampler.warm_up(calls)
     except BaseExceptionGroup as group:
-        if len(group.exceptions) == 1 and not isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
-            error = group.exceptions[0]
-            if notes := getattr(error, "__notes__", None):
-                notes.pop()  # which thread it was says nothing here
-            raise error from None
-        raise
+        raise_plainly(group)
 
 
 def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -> ScalingResult:

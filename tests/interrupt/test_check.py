@@ -200,6 +200,7 @@ def test_a_workload_that_forks_is_interrupted_with_its_children():
         try:
             time.sleep(60)
         finally:
+            os.kill(child, signal.SIGKILL)  # it may have been born right after the signal
             os.waitpid(child, 0)
 
     gilcheck.interrupt(work, repeats=2, over=0.1).assert_holds()
