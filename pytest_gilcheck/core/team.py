@@ -253,8 +253,8 @@ def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int
 
 
 def raise_plainly(group: BaseExceptionGroup[BaseException]) -> NoReturn:
-    """Raise what a first call in one thread raised, as if there were no threads: it is the workload's plain failure. The group stays
-    one if it holds more, or a KeyboardInterrupt, which was not the user's."""
+    """Raise what a first call in one thread raised, as if there were no threads: it is the workload's plain failure. The group
+    stays one if it holds more, or a KeyboardInterrupt, which was not the user's."""
     if len(group.exceptions) > 1 or isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
         raise group
     error = group.exceptions[0]
