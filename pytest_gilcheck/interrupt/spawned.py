@@ -17,14 +17,12 @@ import tempfile
 import time
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import warden
+from .job import Job
 from .sending import WINDOWS
 from .target import Instrument, Target
-
-if TYPE_CHECKING:
-    from .starting import Start
 
 _STARTS_WITHIN = 30.0  # seconds until the new interpreter must have called back
 _POLL = 0.002
@@ -33,7 +31,7 @@ _POLL = 0.002
 class Spawned:
     """The parent's side; see `starting.Process`."""
 
-    def __init__(self, start: Start, instrument: Instrument | None) -> None:
+    def __init__(self, start: Job, instrument: Instrument | None) -> None:
         self.gone_at: int | None = None
         self.status: int | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="gilcheck-")
@@ -113,7 +111,7 @@ class Spawned:
         return self._trace.read_text(errors="replace") if self._trace.exists() else ""
 
 
-def unpicklable(start: Start) -> str | None:
+def unpicklable(start: Job) -> str | None:
     """Why this cannot be handed to a new interpreter; None if it can."""
     try:
         pickle.dumps(start)

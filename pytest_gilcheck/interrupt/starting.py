@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from ..core.child import ParentSide, can_fork, fork
-from ..core.workloads import Workload
+from .job import Job
 from .spawned import Spawned, unpicklable
 from .target import Instrument, Target
 
@@ -28,19 +26,8 @@ class Process(Protocol):
     def end(self) -> str: ...
 
 
-@dataclass(frozen=True)
-class Start:
-    """How to start one target, again and again.
-
-    Attributes:
-        work: the workload; a coroutine function is run by ``asyncio.run``.
-        setup: called in the child first.
-        signals: those that will be sent.
-    """
-
-    work: Workload
-    setup: Callable[[], object] | None
-    signals: tuple[int, ...]
+class Start(Job):
+    """Starts children for one job, again and again."""
 
     def no_fork(self) -> str | None:
         """Why this process cannot be forked, in words; None if it can."""

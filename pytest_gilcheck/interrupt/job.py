@@ -1,0 +1,23 @@
+"""What a child is to do: the workload, what comes before it, and the signals it will get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..core.workloads import Workload
+
+
+@dataclass(frozen=True)
+class Job:
+    """One workload to be interrupted.
+
+    Attributes:
+        work: the workload; a coroutine function is run by ``asyncio.run``.
+        setup: called in the child first.
+        signals: those that will be sent.
+    """
+
+    work: Workload
+    setup: Callable[[], object] | None
+    signals: tuple[int, ...]
