@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import dis
 import sys
-import sysconfig
 import threading
 import time
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
+from .origin import standard
+
 _LOOK_EVERY = 16  # waits between two looks for threads that the workload has started
-_LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")} | {"<frozen"})
-_PACKAGES = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 
 
 @dataclass(frozen=True)
@@ -166,17 +165,12 @@ def _spot(frame: FrameType) -> _Spot:
     if frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
         return _Spot(None)
     caller: str | None = None
-    if _in_library(frame.f_code.co_filename):
+    if standard(frame.f_code.co_filename):
         outer = frame.f_back
-        while outer is not None and _in_library(outer.f_code.co_filename):
+        while outer is not None and standard(outer.f_code.co_filename):
             outer = outer.f_back
         if outer is not None and outer.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
             return _Spot(None)  # an event loop of ours, say, between two steps of the workload
         if outer is not None:
             caller = f"{outer.f_code.co_filename}:{outer.f_lineno} ({outer.f_code.co_qualname})"
     return _Spot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)
-
-
-def _in_library(filename: str) -> bool:
-    """Whether the file is the standard library's; installed packages lie below it, and are not."""
-    return filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES)

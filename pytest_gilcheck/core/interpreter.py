@@ -98,3 +98,8 @@ def switch_interval(seconds: float | None) -> Iterator[None]:
 
 def _origin(function: object) -> str:
     return str(getattr(function, "__module__", None) or type(function).__module__)
+
+
+def gil_came_back(before: Interpreter) -> str:
+    """Why what was measured says nothing, where the build is not what it was ``before``."""
+    return f"the GIL was switched on during the check (by an import that is not ready for {before.build} Python?)"

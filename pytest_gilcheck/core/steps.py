@@ -18,14 +18,14 @@ import dis
 import gc
 import linecache
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
+
+from .origin import under_test
 
 VISIBLE = frozenset(
     {
@@ -44,10 +44,6 @@ WAITING = frozenset(  # calls that look for signals while they wait, by name: an
     }
 )  # fmt: skip
 _OWN_TOOL = 3
-_ROOT = str(Path(__file__).parents[1])
-_LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib"))
-_INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("purelib", "platlib"))
-_TEST_TOOLS = ("_pytest", "pytest", "pluggy", "hypothesis", "xdist", "execnet", "_hypothesis_pytestplugin.py")
 
 
 @dataclass(frozen=True)
@@ -79,17 +75,6 @@ class Step:
     @property
     def source(self) -> str:
         return linecache.getline(self.code.co_filename, self.line).strip()
-
-
-def under_test(file: str) -> bool:
-    """Whether a source file is neither the standard library's nor a test tool's, nor ours. What is installed counts: it may be
-    what is being tested."""
-    if file.startswith(("<", _ROOT)):
-        return False
-    for folder in _INSTALLED:
-        if file.startswith(folder):
-            return Path(file).relative_to(folder).parts[0] not in _TEST_TOOLS
-    return not file.startswith(_LIBRARY)
 
 
 def work_out(seen: set[tuple[str, int, str]]) -> None:

@@ -1,4 +1,8 @@
-"""Who caught the interrupt: follows the exception that the handler raises through the frames, line by line."""
+"""Who caught the interrupt: follows the exception that the handler raises through the frames, line by line.
+
+One that is raised where the interpreter itself calls (``__del__``, a weak reference's callback, a hook of ``os.fork``, as
+``logging`` has one) is discarded there, and no line of the workload ever sees it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ _LINES = 20  # after each exception, enough to pass the tests of a row of except
 
 
 class Catcher(Instrument):
-    """Tells ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines run there next.
+    """Tells ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines run there next; or
+    ``("discarded", function)``: in whose call the interpreter has thrown it away.
 
     The tracing starts in the handler: what comes before runs at full speed, and the signal finds the workload where it found it
     without us.
@@ -30,6 +35,14 @@ class Catcher(Instrument):
 
     def begin(self, tell: Callable[..., None]) -> None:
         self._tell = tell
+        report = sys.unraisablehook
+
+        def discarded(what: Any) -> None:
+            if issubclass(what.exc_type, KeyboardInterrupt):
+                tell("discarded", getattr(what.object, "__qualname__", None) or repr(what.object))
+            report(what)
+
+        sys.unraisablehook = discarded
 
     def entered(self, frame: FrameType | None) -> None:
         interrupted = frame

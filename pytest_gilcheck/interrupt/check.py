@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
-from ..core.values import seconds, whole
+from ..core.values import Given
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from . import judgement
@@ -75,20 +75,14 @@ def plan(
     Raises:
         BadValue: a value of the wrong type or range.
     """
-    sources = sources or {}
-
-    def source(name: str) -> str:
-        return sources.get(name, "argument")
-
-    if setup is not None and not callable(setup):
-        raise BadValue("setup", setup, "something to call", source("setup"))
+    given = Given(sources)
     return InterruptPlan(
-        repeats=DEFAULT_REPEATS if repeats is None else whole("repeats", repeats, 1, source("repeats")),
-        over=DEFAULT_OVER if over is None else seconds("over", over, source("over")),
-        seed=random.randrange(1_000_000) if seed is None else whole("seed", seed, 0, source("seed")),
-        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout, source("timeout")),
-        budget=None if budget is None else seconds("budget", budget, source("budget")),
-        setup=setup,
+        repeats=given.whole("repeats", repeats, 1, DEFAULT_REPEATS),
+        over=given.seconds("over", over, DEFAULT_OVER),
+        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
+        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
+        budget=given.seconds("budget", budget, None),
+        setup=given.callable("setup", setup),
     )
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-import sysconfig
 from dataclasses import dataclass
-from pathlib import Path
+
+from ..core.origin import foreign, ours
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
-_LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-_OWN = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ def threads(stacks: str) -> list[list[Frame]]:
         if match := _FRAME.match(line):
             if not found:
                 found.append([])
-            if match["file"].startswith(_OWN):
+            if ours(match["file"]):
                 main = len(found) - 1
                 found[-1].append(Frame("", 0, ""))  # what comes below is pytest, or whoever called
             elif match["line"].isdigit() and not (found[-1] and found[-1][-1].file == ""):
@@ -55,25 +53,15 @@ def trimmed(stacks: str) -> str:
     below = False
     for line in stacks.splitlines():
         match = _FRAME.match(line)
-        below = bool(match) and (below or match["file"].startswith(_OWN))  # type: ignore[index]
+        below = bool(match) and (below or ours(match["file"]))  # type: ignore[index]
         if not below:
             lines.append(line)
     return "\n".join(lines)
 
 
-def is_library(file: str) -> bool:
-    """Whether a file is the standard library's, or installed, or of no file at all: rarely what a user can change."""
-    return file.startswith(_LIBRARY) or file.startswith("<")
-
-
-def is_ours(file: str) -> bool:
-    """Whether a file belongs to this package."""
-    return file.startswith(_OWN)
-
-
 def own_frame(frames: list[Frame]) -> Frame | None:
     """The innermost frame that is the user's own, or the innermost at all."""
-    return next((frame for frame in frames if not is_library(frame.file)), frames[0] if frames else None)
+    return next((frame for frame in frames if not foreign(frame.file)), frames[0] if frames else None)
 
 
 def expression(file: str, line: int, end_line: int | None, column: int | None, end_column: int | None) -> str:

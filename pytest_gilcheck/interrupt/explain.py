@@ -8,10 +8,11 @@ from signal import Signals
 from typing import Any
 
 from ..core.interpreter import GIL, build
+from ..core.origin import foreign, ours
 from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Frame, Stop, call_text, expression, is_library, is_ours, own_frame, slow_part, statement, stop, threads
+from .culprit import Frame, Stop, call_text, expression, own_frame, slow_part, statement, stop, threads
 from .shot import Shot, Trouble
 
 
@@ -64,8 +65,8 @@ def reason(shot: Shot, blamed: str, claim: InterruptClaim) -> str:
 
 
 def told_who_caught(examined: Shot) -> bool:
-    """Whether an examined shot saw the exception being stopped in the workload."""
-    return bool(_caught_notes(examined))
+    """Whether an examined shot saw the exception being stopped in the workload, or thrown away by the interpreter."""
+    return bool(_caught_notes(examined)) or _discarded(examined) is not None
 
 
 def refined(shot: Shot, examined: Shot) -> Shot:
@@ -75,13 +76,17 @@ def refined(shot: Shot, examined: Shot) -> Shot:
 
 
 def _ends_here(shot: Shot, clause: Stop | None) -> bool:
-    if clause is None:  # nobody stopped it: a handler that returned, if it is not Python's own
-        return bool(shot.handler)
+    if clause is None:  # nobody stopped it: a handler that returned, if it is not Python's own; or the interpreter did
+        return bool(shot.handler) or _discarded(shot) is not None
     return clause.kind == "except"
 
 
 def _caught_notes(shot: Shot) -> list[tuple[Any, ...]]:
-    return [note for note in shot.notes if note[0] == "caught" and not is_ours(note[1])]
+    return [note for note in shot.notes if note[0] == "caught" and not ours(note[1])]
+
+
+def _discarded(shot: Shot) -> str | None:
+    return next((note[1] for note in shot.notes if note[0] == "discarded"), None)
 
 
 def _stop(shot: Shot) -> Stop | None:
@@ -146,6 +151,8 @@ def _caught(shot: Shot) -> str:
     if clause is not None:
         kept = f", for {shot.words}" if shot.words else ""
         return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`) does not end{kept}{at}"
+    if (function := _discarded(shot)) is not None:
+        return f"the interpreter, which discards what is raised in a call of its own ({function}, for a finalizer or a hook){at}"
     if shot.handler:
         return f"the handler set at {shot.handler} returned, and nothing ended{at}"
     return f"whatever caught it{at}"
@@ -164,7 +171,7 @@ def _at(shot: Shot) -> str:
 def _thread_place(shot: Shot) -> str:
     """Where the other threads are: the first that is in code of the user's."""
     frames = [own_frame(thread) for thread in threads(shot.stacks)[1:] if thread]
-    where = next((frame for frame in frames if frame is not None and not is_library(frame.file)), None)
+    where = next((frame for frame in frames if frame is not None and not foreign(frame.file)), None)
     return f", at {where}" if where is not None else ""
 
 

@@ -25,7 +25,7 @@ from ..core.child import ChildSide, Ending, fork
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.steps import Step, Steps, identity, work_out
-from ..core.values import seconds, whole
+from ..core.values import Given
 from ..core.verdict import Judged, Verdict
 from ..core.workloads import Workload, name_of
 from .left_over import Baseline
@@ -194,34 +194,27 @@ def plan(
     Raises:
         BadValue: a value of the wrong type or range.
     """
-    sources = sources or {}
-
-    def source(name: str) -> str:
-        return sources.get(name, "argument")
-
+    given = Given(sources)
     if inject not in MODES:
-        raise BadValue("inject", inject, " or ".join(repr(mode) for mode in MODES), source("inject"))
-    for name, value in (("invariant", invariant), ("setup", setup)):
-        if value is not None and not callable(value):
-            raise BadValue(name, value, "something to call", source(name))
+        raise BadValue("inject", inject, " or ".join(repr(mode) for mode in MODES), given.source("inject"))
     if exception is not None and not isinstance(exception, BaseException):
         if not (isinstance(exception, type) and issubclass(exception, BaseException)):
-            raise BadValue("exception", exception, "an exception, or a class of them", source("exception"))
+            raise BadValue("exception", exception, "an exception, or a class of them", given.source("exception"))
         try:
             exception()
         except Exception as error:
             expected = f"a class that needs no arguments, or an exception with them ({error})"
-            raise BadValue("exception", exception, expected, source("exception")) from None
+            raise BadValue("exception", exception, expected, given.source("exception")) from None
     return InjectionPlan(
         mode=str(inject),
         exception=KeyboardInterrupt if exception is None else exception,
-        invariant=invariant,  # type: ignore[arg-type] # callable, as was checked
-        first=0 if first is None else whole("first", first, 0, source("first")),
-        sample=DEFAULT_SAMPLE if sample is None else whole("sample", sample, 1, source("sample")),
-        seed=random.randrange(1_000_000) if seed is None else whole("seed", seed, 0, source("seed")),
-        budget=DEFAULT_BUDGET if budget is None else seconds("budget", budget, source("budget")),
-        timeout=60.0 if timeout is None else seconds("timeout", timeout, source("timeout")),
-        setup=setup,  # type: ignore[arg-type]
+        invariant=given.callable("invariant", invariant),
+        first=given.whole("first", first, 0, 0),
+        sample=given.whole("sample", sample, 1, DEFAULT_SAMPLE),
+        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
+        budget=given.seconds("budget", budget, DEFAULT_BUDGET),
+        timeout=given.seconds("timeout", timeout, 60.0),
+        setup=given.callable("setup", setup),
     )
 
 

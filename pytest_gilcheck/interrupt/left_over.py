@@ -15,7 +15,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ..core.steps import under_test
+from ..core.origin import under_test
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
 _LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")

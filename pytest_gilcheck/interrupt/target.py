@@ -28,15 +28,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic_ns  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any, NoReturn
 
+from ..core.origin import ours
 from .handlers import HandlerFacts, look
 from .sending import PROBE
-
-_OWN = str(Path(__file__).parents[1])
 
 Tell = Callable[[bytes], None]
 
@@ -206,7 +204,7 @@ def packed(error: BaseException | None) -> str:
     """The exception with its story, for the parent to raise again."""
     assert error is not None, "only what was raised is packed"
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OWN):
+    while trace is not None and ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     story = "".join(traceback.format_exception(type(error), error, trace))
     for candidate in (error, RuntimeError(f"{type(error).__name__}: {error}")):

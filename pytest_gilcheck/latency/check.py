@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from ..core.cores import pinned
-from ..core.interpreter import Interpreter, build, switch_interval, watcher
+from ..core.interpreter import Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.team import Team, raise_plainly
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
@@ -67,8 +67,7 @@ def latency(
     except (ClientGone, ProbeHung) as error:
         result = replace(blank, reason=f"{error}; nothing can be said without it")
     if build() != blank.interpreter.build:
-        reason = f"the GIL was switched on during the check (by an import that is not ready for {blank.interpreter.build} Python?)"
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(blank.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..core.errors import BadValue
-from ..core.values import interval, seconds, whole
+from ..core.values import Given, interval, seconds
 from .echo import THINK
 
 DEFAULT_TIMEOUT = 60.0  # seconds
@@ -62,26 +62,20 @@ def plan(
     Raises:
         BadValue: a value of the wrong type or range.
     """
-    sources = sources or {}
-
-    def source(name: str) -> str:
-        return sources.get(name, "argument")
-
-    if setup is not None and not callable(setup):
-        raise BadValue("setup", setup, "something to call", source("setup"))
+    given = Given(sources)
     if loop is not None and not isinstance(loop, bool):
-        raise BadValue("loop", loop, "True or False", source("loop"))
-    single, sweep = _intervals(switchinterval, source("switchinterval"))
+        raise BadValue("loop", loop, "True or False", given.source("loop"))
+    single, sweep = _intervals(switchinterval, given.source("switchinterval"))
     return LatencyPlan(
-        workers=1 if workers is None else whole("workers", workers, 1, source("workers")),
-        budget=None if budget is None else seconds("budget", budget, source("budget")),
-        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout, source("timeout")),
-        think=THINK if think is None else _think(think, source("think")),
+        workers=given.whole("workers", workers, 1, 1),
+        budget=given.seconds("budget", budget, None),
+        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
+        think=THINK if think is None else _think(think, given.source("think")),
         loop=bool(loop),
         switchinterval=single,
         sweep=sweep,
-        cores=None if cores is None else whole("cores", cores, 1, source("cores")),
-        setup=setup,
+        cores=given.whole("cores", cores, 1, None),
+        setup=given.callable("setup", setup),
     )
 
 

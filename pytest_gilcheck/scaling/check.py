@@ -13,9 +13,9 @@ from ..core.child import can_fork
 from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
 from ..core.held import Held, held_fraction
-from ..core.interpreter import FREE_THREADED, Interpreter, build, switch_interval, watcher
+from ..core.interpreter import FREE_THREADED, Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.team import Team, raise_plainly
-from ..core.values import interval, seconds, whole
+from ..core.values import Given, interval
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from .ceiling import fair, roomy
@@ -84,23 +84,17 @@ def plan(
     Raises:
         BadValue: a value of the wrong type or range.
     """
-    sources = sources or {}
-
-    def source(name: str) -> str:
-        return sources.get(name, "argument")
-
-    if setup is not None and not callable(setup):
-        raise BadValue("setup", setup, "something to call", source("setup"))
+    given = Given(sources)
     return Plan(
-        threads=max(2, min(DEFAULT_THREADS, usable_cores()))
-        if threads is None
-        else whole("threads", threads, 2, source("threads")),
-        budget=None if budget is None else seconds("budget", budget, source("budget")),
-        timeout=DEFAULT_TIMEOUT if timeout is None else seconds("timeout", timeout, source("timeout")),
-        cores=None if cores is None else whole("cores", cores, 1, source("cores")),
-        switchinterval=None if switchinterval is None else interval("switchinterval", switchinterval, source("switchinterval")),
-        warmup=1 if warmup is None else whole("warmup", warmup, 0, source("warmup")),
-        setup=setup,
+        threads=given.whole("threads", threads, 2, max(2, min(DEFAULT_THREADS, usable_cores()))),
+        budget=given.seconds("budget", budget, None),
+        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
+        cores=given.whole("cores", cores, 1, None),
+        switchinterval=None
+        if switchinterval is None
+        else interval("switchinterval", switchinterval, given.source("switchinterval")),
+        warmup=given.whole("warmup", warmup, 0, 1),
+        setup=given.callable("setup", setup),
     )
 
 
@@ -153,7 +147,7 @@ def scaling(
     if how.diagnosed and result.verdict is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
         result = _with_processes(result, work, how, progress)
     if build() != blank.interpreter.build:
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=_gil_came_back(blank.interpreter))
+        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(blank.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 
@@ -272,7 +266,3 @@ def _meaningful(high: float | None, threads: int) -> float:
 def _round_seconds(calibration: Calibration, how: Plan) -> float:
     """A round of a workload that does not scale at all."""
     return 2 * how.threads * (calibration.calls * calibration.seconds) + 0.02
-
-
-def _gil_came_back(before: Interpreter) -> str:
-    return f"the GIL was switched on during the check (by an import that is not ready for {before.build} Python?)"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-import sysconfig
 import threading
 import time
 from collections import Counter
@@ -25,13 +24,13 @@ from typing import Any
 
 from ..core.clocks import thread_cpu_ns
 from ..core.interpreter import FREE_THREADED, build
+from ..core.origin import standard
 from .sampling import Sampler
 
 _INTERVAL = 0.001  # seconds between samples
 _LONG_ENOUGH = 0.25  # seconds of watching
 _ENOUGH = 60  # samples
 _DEPTH = 6  # frames kept of a stack
-_STDLIB = sysconfig.get_path("stdlib")
 
 Stack = tuple[str, ...]
 
@@ -183,7 +182,7 @@ def _spot(frame: FrameType) -> Spot | None:
 def _own_line(stack: Stack) -> str:
     """The innermost line outside the standard library, with what it called in there."""
     for depth, line in enumerate(stack):
-        if not line.startswith(_STDLIB) or "site-packages" in line:
+        if not standard(line):
             return line if depth == 0 else f"{line}, in {stack[0].rpartition('(')[2].rstrip(')')}"
     return stack[0]
 

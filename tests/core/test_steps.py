@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from pytest_gilcheck.core import child
-from pytest_gilcheck.core.steps import Steps, under_test
+from pytest_gilcheck.core.steps import Steps
 
 pytestmark = pytest.mark.skipif(child.can_fork() is not None, reason=f"{child.can_fork()}")
 
@@ -114,11 +114,3 @@ def test_nothing_is_left_watching():
 
     before, after = in_child(run)
     assert before == after > 0
-
-
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [(__file__, True), (threading.__file__, False), (pytest.__file__, False), (child.__file__, False), ("<string>", False)],
-)
-def test_code_under_test_is_neither_the_library_nor_a_test_tool_nor_ours(file, expected):
-    assert under_test(file) is expected

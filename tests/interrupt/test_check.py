@@ -98,6 +98,22 @@ def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
     assert "set at" in result.culprit
 
 
+def test_an_interrupt_that_the_interpreter_discards_is_a_swallowed_one_and_says_where():
+    class Guard:
+        def __del__(self):
+            time.sleep(0.05)
+
+    def work():
+        while True:
+            Guard()
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.2, exits_within=0.3)
+    result.assert_violated()
+    assert result.trouble == "swallowed"
+    assert "the interpreter, which discards" in result.culprit
+    assert "Guard.__del__" in result.culprit
+
+
 def test_code_that_looks_at_its_handlers_finds_what_it_would_find_without_us():
     found = []
 
@@ -192,14 +208,14 @@ def test_a_workload_that_is_over_before_any_signal_is_too_short():
 
 def test_a_workload_that_forks_is_interrupted_with_its_children():
     def work():
-        if (child := os.fork()) == 0:
-            try:
-                time.sleep(60)
-            finally:
-                os._exit(0)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the fork hook of logging swallows one that lands in it
+        child = os.fork()
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             time.sleep(60)
         finally:
+            if child == 0:
+                os._exit(0)
             os.kill(child, signal.SIGKILL)  # it may have been born right after the signal
             os.waitpid(child, 0)
 

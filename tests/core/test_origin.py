@@ -1,0 +1,25 @@
+import threading
+
+import psutil
+import pytest
+
+from pytest_gilcheck.core import child
+from pytest_gilcheck.core.origin import foreign, ours, standard, under_test
+
+
+@pytest.mark.parametrize(
+    ("file", "answers"),
+    [
+        (__file__, [under_test]),
+        (threading.__file__, [standard, foreign]),
+        (pytest.__file__, [foreign]),
+        (psutil.__file__, [foreign, under_test]),
+        (child.__file__, [ours]),
+        ("<string>", [foreign]),
+        ("<frozen importlib._bootstrap>", [standard, foreign]),
+    ],
+)
+def test_each_file_is_somebodys(file, answers):
+    if file == child.__file__ and foreign(file):
+        pytest.skip("we are installed")
+    assert [question for question in (standard, foreign, ours, under_test) if question(file)] == answers
