@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter
     from .core.team import TeamHung
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
+    from .fuzz.check import ReplayDiverged
+    from .fuzz.result import FuzzResult, Kind
     from .interrupt.injection import InjectionResult
     from .interrupt.result import InterruptResult
     from .interrupt.shot import Trouble
@@ -30,12 +32,15 @@ __all__ = [
     "Cause",
     "ClaimViolated",
     "CurveResult",
+    "FuzzResult",
     "Gilcheck",
     "Inconclusive",
     "InjectionResult",
     "Interpreter",
     "InterruptResult",
+    "Kind",
     "LatencyResult",
+    "ReplayDiverged",
     "ScalingResult",
     "TeamHung",
     "Trouble",
@@ -48,12 +53,15 @@ _HOMES = {
     "Cause": "scaling.diagnosis",
     "ClaimViolated": "core.verdict",
     "CurveResult": "scaling.curve",
+    "FuzzResult": "fuzz.result",
     "Gilcheck": "calls",
     "Inconclusive": "core.verdict",
     "InjectionResult": "interrupt.injection",
     "Interpreter": "core.interpreter",
     "InterruptResult": "interrupt.result",
+    "Kind": "fuzz.result",
     "LatencyResult": "latency.result",
+    "ReplayDiverged": "fuzz.check",
     "ScalingResult": "scaling.result",
     "TeamHung": "core.team",
     "Trouble": "interrupt.shot",

@@ -17,6 +17,10 @@ from .core.workloads import name_of
 from .settings import Settings
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .fuzz.program import Program
+    from .fuzz.result import FuzzResult
     from .interrupt.claim import Signals
     from .interrupt.injection import InjectionResult
     from .interrupt.result import InterruptResult
@@ -30,6 +34,9 @@ SCALING_ARGUMENTS = (
 )  # fmt: skip
 INTERRUPT_ARGUMENTS = ("within", "exits_within", "signals", "repeats", "over", "seed", "budget", "timeout", "setup")
 INJECTION_ARGUMENTS = ("inject", "invariant", "exception", "first", "sample", "seed", "budget", "timeout", "setup")
+FUZZ_ARGUMENTS = (
+    "preemptions", "budget", "timeout", "seed", "mode", "replay", "sensitivity", "include",
+)  # fmt: skip
 LATENCY_ARGUMENTS = ("p99", "max", "workers", "think", "loop", "switchinterval", "cores", "budget", "timeout", "setup")
 _SETTABLE = ("threads", "seed", "budget", "timeout")
 
@@ -333,6 +340,70 @@ class Gilcheck:
             source=source,
         )
         return self._told("latency", result, {"text": str(claimed), "p99": claimed.p99, "max": claimed.max})
+
+    def fuzz(
+        self,
+        *,
+        threads: Sequence[Callable[..., Any]],
+        setup: Callable[[], Any] | None = None,
+        invariant: Callable[..., object] | None = None,
+        preemptions: int | None = None,
+        budget: float | None = None,
+        timeout: float | None = None,
+        seed: int | None = None,
+        mode: str | None = None,
+        replay: str | None = None,
+        sensitivity: bool | None = None,
+        include: Sequence[str | ModuleType] | str | ModuleType | None = None,
+        name: str | None = None,
+    ) -> FuzzResult:
+        """Does it survive? Search the interleavings of ``threads`` for one that breaks what they share.
+
+        Args:
+            threads: what each thread calls, with the state that ``setup`` made, or without arguments if there is no setup.
+            setup: makes a fresh state for every schedule.
+            invariant: called with the state afterwards; broken if it returns False or raises. An exception that escapes from a
+                thread is a failure unless every sequential order of the threads raises it too.
+            preemptions: enumerate all schedules of at most so many preemptions (2), if they fit the budget; sample otherwise.
+            budget: seconds for the search (5).
+            timeout: seconds of a single run after which it hangs (20).
+            seed: of what is sampled.
+            mode: ``"search"`` by default; ``"exhaustive"``: enumerate or say that it cannot; ``"gil"``: only where a build with a
+                GIL can switch threads; ``"stress"``: run for real, on a free-threaded build.
+            replay: the token of an earlier failure, to be followed instead of a search.
+            sensitivity: search again without each lock in turn: the program must then fail, or it proves nothing.
+            include: modules or packages whose code is under test although it is the standard library's, or a tool's.
+            name: what to call it in reports.
+
+        Raises:
+            BadValue: an argument that cannot be used.
+            ReplayDiverged: the steps are not those that the token was made with.
+            BaseException: what ``setup`` raised, or what every thread raises in every sequential order.
+        """
+        from .fuzz.check import program
+
+        given = {key: value for key, value in locals().items() if key in FUZZ_ARGUMENTS and value is not None}
+        return self.checked_fuzz(program(threads, setup, invariant, name), given, "argument")
+
+    def checked_fuzz(self, program: Program, arguments: Mapping[str, Any], source: str) -> FuzzResult:
+        """`fuzz` with arguments that nobody has looked at yet; ``source`` names where they came from."""
+        from .fuzz.check import fuzz, plan
+
+        values, sources = self._values(program.begin, arguments, FUZZ_ARGUMENTS, source)
+        how = plan(**values, sources=sources)
+
+        def progress(label: str) -> None:
+            self._clock(how.timeout + how.budget + 60)
+            self._progress(label)
+
+        try:
+            result = fuzz(program, how, progress=progress)
+        except BadValue as error:
+            raise BadValue(error.name, error.value, error.expected, sources.get(error.name, source)) from None
+        finally:
+            self._clock(None)
+        claimed = {"text": f"survives its schedules of at most {how.preemptions} preemptions", "preemptions": how.preemptions}
+        return self._told("fuzz", result, claimed)
 
     def curve(
         self,

@@ -28,6 +28,9 @@ MARKERS = {
     "gil_latency": "gil_latency(p99=, max=, workers=, think=, loop=, switchinterval=, cores=, budget=, timeout=, setup=): run "
     "the test in worker threads, over and over, and fail unless a heartbeat thread and an echo over a socket stay responsive "
     "beside it; without a claim: 99% at most 0.05 s late.",
+    "gil_fuzz": "gil_fuzz(threads=2, budget=, preemptions=, seed=, mode=, replay=, sensitivity=, include=, invariant=, timeout=): "
+    "run the test in that many threads under every schedule of at most 2 preemptions, then under sampled ones, and fail if one "
+    "breaks it; function-scoped fixtures are set up anew for each; mode: 'search', 'exhaustive', 'gil' or 'stress'.",
 }
 FIXTURE = "gilcheck"
 
@@ -73,7 +76,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 @pytest.fixture(name=FIXTURE)
 def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
     """The namespace of all checks, as calls on a workload: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve``,
-    ``gilcheck.interrupt``, ``gilcheck.latency``; and ``gilcheck.interpreter``."""
+    ``gilcheck.interrupt``, ``gilcheck.latency``, ``gilcheck.fuzz``; and ``gilcheck.interpreter``."""
     from .adaptors.session import namespace
 
     return namespace(request.node)

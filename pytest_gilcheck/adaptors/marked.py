@@ -13,8 +13,7 @@ from ..calls import INJECTION_ARGUMENTS, INTERRUPT_ARGUMENTS, LATENCY_ARGUMENTS,
 from ..core.errors import BadValue
 from ..core.team import TeamHung
 from ..core.verdict import Judged
-
-Check = Callable[[Gilcheck, Callable[[], Any], Mapping[str, Any], str, str], Judged]
+from .fuzzed import MARKER_ARGUMENTS, fuzz
 
 
 @dataclass(frozen=True)
@@ -26,13 +25,15 @@ class Marker:
         check: called with the checks, the body, the arguments, their source and the test's name.
         in_children: whether the check itself runs the body in child processes, and in no other.
         called: arguments that are called, and may ask for the test's fixtures by name.
+        of_item: whether the check is one of the item itself, which sets its fixtures up.
     """
 
     name: str
     known: tuple[str, ...]
-    check: Check
+    check: Callable[..., Judged]
     in_children: bool = False
     called: tuple[str, ...] = ()
+    of_item: bool = False
 
     @property
     def source(self) -> str:
@@ -65,6 +66,7 @@ MARKERS = {
             in_children=True,
             called=("setup", "invariant"),
         ),
+        Marker("gil_fuzz", MARKER_ARGUMENTS, fuzz, called=("invariant",), of_item=True),
     )
 }
 
@@ -88,6 +90,8 @@ def unsupported(item: pytest.Item, marker: Marker) -> str | None:
     function = _coroutine_function(item) or item.obj
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         return f"{marker.name} marks a generator, which is no test"
+    if marker.of_item and (_coroutine_function(item) is not None or _async_fixture(item) is not None):
+        return f"{marker.name} cannot be used with coroutines: an event loop schedules by itself, and no schedule controls it"
     if _coroutine_function(item) is not None and (fixture := _async_fixture(item)) is not None:
         return f"{marker.name}: fixture {fixture!r} is async and belongs to another event loop; the body gets a loop of its own"
     return None
@@ -119,7 +123,10 @@ def run(item: pytest.Function, marker: Marker, checks: Gilcheck, started_by: Map
     try:
         given = marker.arguments(item)
         given |= {name: _with_fixtures(item, marker, name, given[name]) for name in marker.called if callable(given.get(name))}
-        result = marker.check(checks, body, given, marker.source, item.name)
+        if marker.of_item:
+            result = marker.check(item, checks, given, marker.source)
+        else:
+            result = marker.check(checks, body, given, marker.source, item.name)
     except (BadValue, TeamHung) as error:
         words = f"gilcheck: {error}" + _fixture_to_blame(error, item, started_by)
     except _Outcome as error:

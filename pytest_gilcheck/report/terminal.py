@@ -31,6 +31,8 @@ def _first_figure(check: str, figures: Mapping[str, Any]) -> str:
             return _ms(max((value for value in measured if value is not None), default=None))
         case "injection":
             return f"{figures['steps']} st" if figures.get("steps") else "-"
+        case "fuzz":
+            return str(figures.get("kind") or f"{figures.get('schedules', 0):,}")
         case _:
             speedup = figures.get("speedup")
             return "-" if speedup is None else f"{speedup:.2f}x"

@@ -1,0 +1,1 @@
+"""Does it survive? Every schedule of a few preemptions, then sampled ones, of threads that share something."""

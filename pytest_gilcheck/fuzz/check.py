@@ -1,0 +1,437 @@
+"""One fuzz check, from the program to the result."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from time import monotonic
+from types import ModuleType
+from typing import Any
+
+from ..core.errors import BadValue
+from ..core.interpreter import Interpreter, build
+from ..core.origin import ours, under_test
+from ..core.values import Given
+from ..core.verdict import Verdict
+from . import primitives
+from .engine import Engine, Run
+from .events import Events, EventsTaken, check_alone
+from .explain import told
+from .explorer import Baseline, Explorer, InOrder, NothingToExplore, PlainFailure
+from .minimise import minimal, observed
+from .patches import Patches
+from .policy import Planned
+from .program import Program
+from .result import FuzzResult, Kind, LockTried
+from .schedule import BadToken, Token, checksum
+from .search import Search, Searched
+
+DEFAULT_BUDGET = 5.0
+DEFAULT_TIMEOUT = 20.0
+DEFAULT_PREEMPTIONS = 2
+SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS = "search", "exhaustive", "gil", "stress"
+MODES = (SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS)
+_REPLAYS = 10
+_CLASSIFYING = 0.5  # of the budget, at most, goes into telling whether a failure shows today
+_MINIMISING = 1.0  # seconds
+
+
+@dataclass(frozen=True)
+class FuzzPlan:
+    """How to search; everything already checked.
+
+    Attributes:
+        preemptions: the most that are enumerated.
+        budget: seconds for the search; a failure takes a little longer, to be made small and told.
+        timeout: seconds of one run after which it hangs.
+        seed: of what is sampled.
+        mode: ``"search"``; ``"exhaustive"``: never sample; ``"gil"``: switch only where a build with a GIL can; ``"stress"``: for
+            real.
+        replay: a token to follow instead of a search.
+        sensitivity: whether to search again without each lock.
+        include: modules and packages that are under test although they would not be, by name.
+        share: (which, of how many) of the schedules are run here.
+    """
+
+    preemptions: int = DEFAULT_PREEMPTIONS
+    budget: float = DEFAULT_BUDGET
+    timeout: float = DEFAULT_TIMEOUT
+    seed: int = 0
+    mode: str = SEARCH
+    replay: Token | None = None
+    sensitivity: bool = False
+    include: tuple[str, ...] = ()
+    share: tuple[int, int] = (0, 1)
+
+
+def plan(
+    *,
+    preemptions: object = None,
+    budget: object = None,
+    timeout: object = None,
+    seed: object = None,
+    mode: object = None,
+    replay: object = None,
+    sensitivity: object = None,
+    include: object = None,
+    sources: dict[str, str] | None = None,
+) -> FuzzPlan:
+    """A plan out of unchecked values; None takes the default, for ``seed`` a random one.
+
+    Raises:
+        BadValue: a value of the wrong type or range, or a damaged token.
+    """
+    given = Given(sources)
+    if mode is not None and mode not in MODES:
+        raise BadValue("mode", mode, " or ".join(repr(name) for name in MODES), given.source("mode"))
+    if sensitivity is not None and not isinstance(sensitivity, bool):
+        raise BadValue("sensitivity", sensitivity, "True or False", given.source("sensitivity"))
+    token = None
+    if replay is not None:
+        try:
+            token = Token.read(replay) if isinstance(replay, str) else None
+        except BadToken as error:
+            raise BadValue("replay", replay, f"a token from a report, but {error}", given.source("replay")) from None
+        if token is None:
+            raise BadValue("replay", replay, "a token from a report, as a string", given.source("replay"))
+    return FuzzPlan(
+        preemptions=given.whole("preemptions", preemptions, 0, DEFAULT_PREEMPTIONS),
+        budget=given.seconds("budget", budget, DEFAULT_BUDGET),
+        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
+        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
+        mode=SEARCH if mode is None else str(mode),
+        replay=token,
+        sensitivity=bool(sensitivity),
+        include=_included(include, given.source("include")),
+    )
+
+
+def _included(include: object, source: str) -> tuple[str, ...]:
+    given: Sequence[object] = () if include is None else [include] if isinstance(include, (str, ModuleType)) else include  # type: ignore[assignment]
+    if not isinstance(given, Sequence):
+        raise BadValue("include", include, "modules, or their names", source)
+    names = [entry.__name__ if isinstance(entry, ModuleType) else entry for entry in given]
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise BadValue("include", name, "a module, or its name", source)
+    return tuple(str(name) for name in names)
+
+
+def program(
+    threads: object,
+    setup: object,
+    invariant: object,
+    name: str | None,
+    *,
+    teardown: Callable[[], object] | None = None,
+    source: str = "argument",
+) -> Program:
+    """The program out of unchecked parts.
+
+    Raises:
+        BadValue: a part that cannot be called, fewer than two threads, or coroutine functions.
+    """
+    import inspect
+
+    if not isinstance(threads, Sequence) or isinstance(threads, str) or len(threads) < 2:
+        raise BadValue("threads", threads, "a list of at least two callables, one for each thread", source)
+    for role, part in (*(("threads", thread) for thread in threads), ("setup", setup), ("invariant", invariant)):
+        if part is None and role != "threads":
+            continue
+        if not callable(part):
+            raise BadValue(role, part, "something to call", source)
+        if inspect.iscoroutinefunction(part) or inspect.isasyncgenfunction(part) or inspect.isgeneratorfunction(part):
+            raise BadValue(
+                role, part, "a plain function: an event loop schedules by itself, and a generator does nothing when called", source
+            )
+    names = [getattr(thread, "__qualname__", type(thread).__name__) for thread in threads]
+    return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
+
+
+def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
+    """Search the schedules of ``program`` for one that breaks it.
+
+    Raises:
+        BaseException: what the setup raised, or what every thread raises in every sequential order.
+        BadValue: the plan does not fit the program.
+    """
+    begun = monotonic()
+    blank = FuzzResult(
+        verdict=Verdict.INCONCLUSIVE,
+        reason="",
+        workload=program.name,
+        interpreter=Interpreter.current(),
+        mode=how.mode,
+        seed=how.seed,
+    )
+    if how.mode == EXHAUSTIVE and len(program.threads) > 2:
+        raise BadValue(
+            "mode", how.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
+        )
+    if how.mode == STRESS:
+        from .stressed import stressed
+
+        return replace(stressed(program, how, blank, progress), seconds=monotonic() - begun)
+    try:
+        check_alone()
+        with explorer_for(program, how, progress) as explorer:
+            result = _checked(explorer, how, blank, begun)
+            result = replace(result, schedules=explorer.runs)
+    except EventsTaken as error:
+        result = replace(blank, reason=f"{error}; without all of them a search would be blind: run fuzz checks without it")
+    except NothingToExplore as error:
+        result = replace(blank, reason=f"it cannot be explored: {error}")
+    except PlainFailure as error:
+        if error.__cause__ is not None:
+            raise error.__cause__ from None
+        result = replace(blank, verdict=Verdict.VIOLATED, reason=f"no concurrency is needed: {error}")
+    if build() != blank.interpreter.build:
+        result = replace(result, reason=f"{result.reason} (the GIL was switched on during the check)")
+    return replace(result, seconds=monotonic() - begun)
+
+
+@contextmanager
+def explorer_for(program: Program, how: FuzzPlan, progress: Callable[[str], None]) -> Any:
+    """Everything in place for runs of this program, and nothing afterwards."""
+    takes_part = _takes_part(how.include)
+    roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
+    collecting = gc.isenabled()
+    with ExitStack() as stack:
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, how.timeout))
+        events = stack.enter_context(Events(engine))
+        stack.enter_context(Patches(engine, roots))
+        gc.disable()  # a finalizer of a cycle could run at any step; it runs between runs
+        try:
+            yield Explorer(program, engine, events, progress=progress)
+        finally:
+            if collecting:
+                gc.enable()
+
+
+def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
+    """Which files are under test."""
+    files: set[str] = set()
+    folders: list[str] = []
+    for name in include:
+        try:
+            __import__(name)
+        except ImportError as error:
+            raise BadValue("include", name, f"a module that can be imported ({error})", "argument") from None
+        module = sys.modules[name]
+        file = getattr(module, "__file__", None)
+        if file is None:
+            raise BadValue("include", name, "a module written in Python: this one has no source file", "argument")
+        files.add(file)
+        folders += [f"{path}/" for path in getattr(module, "__path__", ())]
+    known: dict[str, bool] = {}
+
+    def takes_part(file: str) -> bool:
+        answer = known.get(file)
+        if answer is None:
+            answer = known[file] = (
+                under_test(file) or file in files or any(file.startswith(folder) for folder in folders)
+            ) and not ours(file)
+        return answer
+
+    return takes_part
+
+
+def _checked(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, begun: float) -> FuzzResult:
+    explorer.progress("sequential orders")
+    sequential = explorer.sequential()
+    longest = max(run.points for run in sequential)
+    explorer.engine.longest = max(20_000, 50 * longest)
+    blank = replace(blank, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
+    if (different := _nondeterminism(explorer)) is not None:
+        return replace(blank, reason=f"it does not do the same twice in the same schedule, so nothing can be searched: {different}")
+    if how.replay is not None:
+        return _replayed(explorer, how.replay, blank)
+    result = _searched(explorer, how, blank, sequential, begun)
+    if how.sensitivity and result.verdict is Verdict.HOLDS:
+        result = _without_locks(explorer, how, result, sequential)
+    return result
+
+
+def _searched(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, sequential: list[Run], begun: float) -> FuzzResult:
+    search = Search(
+        explorer,
+        how.preemptions,
+        begun + how.budget,
+        how.seed,
+        gil=how.mode == GIL_POINTS,
+        sampling=how.mode == SEARCH,
+        share=how.share,
+    )
+    searched = search.run(sequential)
+    blank = replace(blank, coverage=str(searched))
+    if searched.failure is not None:
+        return _violated(explorer, how, blank, searched, sequential)
+    uncontrolled = list(dict.fromkeys(explorer.uncontrolled))
+    if uncontrolled:
+        reason = f"partly uncontrolled, so nothing is claimed: {uncontrolled[0]}"
+        return replace(blank, reason=reason)
+    if searched.cut:
+        reason = f"cut short by budget={how.budget:g} s: {searched}"
+        return replace(blank, reason=f"{reason}; give it more, or fewer preemptions or steps")
+    part = f" (share {how.share[0] + 1} of {how.share[1]})" if how.share[1] > 1 else ""
+    where = "at points where a build with a GIL can switch, " if how.mode == GIL_POINTS else ""
+    return replace(blank, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: nothing breaks")
+
+
+def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Searched, sequential: list[Run]) -> FuzzResult:
+    """The failure made small, classified, replayed and told."""
+    failure = searched.failure
+    assert failure is not None, "that is what is told"
+    if searched.sampled:
+        explorer.progress("making it smaller")
+        failure = minimal(explorer, failure, monotonic() + _MINIMISING)
+    kind = Kind.BREAKS_TODAY
+    if any(failure.run.masked):
+        explorer.progress("does it break today?")
+        today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True, sampling=False).run(
+            sequential
+        )
+        if today.failure is not None:
+            failure = today.failure
+        else:
+            kind = Kind.GIL_MASKED
+    explorer.progress("replaying it")
+    again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
+    count = sum(other is not None and other.trouble is failure.trouble for other in again)
+    story, last = told(explorer, failure)
+    failure = replace(last, run=failure.run) if last.trouble is failure.trouble else failure
+    token = str(
+        Token(
+            _program_sum(explorer.program),
+            len(explorer.program.threads),
+            failure.schedule,
+            _anchor_sums(failure.run),
+            failure.run.points,
+        )
+    )
+    few = failure.schedule.preemptions
+    after = f"{few} preemption{'s' * (few != 1)}"
+    reason = f"{failure.trouble}: {failure.words}; with {after}"
+    if count < _REPLAYS:
+        reason += f"; only {count} of {_REPLAYS} replays fail: something beyond the schedule decides too"
+    if explorer.uncontrolled:
+        reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
+    return replace(
+        blank,
+        verdict=Verdict.VIOLATED,
+        reason=reason,
+        kind=kind,
+        trouble=str(failure.trouble),
+        token=token,
+        preemptions=few,
+        replays=(count, _REPLAYS),
+        story=story,
+        coverage=f"{searched.enumerated + searched.sampled:,} schedules until one failed",
+    )
+
+
+class ReplayDiverged(AssertionError):
+    """A replay did not follow its token: the code, or the interpreter, has other steps than the one that wrote it."""
+
+
+def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult:
+    """Follow a token.
+
+    Raises:
+        ReplayDiverged: the run does not go where the token says.
+    """
+    if token.threads != len(explorer.program.threads) or token.program != _program_sum(explorer.program):
+        raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
+    policy = Planned(token.schedule)
+    run, failure = explorer.once(policy)
+    if policy.unused is not None:
+        raise ReplayDiverged(
+            f"the run has no such choice as {Token.__name__.lower()} point {policy.unused.point}: the steps are others"
+        )
+    for choice, expected, anchor in zip(run.schedule.choices, token.anchors, run.anchors, strict=False):
+        if checksum(anchor) != expected:
+            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, which is not where the token was made")
+    if run.points != token.points and failure is None:
+        raise ReplayDiverged(f"the run has {run.points} points, and the token's had {token.points}")
+    if failure is None:
+        return replace(
+            blank,
+            verdict=Verdict.HOLDS,
+            reason=f"the replay of {token.schedule} breaks nothing any more",
+            coverage="one schedule, replayed",
+        )
+    story, _ = told(explorer, failure)
+    kind = Kind.GIL_MASKED if any(run.masked) else Kind.BREAKS_TODAY
+    return replace(
+        blank,
+        verdict=Verdict.VIOLATED,
+        reason=f"{failure.trouble}: {failure.words}; replayed",
+        kind=kind,
+        trouble=str(failure.trouble),
+        token=str(token),
+        preemptions=run.schedule.preemptions,
+        coverage="one schedule, replayed",
+        story=story,
+    )
+
+
+def _without_locks(explorer: Explorer, how: FuzzPlan, result: FuzzResult, sequential: list[Run]) -> FuzzResult:
+    """Search again without each lock in turn: the program must then fail, or it proves nothing about that lock."""
+    tried = []
+    for where in list(primitives.used):
+        explorer.progress(f"without the lock {where}")
+        primitives.disabled = where
+        try:
+            searched = Search(explorer, how.preemptions, monotonic() + how.budget, how.seed).run(sequential)
+        finally:
+            primitives.disabled = None
+        failure = searched.failure
+        words = f"{failure.trouble}: {failure.words}" if failure else f"nothing breaks ({searched})"
+        tried.append(LockTried(where, failure is not None, words))
+    result = replace(result, locks=tuple(tried))
+    if not tried:
+        return replace(
+            result, verdict=Verdict.INCONCLUSIVE, reason="the code under test takes no lock: there is nothing to do without"
+        )
+    if blind := [lock for lock in tried if not lock.noticed]:
+        reason = f"insensitive: without {blind[0].where} {blind[0].words}, so it proves nothing about that lock"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+    return replace(result, reason=f"{result.reason}; and each of its {len(tried)} locks is needed")
+
+
+def _nondeterminism(explorer: Explorer) -> str | None:
+    """What the same schedule does differently the second time; None if nothing."""
+    seen: list[list[str]] = []
+    for _ in range(2):
+        steps: list[str] = []
+        with observed(
+            explorer.engine,
+            lambda task, point, access, frame, steps=steps: steps.append(  # type: ignore[misc]
+                f"T{task.index} {access.kind}s {access.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
+            ),
+        ):
+            explorer.once(InOrder(range(len(explorer.program.threads))))
+        seen.append(steps)
+    if seen[0] == seen[1]:
+        return None
+    for index, (first, second) in enumerate(zip(*seen, strict=False)):
+        if first != second:
+            return f"step {index + 1} is first {first!r}, and then {second!r}"
+    return f"it makes {len(seen[0])} steps, and then {len(seen[1])}"
+
+
+def _expected(baseline: Baseline) -> str:
+    words = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
+    return f"every sequential order raises {', '.join(words)} too" if words else ""
+
+
+def _program_sum(program: Program) -> int:
+    return checksum("|".join(getattr(thread, "__qualname__", type(thread).__name__) for thread in program.threads))
+
+
+def _anchor_sums(run: Run) -> tuple[int, ...]:
+    return tuple(checksum(anchor) for anchor in run.anchors)

@@ -1,0 +1,675 @@
+"""Runs a program's threads one at a time: real threads, of which only the owner of the baton goes on.
+
+A run is deterministic: at every *point* (`schedule`) the policy says who goes on, and nobody else moves. Threads, locks and
+clocks of the code under test come here through `primitives`, its bytecode through `events`. The main thread is a task like the
+others while it sets up and checks, so what it starts or waits for is under control too.
+
+What a schedule cannot control: a thread that blocks on something that `primitives` does not stand in for (a lock in C, a socket).
+The main thread watches: a baton owner that sleeps through several looks is *away*, the baton moves on, and the run is marked as
+partly uncontrolled. When it comes back, it queues up at its next step.
+
+What does not work: a scheduler thread in the middle (two hand-overs for each switch instead of one); telling a blocked thread
+from a busy one by the clock alone (a busy machine, a long computation).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import select
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, monotonic_ns, time_ns
+from types import FrameType
+from typing import Any
+
+from .policy import NEVER, Policy
+from .schedule import Choice, Schedule
+from .task import AWAY, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .visible import Access
+
+_get_ident = threading.get_ident
+_LOOK = 5  # milliseconds between two looks at a run that does not end
+_ASLEEP_LOOKS = 3
+LONGEST = 100_000  # points of a run that leads nowhere
+FAIR = 2000  # steps that a thread makes in a row before others get their turn
+_TICK = 1_000_000  # nanoseconds that the virtual clock gains then
+_UNWIND = 0.5  # seconds for the threads of a run that is over to end
+_LEAKS = 20  # threads that would not end, before no more runs are tried
+
+Observer = Callable[[Task, int, Access, FrameType], None]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A thread that waits when nothing goes on.
+
+    Attributes:
+        thread: its name.
+        wants: what it waits for, in words.
+        at: ``"file:line (function)"`` in the code under test.
+        holder: who has it: a thread's name, or empty.
+        taken: where that one took it.
+        made: where it was made.
+    """
+
+    thread: str
+    wants: str
+    at: str
+    holder: str = ""
+    taken: str = ""
+    made: str = ""
+
+
+@dataclass
+class Run:
+    """What became of one run.
+
+    Attributes:
+        points: how many there were.
+        schedule: the choices that were made.
+        errors: (index, name, exception) of what escaped from threads.
+        stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``; empty if it ended.
+        waiting: who waited for what then.
+        uncontrolled: what happened beyond control, in words; empty if nothing did.
+        refused: what the program did that cannot be explored at all; empty if nothing.
+        anchors: the place of each choice: ``"function+line kind name"``.
+        masked: of each preemption, whether no GIL build can switch there.
+        spans: for a recording: (first point, task, others that could go on), each until the next.
+        forks: for a recording: (point, who could go on, who did) where the running task could not.
+        reachable: for a measurement: the points at which a GIL build can switch.
+        lengths: for a measurement: steps made by each task, by index.
+        left: non-daemon threads that were still there at the end, with where they wait.
+    """
+
+    points: int = 0
+    schedule: Schedule = field(default_factory=Schedule)
+    errors: list[tuple[int, str, BaseException]] = field(default_factory=list)
+    stuck: str = ""
+    waiting: tuple[Waiting, ...] = ()
+    uncontrolled: list[str] = field(default_factory=list)
+    refused: str = ""
+    anchors: list[str] = field(default_factory=list)
+    masked: list[bool] = field(default_factory=list)
+    spans: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
+    forks: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
+    reachable: set[int] = field(default_factory=set)
+    lengths: dict[int, int] = field(default_factory=dict)
+    left: tuple[Waiting, ...] = ()
+
+
+class SetupStuck(Exception):
+    """The setup, or the invariant, waits for something that nobody will do."""
+
+
+class Engine:
+    """The threads of one check. `main` is where setup, invariant and teardown belong; `run` explores in between.
+
+    Args:
+        workers: how many threads the program has.
+        takes_part: whether the code of a file is under test.
+        limit: seconds of a run after which it hangs.
+    """
+
+    def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float) -> None:
+        self.takes_part = takes_part
+        self.limit = limit
+        self.leaked = 0
+        self.clock_base = monotonic_ns(), time_ns()
+        self.observer: Observer | None = None
+        self.tracer: Any = None  # for sys.settrace, up to 3.11
+        self.settle: Callable[[], None] = lambda: None  # told that the program's own threads are done
+        self.elapsed = 0  # of the virtual clock, nanoseconds
+        self.point = 0
+        self.next = NEVER
+        self.exploring = False
+        self.aborting = False
+        self.recording = self.measuring = False
+        self.tasks: list[Task] = []
+        self.by_ident: dict[int, Task] = {}
+        self.by_thread: dict[int, Task] = {}  # threading.Thread's id
+        self._policy: Policy | None = None
+        self._fair = 0
+        self._ticks = 0
+        self._idle = False
+        self.longest = LONGEST
+        self._run = Run()
+        self._returned: deque[Task] = deque()
+        self._main = Task(MAIN, "the main thread")
+        self.owner = self._main
+        self._poll = select.poll() if hasattr(select, "poll") else None
+        if self._poll is not None:
+            self._poll.register(self._main.baton.fd, select.POLLIN)
+        self._workers = [self._worker(index) for index in range(workers)]
+
+    # -- the main thread's side
+    # -----------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Engine:
+        self._main.ident, self._main.native = _get_ident(), threading.get_native_id()
+        self.by_ident[self._main.ident] = self._main
+        self.owner = self._main
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.by_ident.pop(self._main.ident or 0, None)
+        for worker in self._workers:
+            if worker.state in (READY, DONE):
+                worker.job = None
+                worker.state = PARKED
+                worker.baton.post()
+                worker.thread.join(_UNWIND)
+
+    def begin(self) -> None:
+        """A new run: what the main thread does from here on belongs to it."""
+        self.elapsed, self.point, self.next = 0, 0, NEVER
+        self.exploring = self.aborting = False
+        self._run = Run()
+        self._returned.clear()
+        self._main.renew(None)
+        self.owner = self._main
+        for index, worker in enumerate(self._workers):
+            if worker.state is not DONE:  # it never came back from its last run
+                worker = self._workers[index] = self._worker(index)
+            worker.state = PARKED
+        self.tasks = list(self._workers)
+
+    def run(self, jobs: Sequence[Callable[[], object]], policy: Policy, *, recording: bool = False, measuring: bool = False) -> Run:
+        """Run the jobs, one in each of the program's threads, and everything that they start, until nothing goes on.
+
+        Args:
+            recording: keep what a search branches at (``spans``, ``forks``).
+            measuring: keep what it counts (``lengths``, ``reachable``).
+        """
+        assert len(jobs) == len(self._workers), "a thread for each job"
+        for worker, job in zip(self._workers, jobs, strict=True):
+            worker.renew(job)
+        self.recording, self.measuring = recording, measuring
+        self._policy = policy
+        policy.begin(self.tasks)
+        self._ticks = 0
+        self._idle = False
+        self.exploring = True
+        self._main.state = PARKED
+        self._main.wants = "the end of the run"
+        if (first := self._pick(self._main)) is not None:
+            self._give(first)
+            self._await_end()
+        self.exploring = False
+        self._main.state, self.owner = READY, self._main
+        run = self._run
+        run.points = self.point
+        run.errors = [(task.index, task.name, task.error) for task in self.tasks if task.error is not None]
+        self.point, self.next = 0, NEVER
+        return run
+
+    def end(self) -> None:
+        """End what is left of the run: daemons, idle workers of executors, threads that are stuck."""
+        if len(self.tasks) == len(self._workers) and self._every_task_is_done():
+            return
+        self.settle()
+        self._go_on_quietly()
+        self.aborting = True
+        self.exploring = False
+        for task in self.tasks:
+            if task.state is DONE:
+                continue
+            if task.state is not AWAY:
+                self.owner = task
+                task.state = READY
+                task.baton.post()
+            elif task.ident is not None:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
+            if not self._await_one(task):
+                self.leaked += 1
+                task.state = AWAY
+        for ident in [ident for ident, task in self.by_ident.items() if task.state is DONE and not task.root]:
+            del self.by_ident[ident]
+        self.by_thread.clear()
+        self.owner = self._main
+        self.aborting = False
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether too many threads would not end."""
+        return self.leaked >= _LEAKS
+
+    def _go_on_quietly(self) -> None:
+        """Let whatever can still go on do so, unexplored."""
+        self._main.state, self._main.wants = PARKED, "the end of the run"
+        self._policy, self.exploring, self.next = None, False, NEVER
+        self._idle = False
+        if not self._run.stuck and (task := self._pick(self._main)) is not None:
+            self._give(task)
+            self._await_end()
+        self._main.state, self.owner = READY, self._main
+
+    def _await_end(self) -> None:
+        """Sleep until the run is over; watch whether it goes on."""
+        started = monotonic()
+        looks, last = 0, (-1, self._main, -1)
+        while True:
+            self._woken(_LOOK)
+            if self._idle:
+                if self._returned:
+                    self._readmit()
+                elif all(task.state is not AWAY for task in self.tasks):
+                    return
+            owner, switches = self.owner, _sleeps(self.owner)
+            now = (self.point, owner, switches)
+            looks = looks + 1 if now == last and switches >= 0 and not self._idle else 0
+            last = now
+            if looks >= _ASLEEP_LOOKS and owner is not self._main and owner.state is not AWAY:
+                looks = 0
+                self._pass_over(owner)
+            if monotonic() - started > self.limit and not self._run.stuck:
+                self._run.stuck = "hangs"
+                self._run.waiting = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE)
+                return
+
+    def _woken(self, milliseconds: int) -> bool:
+        if self._poll is None:
+            self._main.baton.wait()
+            return True
+        if not self._poll.poll(milliseconds):
+            return False
+        self._main.baton.wait()
+        return True
+
+    def _await_one(self, task: Task) -> bool:
+        until = monotonic() + _UNWIND
+        while task.state is not DONE:
+            if monotonic() > until:
+                return False
+            self._woken(_LOOK)
+        return True
+
+    def _pass_over(self, task: Task) -> None:
+        """The owner sleeps, and not for us: somebody else goes on."""
+        ready = [other for other in self.tasks if other.state is READY and other is not task]
+        if not ready and not any(other.deadline is not None for other in self.tasks):
+            return
+        task.state = AWAY
+        frame = sys._current_frames().get(task.ident or 0)
+        self._run.uncontrolled.append(
+            f"{task.name} was blocked at {place(frame, self.takes_part)}, by nothing that is under control"
+        )
+        if (target := self._pick(task)) is not None:
+            self._give(target)
+        else:
+            self._idle = True
+
+    def _readmit(self) -> None:
+        self._idle = False
+        if (target := self._pick(self.owner)) is not None:
+            self._give(target)
+
+    # -- the side of the threads
+    # ----------------------------------------------------------------------------------------------------
+
+    def current(self) -> Task | None:
+        """The calling thread's task, if it is under control now; it has the baton then."""
+        task = self.by_ident.get(_get_ident())
+        if task is None or task is self.owner:
+            return task
+        if task.state is AWAY:
+            self._come_back(task)
+            return task
+        return None  # an interpreter's own call in a thread that is about to end
+
+    def step(self, access: Access, frame: FrameType) -> None:
+        """The calling thread is about to make a visible step."""
+        if not self.exploring:
+            return
+        task = self.owner
+        if _get_ident() != task.ident:
+            found = self.by_ident.get(_get_ident())
+            if found is None or found.state is not AWAY:
+                return
+            self._come_back(found)
+            task = found
+        point = self.point = self.point + 1
+        if self.measuring:
+            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + 1
+            if task.checked:
+                self._run.reachable.add(point)
+        if point == self.next:
+            self._decide(task, point, access, frame)
+        if self.observer is not None:
+            self.observer(task, point, access, frame)
+        task.checked = False
+
+    def _decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        others = [other for other in self.tasks if other is not task and other.state in (READY, SLEEPING)]
+        target = task
+        policy = self._policy
+        if policy is not None and policy.next != NEVER and point >= policy.next:
+            target = policy.at(point, task, others, access)
+            if target is not task:
+                self._note(Choice(point, target.index), access, frame, task)
+        if target is task and point >= self._fair:
+            target = self._fairly(task, others)
+        self._aim()
+        if target is not task:
+            self._switch(task, target)
+
+    def _fairly(self, task: Task, others: list[Task]) -> Task:
+        """A thread has made a great many steps in a row: time passes, and it is the others' turn."""
+        self._fair = self.point + FAIR
+        self._ticks += 1
+        self.elapsed += _TICK << min(self._ticks, 20)
+        for other in self.tasks:
+            if other.deadline is not None and other.deadline <= self.elapsed and other.state is not DONE:
+                other.state, other.deadline, other.timed_out = READY, None, True
+                others = [*others, other]
+        if self.point > self.longest:
+            self._halt("livelock")
+        if not others:
+            return task
+        return min(others, key=lambda other: (other.index - task.index) % len(self.tasks))
+
+    def _halt(self, trouble: str) -> None:
+        """The calling thread finds that the run leads nowhere: it is over.
+
+        Raises:
+            Abort: once the main thread has seen it.
+        """
+        task = self.owner
+        self._stop(trouble)
+        task.frame = sys._getframe(1)
+        self._idle = True
+        self._main.baton.post()
+        self._wait_for_turn(task)
+
+    def _note(self, choice: Choice, access: Access, frame: FrameType | None, task: Task) -> None:
+        run = self._run
+        run.schedule = Schedule((*run.schedule.choices, choice))
+        run.masked.append(not choice.forced and not task.checked)
+        where = "" if frame is None else anchor(frame, self.takes_part)
+        run.anchors.append(f"{where} {access.kind} {access.name}")
+
+    def _switch(self, task: Task, target: Task) -> None:
+        task.frame = sys._getframe(1)
+        self._wake_sleeper(target)
+        self._give(target)
+        self._wait_for_turn(task)
+
+    def _give(self, target: Task) -> None:
+        self.owner = target
+        if self.recording and self.exploring:
+            self._span()
+        self._idle = False
+        self._fair = self.point + FAIR
+        self._aim()
+        target.baton.post()
+
+    def _aim(self) -> None:
+        """The next point at which somebody is to be asked."""
+        policy = self._policy
+        if policy is None:
+            self.next = NEVER
+            return
+        asked = self._fair if policy.next == NEVER else min(policy.next, self._fair)
+        self.next = max(asked, self.point + 1)
+
+    def _wait_for_turn(self, task: Task) -> None:
+        task.baton.wait()
+        task.frame = None
+        if self.aborting:
+            raise Abort
+
+    def _span(self) -> None:
+        others = tuple(
+            other.index for other in self.tasks if other is not self.owner and (other.state is READY or other.state is SLEEPING)
+        )
+        spans, first = self._run.spans, self.point + 1
+        if spans and spans[-1][0] == first:
+            spans.pop()
+        spans.append((first, self.owner.index, others))
+
+    def _wake_sleeper(self, task: Task) -> None:
+        if task.state is SLEEPING:
+            self.elapsed = max(self.elapsed, task.deadline or 0)
+            task.state, task.deadline, task.timed_out = READY, None, True
+
+    def park(self, task: Task, wants: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
+        """The calling thread cannot go on until somebody wakes it, or its time is over; whether it was that."""
+        if self.aborting:
+            raise Abort
+        if self.owner is not task:  # the main thread has just taken it for blocked
+            self._come_back(task)
+        task.state = SLEEPING if sleeping else PARKED
+        task.wants, task.deadline, task.timed_out = wants, deadline, False
+        task.frame = sys._getframe(1)
+        self._leave(task)
+        task.baton.wait()
+        if self._idle and task is self._main:
+            self._idle = False
+            task.state = READY
+            raise SetupStuck(f"it waits for {self._waiting(task).wants}, and nothing goes on any more")
+        task.wants = task.frame = task.deadline = None
+        if self.aborting:
+            raise Abort
+        return task.timed_out
+
+    def wake(self, wants: object) -> None:
+        """Whoever waits for this may look again."""
+        woken = False
+        for task in self.tasks:
+            if task.state is PARKED and task.wants is wants:
+                task.state, woken = READY, True
+        if self._main.state is PARKED and self._main.wants is wants:
+            self._main.state = READY
+        if woken and self.recording and self.exploring:
+            self._span()
+
+    def spawn(self, name: str, thread: Any, daemon: bool) -> Task:
+        """A thread that the code under test starts: it is ready, and goes on when it is its turn."""
+        task = Task(len(self.tasks), name, daemon=daemon)
+        task.thread = thread
+        self.tasks.append(task)
+        if thread is not None:
+            self.by_thread[id(thread)] = task
+        if self.recording and self.exploring:
+            self._span()
+        return task
+
+    def enter(self, task: Task) -> bool:
+        """The calling thread is this task: wait for the first turn; False if the run is over before."""
+        task.ident, task.native = _get_ident(), threading.get_native_id()
+        self.by_ident[task.ident] = task
+        task.baton.wait()
+        if self.tracer is not None:
+            sys.settrace(self.tracer)
+        return not self.aborting
+
+    def leave(self, task: Task) -> None:
+        """The calling thread is done with its task."""
+        if self.tracer is not None:
+            sys.settrace(None)
+        away = task.state is AWAY
+        task.state = DONE
+        if task.ident is not None and not task.root:
+            self.by_ident.pop(task.ident, None)
+        self.wake(task)
+        if self.aborting or away:
+            self._main.baton.post()
+        else:
+            self._leave(task)
+
+    def refuse(self, what: str) -> None:
+        """The code under test does what cannot be explored: the run is over.
+
+        Raises:
+            Uncontrolled: in the calling thread.
+        """
+        self._run.refused = self._run.refused or what
+        raise Uncontrolled(what)
+
+    def _come_back(self, task: Task) -> None:
+        """A thread that was blocked beyond control goes on: it queues up."""
+        self._returned.append(task)
+        task.baton.wait()
+        if self.aborting:
+            raise Abort
+
+    def _leave(self, task: Task) -> None:
+        target = self._pick(task)
+        if target is None:
+            self._idle = True
+            self._main.baton.post()
+        else:
+            self._give(target)
+
+    def _pick(self, current: Task) -> Task | None:
+        """Who goes on, now that the current task cannot; None if nobody does."""
+        while self._returned:
+            self._returned.popleft().state = READY
+        ready = self._ready()
+        over = self.exploring and self._all_done()  # only daemons are left
+        if not ready and not over:
+            ready = self._let_time_pass()
+        if over or not ready or self._run.refused:
+            self._conclude()
+            return None
+        if not self.exploring or self._policy is None:
+            return ready[0]
+        point = self.point = self.point + 1
+        if point > self.longest:
+            self._stop("livelock")
+            return None
+        default = ready[0]
+        if len(ready) > 1:
+            default = next((task for task in ready if task.index > current.index), default)
+        target = self._policy.forced(point, ready, default)
+        if target is not default:
+            self._note(Choice(point, target.index, True), Access("wait", "", 0), None, current)
+        if self.recording and len(ready) > 1:
+            self._run.forks.append((point, tuple(task.index for task in ready), target.index))
+        return target
+
+    def _let_time_pass(self) -> list[Task]:
+        """Nobody is ready: whoever waits for the clock alone goes on at its time."""
+        timed = [task for task in (*self.tasks, self._main) if task.deadline is not None and task.state is not DONE]
+        if not timed:
+            return []
+        due = min(task.deadline for task in timed if task.deadline is not None)
+        self.elapsed = max(self.elapsed, due)
+        for task in timed:
+            if task.deadline is not None and task.deadline <= due:
+                task.state, task.deadline, task.timed_out = READY, None, True
+        return self._ready()
+
+    def _ready(self) -> list[Task]:
+        ready = [task for task in self.tasks if task.state is READY]
+        if not self.exploring and self._main.state is READY:
+            ready.append(self._main)
+        return ready
+
+    def _all_done(self) -> bool:
+        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and this is asked at every switch
+            if task.state is not DONE and not task.daemon:
+                return False
+        return True
+
+    def _every_task_is_done(self) -> bool:
+        for task in self.tasks:  # noqa: SIM110 # likewise
+            if task.state is not DONE:
+                return False
+        return True
+
+    def _conclude(self) -> None:
+        """Nobody goes on: is that an end?"""
+        run = self._run
+        if not self.exploring or run.stuck or self._every_task_is_done() or any(task.state is AWAY for task in self.tasks):
+            return
+        if all(task.state is DONE for task in self.tasks if task.root):
+            run.left = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE and not task.daemon)
+            return
+        self._stop("")
+
+    def _stop(self, trouble: str) -> None:
+        run = self._run
+        run.waiting = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE)
+        run.stuck = trouble or ("deadlock" if any(entry.holder for entry in run.waiting) else "never ends")
+
+    def _waiting(self, task: Task) -> Waiting:
+        at = place(task.frame, self.takes_part)
+        wants = task.wants
+        described = getattr(wants, "described", None)
+        if described is not None:
+            words, holder, taken, made = described(self)
+            return Waiting(task.name, words, at, holder, taken, made)
+        if isinstance(wants, Task):
+            return Waiting(task.name, f"the end of {wants.name}", at)
+        return Waiting(task.name, "nothing: it goes on and on" if wants is None else str(wants), at)
+
+    def _worker(self, index: int) -> Task:
+        task = Task(index, f"T{index}", root=True)
+        task.state = DONE
+        task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
+        task.thread.start()
+        return task
+
+    def _work(self, task: Task) -> None:
+        task.ident, task.native = _get_ident(), threading.get_native_id()
+        self.by_ident[task.ident] = task
+        kept = thread_locals()
+        while True:
+            task.baton.wait()
+            if task.job is None:
+                self.by_ident.pop(task.ident, None)
+                return
+            try:
+                if not self.aborting:
+                    if self.tracer is not None:
+                        sys.settrace(self.tracer)
+                    contextvars.Context().run(task.job)
+            except (Abort, Uncontrolled):
+                pass
+            except BaseException as error:
+                task.error = error
+            finally:
+                if kept:  # this thread is many, one after the other: the next one must not find what this one kept
+                    kept.clear()
+                self.leave(task)
+
+
+def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:
+    """``"file:line (function)"`` of the innermost frame in code under test; of the innermost at all if there is none."""
+    found = at = frame
+    while at is not None and not takes_part(at.f_code.co_filename):
+        at = at.f_back
+    found = at or found
+    return "an unknown place" if found is None else f"{found.f_code.co_filename}:{found.f_lineno} ({found.f_code.co_qualname})"
+
+
+def anchor(frame: FrameType, takes_part: Callable[[str], bool]) -> str:
+    """The same, but where the function stands in its file does not matter."""
+    at: FrameType | None = frame
+    while at is not None and not takes_part(at.f_code.co_filename):
+        at = at.f_back
+    at = at or frame
+    return f"{at.f_code.co_qualname}+{(at.f_lineno or 0) - at.f_code.co_firstlineno}"
+
+
+def _sleeps(task: Task) -> int:
+    """How often this thread has gone to sleep by itself, if it sleeps now; -1 if it does not, or the system does not say."""
+    try:
+        text = Path(f"/proc/self/task/{task.native}/status").read_text()
+        facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+        return int(facts["voluntary_ctxt_switches"]) if facts["State"][0] in "SD" else -1
+    except (OSError, KeyError, ValueError):
+        return -1
+
+
+def thread_locals() -> dict[Any, Any]:
+    """The dictionary in which ``threading.local`` keeps what belongs to the calling thread."""
+    get = ctypes.pythonapi.PyThreadState_GetDict
+    get.restype = ctypes.c_void_p  # a borrowed reference: as a py_object it would be given back twice
+    get.argtypes = []
+    return ctypes.cast(get(), ctypes.py_object).value  # type: ignore[no-any-return]

@@ -1,0 +1,214 @@
+"""Visible steps as they happen: instruction and call events of the code under test alone, handed to an engine.
+
+``sys.monitoring`` from Python 3.12 on: local events, set when a piece of code first starts; a location that is no step says so
+once, and is never heard of again. ``sys.settrace`` with opcode events before: there, a call is judged by its source text.
+
+Other tools can take our events without a word: a second tool with instruction events silences ours, and a line callback that
+switches itself off takes the first event of its line along. So `check_alone` counts the events of a function that it knows,
+twice, before anything is explored.
+
+What does not work: global instruction events (they stop the world on a free-threaded build, and slow all code); ``settrace`` on
+3.12 and later (no opcode events in the first run of a function); ``restart_events`` as a matter of course (it is for all tools).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from .engine import Engine
+from .visible import Access, Table, Visibility, gil_is_checked_after, is_step
+
+_MONITORED = sys.version_info >= (3, 12)
+_TOOLS = (4, 3)
+_NAME = "gilcheck-fuzz"
+_get_ident = threading.get_ident
+monitoring: Any = getattr(sys, "monitoring", None)
+
+
+class EventsTaken(Exception):
+    """Another tool takes our events; the message names it."""
+
+
+class Events:
+    """Hands every visible step of threads under control to the engine; a context manager."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._visibility = Visibility()
+        self._tables: dict[int, Table] = {}
+        self._takes_part = engine.takes_part
+        self._tool = -1
+
+    @property
+    def code(self) -> list[CodeType]:
+        """All code that has made, or could have made, a step so far."""
+        return [table.code for table in self._tables.values()]
+
+    @property
+    def steps(self) -> int:
+        """How many places in it are steps."""
+        return sum(len(table.steps) + len(table.calls) for table in self._tables.values())
+
+    def __enter__(self) -> Events:
+        if not _MONITORED:
+            self._engine.tracer = self._trace
+            return self
+        free = [tool for tool in _TOOLS if monitoring.get_tool(tool) is None]
+        if not free:
+            taken = ", ".join(repr(monitoring.get_tool(tool)) for tool in _TOOLS)
+            raise EventsTaken(f"the monitoring tool ids {_TOOLS[0]} and {_TOOLS[1]} are taken by {taken}")
+        self._tool = free[0]
+        events = monitoring.events
+        monitoring.use_tool_id(self._tool, _NAME)
+        monitoring.register_callback(self._tool, events.PY_START, self._started)
+        monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator begun before
+        monitoring.register_callback(self._tool, events.INSTRUCTION, self._instruction)
+        monitoring.register_callback(self._tool, events.CALL, self._call)
+        monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME)
+        monitoring.restart_events()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not _MONITORED:
+            self._engine.tracer = None
+            return
+        monitoring.set_events(self._tool, 0)
+        for table in self._tables.values():
+            monitoring.set_local_events(self._tool, table.code, 0)
+        for event in ("PY_START", "PY_RESUME", "INSTRUCTION", "CALL"):
+            monitoring.register_callback(self._tool, getattr(monitoring.events, event), None)
+        monitoring.free_tool_id(self._tool)
+
+    def settled(self) -> bool:
+        """Whether the tables are still what they were; if not, they are made anew, and what was counted before does not count."""
+        if not self._visibility.grown:
+            return True
+        self._visibility.grown = False
+        for key, table in self._tables.items():
+            self._tables[key] = self._visibility.table(table.code, {})
+        if _MONITORED:
+            monitoring.restart_events()
+        return False
+
+    def _table(self, code: CodeType, frame: FrameType) -> Table:
+        table = self._tables.get(id(code))
+        if table is None:
+            table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
+        return table
+
+    def _started(self, code: CodeType, offset: int) -> object:
+        if not self._engine.exploring:
+            return None  # setups and invariants: their code may store what it likes, and is no part of the search
+        if id(code) not in self._tables and code.co_name != "<module>" and self._takes_part(code.co_filename):
+            self._table(code, sys._getframe(1))
+            monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        return monitoring.DISABLE
+
+    def _instruction(self, code: CodeType, offset: int) -> object:
+        table = self._tables.get(id(code))
+        if table is None:
+            return monitoring.DISABLE
+        access = table.steps.get(offset)
+        engine = self._engine
+        if offset in table.checks:
+            if engine.exploring and engine.owner.ident == _get_ident():
+                engine.owner.checked = True
+        elif access is None:
+            return monitoring.DISABLE
+        if access is not None:
+            engine.step(access, sys._getframe(1))
+        return None
+
+    def _call(self, code: CodeType, offset: int, callee: object, first: object) -> object:
+        engine = self._engine
+        if not engine.exploring:
+            return None
+        table = self._tables.get(id(code))
+        if table is None:
+            return monitoring.DISABLE
+        access = table.calls.get(offset)
+        if access is None:  # the end of a with statement, in some versions
+            return monitoring.DISABLE
+        if is_step(callee, first, self._takes_part):
+            engine.step(access, sys._getframe(1))
+        if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
+            engine.owner.checked = True
+        return None
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        code = frame.f_code
+        if event == "call":
+            if code.co_name == "<module>" or not self._takes_part(code.co_filename):
+                return None
+            self._table(code, frame)
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            table = self._tables[id(code)]
+            if frame.f_lasti in table.checks:
+                self._engine.owner.checked = True
+            if (access := table.steps.get(frame.f_lasti)) is not None:
+                self._engine.step(access, frame)
+        return self._trace
+
+
+def check_alone() -> None:
+    """See that every event comes through.
+
+    Raises:
+        EventsTaken: some do not; the message names who is active.
+    """
+    engine = Engine(1, lambda file: file == __file__, 5.0)
+    seen: list[int] = []
+    with engine, Events(engine) as events:
+        events._visibility._everything = True
+        for _ in range(2):
+            before = len(seen)
+            engine.begin()
+            engine.observer = lambda task, point, access, frame: seen.append(point)
+            engine.run([_probe], _Nobody())
+            engine.end()
+            if len(seen) - before != _PROBE_STEPS:
+                raise EventsTaken(f"of {_PROBE_STEPS} steps {len(seen) - before} were seen: {_active()} takes the others")
+
+
+class _Nobody:
+    """Never changes anything."""
+
+    next = 0
+
+    def begin(self, tasks: object) -> None: ...
+
+    def at(self, point: int, task: Any, others: object, access: Access) -> Any:
+        return task
+
+    def forced(self, point: int, ready: object, default: Any) -> Any:
+        return default
+
+
+class _Thing:
+    value = 0
+
+
+def _probe() -> None:
+    thing = _Thing()
+    thing.value = 1
+    thing.value = thing.value + thing.value
+    del thing.value
+
+
+_PROBE_STEPS = 5
+
+
+def _active() -> str:
+    """Who else watches this process."""
+    found = []
+    if _MONITORED:
+        found = [monitoring.get_tool(tool) for tool in range(6) if monitoring.get_tool(tool) not in (None, _NAME)]
+    found += [
+        f"{type(function).__module__}.{type(function).__name__}" for function in (sys.gettrace(), sys.getprofile()) if function
+    ]
+    return " and ".join(repr(name) for name in found) or "some other tool"

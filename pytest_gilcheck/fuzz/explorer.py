@@ -1,0 +1,230 @@
+"""One run of a program under one policy, from a fresh state to the judgement of what came of it."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import permutations
+
+from .engine import Engine, Run, SetupStuck
+from .events import Events
+from .policy import NEVER, Planned, Policy
+from .program import Program, described
+from .schedule import Schedule
+from .task import Task
+from .visible import Access
+
+_MOST_ORDERS = 6
+_COLLECT_EVERY = 50
+
+
+class Trouble(StrEnum):
+    """What was wrong with one run."""
+
+    INVARIANT = "invariant"
+    EXCEPTION = "exception"  # one that not every sequential order raises
+    DEADLOCK = "deadlock"
+    NEVER_ENDS = "never ends"  # a thread waits for what nobody will do: a lost wake-up, say
+    LIVELOCK = "livelock"
+    HANGS = "hangs"  # a thread computes or is blocked, beyond control
+    CRASHED = "crashed"  # the process, under stress
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that broke something.
+
+    Attributes:
+        words: what is broken, in one line.
+        run: with the schedule that did it.
+        error: what escaped, for an exception.
+    """
+
+    trouble: Trouble
+    words: str
+    run: Run
+    error: BaseException | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.run.schedule
+
+
+@dataclass
+class Baseline:
+    """What the program does in every sequential order.
+
+    Attributes:
+        expected: exceptions, by type name, that every sequential order raises, and how many of each at most.
+        left: threads that every sequential order leaves running.
+    """
+
+    expected: dict[str, int] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
+
+
+class NothingToExplore(Exception):
+    """The program cannot be explored; the message says why."""
+
+
+class PlainFailure(Exception):
+    """The program fails in a sequential order already; its cause is the error, if there is one."""
+
+
+class InOrder:
+    """The threads one after the other, each as far as it can go."""
+
+    next = NEVER
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self._order = {index: place for place, index in enumerate(order)}
+
+    def begin(self, tasks: Sequence[Task]) -> None: ...
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        return task
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        return min(ready, key=lambda task: (self._order.get(task.index, len(self._order)), task.index))
+
+
+@dataclass
+class Explorer:
+    """Runs a program, over and over.
+
+    Attributes:
+        runs: how many so far.
+        uncontrolled: what was beyond control in any of them.
+        refused: what cannot be explored at all.
+    """
+
+    program: Program
+    engine: Engine
+    events: Events
+    baseline: Baseline = field(default_factory=Baseline)
+    progress: Callable[[str], None] = lambda label: None
+    runs: int = 0
+    uncontrolled: list[str] = field(default_factory=list)
+    refused: str = ""
+
+    def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[Run, Failure | None]:
+        """One run.
+
+        Raises:
+            BaseException: what setup or teardown raised.
+            NothingToExplore: the program does what no schedule can control, or its threads do not end any more.
+        """
+        engine = self.engine
+        self.runs += 1
+        if self.runs % _COLLECT_EVERY == 0:
+            gc.collect(0)  # what the last runs made; never in a run, where a finalizer could come at any step
+        engine.begin()
+        broken = None
+        ended = False
+        try:
+            try:
+                jobs, check = self.program.begin()
+                run = engine.run(jobs, policy, recording=recording, measuring=measuring)
+                if not run.stuck and not run.refused:
+                    broken = check()
+            finally:
+                ended = True
+                engine.end()
+                if self.program.teardown is not None:
+                    torn = self._torn_down()
+                    broken = broken or torn
+        except SetupStuck as error:
+            raise NothingToExplore(f"the setup or the invariant is stuck: {error}") from None
+        assert ended, "whatever happened"
+        if run.uncontrolled and len(self.uncontrolled) < 10:
+            self.uncontrolled += run.uncontrolled
+        if run.refused:
+            raise NothingToExplore(run.refused)
+        if engine.exhausted:
+            raise NothingToExplore(f"{engine.leaked} threads of its runs would not end: {'; '.join(self.uncontrolled[:2])}")
+        return run, self._judged(run, broken)
+
+    def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[Run, Failure | None]:
+        """The run with this schedule, as far as it can be followed."""
+        return self.once(Planned(schedule), recording=recording, measuring=measuring)
+
+    def sequential(self, *, visible: bool = True) -> list[Run]:
+        """Every sequential order; what all of them do is the baseline.
+
+        Args:
+            visible: whether it must make visible steps.
+
+        Raises:
+            PlainFailure: in some order the program fails without any concurrency.
+            NothingToExplore: it makes no visible step.
+        """
+        self.once(InOrder(range(len(self.program.threads))))  # what only a first run does: imports, caches
+        while not self.events.settled():
+            self.once(InOrder(range(len(self.program.threads))))
+        runs, failures = [], []
+        for order in self._orders():
+            run, failure = self.once(InOrder(order), measuring=True)
+            runs.append(run)
+            failures.append(failure)
+        if visible and not any(sum(run.lengths.values()) for run in runs):
+            raise NothingToExplore(
+                "its threads make no visible step: what they share is in C, or in code that is not under test; mode='stress' runs "
+                "it for real on a free-threaded build, and include=(...) takes more modules in"
+            )
+        raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
+        always = set.intersection(*(set(counts) for counts in raised))
+        self.baseline = Baseline(
+            expected={name: max(counts[name] for counts in raised) for name in always},
+            left=frozenset(set.intersection(*({waiting.thread for waiting in run.left} for run in runs))),
+        )
+        if always and all(run.errors for run in runs):
+            error = runs[0].errors[0][2]
+            nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
+            if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
+                raise PlainFailure(f"every sequential order fails: {described(error)}") from error
+        if all(failures) and (failed := failures[0]) is not None and failed.trouble is not Trouble.EXCEPTION:
+            raise PlainFailure(f"every sequential order fails: {failed.trouble}: {failed.words}")
+        return runs
+
+    def _orders(self) -> list[tuple[int, ...]]:
+        threads = range(len(self.program.threads))
+        if len(threads) <= 3:
+            return list(permutations(threads))
+        return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
+
+    def _torn_down(self) -> str | None:
+        assert self.program.teardown is not None, "there is one"
+        try:
+            self.program.teardown()
+        except AssertionError as error:
+            return f"the teardown raised {described(error)}"
+        return None
+
+    def _judged(self, run: Run, broken: str | None) -> Failure | None:
+        if run.stuck:
+            return Failure(Trouble(run.stuck), stuck_words(run), run)
+        expected = dict(self.baseline.expected) if run.errors else {}
+        for _, name, error in run.errors:
+            kind = type(error).__name__
+            if expected.get(kind, 0) == 0:
+                more = ", more often than in any sequential order" if kind in expected else ""
+                return Failure(Trouble.EXCEPTION, f"{name} raised {described(error)}{more}", run, error)
+            expected[kind] -= 1
+        if broken is not None:
+            return Failure(Trouble.INVARIANT, broken, run)
+        if forgotten := [waiting for waiting in run.left if waiting.thread not in self.baseline.left]:
+            words = ", ".join(f"{waiting.thread} waits for {waiting.wants} at {waiting.at}" for waiting in forgotten)
+            return Failure(Trouble.NEVER_ENDS, words, run)
+        return None
+
+
+def stuck_words(run: Run) -> str:
+    """Who waits for what, in one line."""
+    lines = []
+    for waiting in run.waiting:
+        held = f", which {waiting.holder} has" if waiting.holder else ""
+        lines.append(f"{waiting.thread} waits for {waiting.wants}{held}, at {waiting.at}")
+    return "; ".join(lines)

@@ -1,0 +1,264 @@
+"""Puts the primitives in place for the time of a check, and the real ones back.
+
+Names that hold a primitive are replaced in every module, by identity: ``from threading import Lock`` and
+``field(default_factory=Lock)`` have names of their own. Locks that exist already are put into a `Lock` that stands for the very
+same one, wherever the program can reach
+them: from its threads' closures and modules, from the modules under test, from ``logging`` and from executors.
+
+What does not work: to look for existing locks in the whole heap (``gc.get_referrers`` takes longer than the search, and finds
+everybody's); to replace a lock in a tuple, or in C: such a lock is found out when somebody blocks on it.
+"""
+
+from __future__ import annotations
+
+import _queue
+import _thread
+import os
+import sys
+import threading
+import time
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..core.origin import ours
+from . import primitives
+from .engine import Engine
+
+_LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
+_ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures._base")
+_NOT_CHANGED = (
+    "_pytest",
+    "pytest",
+    "pluggy",
+    "hypothesis",
+    "xdist",
+    "execnet",
+    "importlib",
+    "_frozen_importlib",
+    "_thread",
+    "_queue",
+)
+_MOST = 50_000  # objects that are looked at for locks
+_LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+
+Undo = Callable[[], None]
+
+
+class Patches:
+    """The primitives, in place from `__enter__` to `__exit__`.
+
+    Args:
+        roots: what the program is made of: its functions.
+    """
+
+    def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
+        self._engine, self._roots = engine, list(roots)
+        self._undo: list[Undo] = []
+        self.adopted: list[str] = []
+
+    def __enter__(self) -> Patches:
+        primitives.used.clear()
+        for module in list(sys.modules.values()):
+            if _may_change(module):
+                self._replace_names(vars(module))
+        for target, name, value in self._others():
+            self._set(target, name, value)
+        self._adopt()
+        primitives.active = self._engine
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        primitives.active = None
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace_names(self, names: dict[str, Any]) -> None:
+        for name, value in list(names.items()):
+            try:
+                stand_in = _STAND_INS.get(value)
+            except TypeError:  # not hashable
+                continue
+            if stand_in is not None:
+                self._set_item(names, name, stand_in)
+
+    def _others(self) -> list[tuple[Any, str, Any]]:
+        found = [
+            (_thread, "allocate_lock", primitives.Lock),
+            (_thread, "RLock", primitives.RLock),
+            (_thread, "start_new_thread", primitives.start_new_thread),
+            (threading.Thread, "join", primitives.join),
+            (threading, "RLock", primitives.RLock),
+            (threading, "excepthook", primitives.escaped(threading.excepthook)),
+        ]
+        if primitives._start_joinable is not None:
+            found.append((_thread, "start_joinable_thread", primitives.start_joinable_thread))
+        for name in ("fork", "forkpty"):
+            if hasattr(os, name):
+                found.append((os, name, primitives.refusing(f"it forks (os.{name})", getattr(os, name))))
+        if (loops := sys.modules.get("asyncio.base_events")) is not None:
+            loop = loops.BaseEventLoop
+            found.append((loop, "run_forever", primitives.refusing("it runs an event loop (asyncio)", loop.run_forever)))
+        return found
+
+    def _adopt(self) -> None:
+        """Wrap the locks that exist already."""
+        wrapped: dict[int, Any] = {}
+
+        def stand_in(lock: Any, where: str) -> Any:
+            if id(lock) not in wrapped:
+                kind = primitives.Lock if type(lock) is _LOCK else primitives.RLock
+                wrapped[id(lock)] = kind(lock, where)
+                self.adopted.append(where)
+            return wrapped[id(lock)]
+
+        seen: set[int] = set()
+        waiting: deque[tuple[Any, str]] = deque()
+        for module in list(sys.modules.values()):
+            name = getattr(module, "__name__", "")
+            file = getattr(module, "__file__", None)
+            if name in _ALWAYS_SEARCHED or (isinstance(file, str) and self._engine.takes_part(file)):
+                waiting.append((vars(module), name))
+        waiting.extend((root, getattr(root, "__qualname__", type(root).__name__)) for root in self._roots)
+        while waiting and len(seen) < _MOST:
+            thing, path = waiting.popleft()
+            if id(thing) in seen or isinstance(thing, _LEAVES):
+                continue
+            seen.add(id(thing))
+            for place, name, value in _contents(thing, path):
+                if type(value) in (_LOCK, _RLOCK):
+                    self._set_anywhere(place, name, stand_in(value, f"{path}.{name}" if isinstance(name, str) else path))
+                elif isinstance(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
+                    lock = stand_in(value.__self__, path)  # what a Condition keeps of its lock
+                    if hasattr(lock, value.__name__):
+                        self._set_anywhere(place, name, getattr(lock, value.__name__))
+                elif (stand_in_name := _named(value)) is not None and not isinstance(place, types.ModuleType):
+                    self._set_anywhere(place, name, stand_in_name)
+                elif not isinstance(value, _LEAVES) and id(value) not in seen:
+                    waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
+
+    def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
+        if isinstance(place, (dict, list)):
+            self._set_item(place, name, value)
+        elif isinstance(place, types.CellType):
+            before = place.cell_contents
+            place.cell_contents = value
+            self._undo.append(lambda: setattr(place, "cell_contents", before))
+        else:
+            self._set(place, name, value)
+
+    def _set_item(self, place: Any, key: Any, value: Any) -> None:
+        before = place[key]
+        place[key] = value
+
+        def undo() -> None:
+            try:
+                if place[key] is value:
+                    place[key] = before
+            except LookupError:  # the program removed it
+                pass
+
+        self._undo.append(undo)
+
+    def _set(self, target: Any, name: str, value: Any) -> None:
+        before = getattr(target, name)
+        try:
+            setattr(target, name, value)
+        except (AttributeError, TypeError):  # read-only, or frozen: it stays what it is
+            try:
+                object.__setattr__(target, name, value)
+            except (AttributeError, TypeError):
+                return
+        self._undo.append(lambda: _restore(target, name, before))
+
+
+def _restore(target: Any, name: str, before: Any) -> None:
+    try:
+        setattr(target, name, before)
+    except (AttributeError, TypeError):
+        object.__setattr__(target, name, before)
+
+
+def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
+    """(where it is kept, under what name, what) of everything that this thing refers to by name."""
+    if isinstance(thing, dict):
+        return [(thing, key, value) for key, value in list(thing.items())]
+    if isinstance(thing, list):
+        return [(thing, index, value) for index, value in enumerate(thing[:1000])]
+    if isinstance(thing, (tuple, set, frozenset, deque)):
+        return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
+    if isinstance(thing, types.FunctionType):
+        cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
+        found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
+        defaults = thing.__defaults__ or ()
+        return [*found, (thing, "defaults", defaults), *((vars(thing), key, value) for key, value in vars(thing).items())]
+    if isinstance(thing, types.MethodType):
+        return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
+    if isinstance(thing, type):
+        if thing.__module__ in sys.stdlib_module_names or ours(getattr(sys.modules.get(thing.__module__), "__file__", None) or ""):
+            return []
+        return [(thing, key, value) for key, value in list(vars(thing).items())]
+    if isinstance(thing, (staticmethod, classmethod)):
+        return [(thing, "function", thing.__func__)]
+    if isinstance(thing, property):
+        return [(thing, name, getattr(thing, name)) for name in ("fget", "fset") if getattr(thing, name) is not None]
+    if type(thing).__module__.partition(".")[0] in _NOT_CHANGED or isinstance(thing, threading.Thread):
+        return []
+    found = []
+    kept = getattr(thing, "__dict__", None)
+    if isinstance(kept, dict):
+        found = [(kept, key, value) for key, value in list(kept.items())]
+    for base in type(thing).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            try:
+                found.append((thing, name, object.__getattribute__(thing, name)))
+            except AttributeError:
+                continue
+    if isinstance(thing, weakref.ref):  # logging keeps its handlers so
+        found.append((thing, "target", thing()))
+    return found
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _named(value: Any) -> Any:
+    """What stands in for this primitive's name; None if it is none."""
+    try:
+        return _STAND_INS.get(value)
+    except TypeError:
+        return None
+
+
+def _may_change(module: Any) -> bool:
+    if not isinstance(module, types.ModuleType):
+        return False
+    name = module.__name__
+    return name.partition(".")[0] not in _NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")
+
+
+_STAND_INS: dict[Any, Any] = {
+    _thread.allocate_lock: primitives.Lock,
+    threading.Lock: primitives.Lock,
+    threading.RLock: primitives.RLock,
+    primitives._RLock: primitives.RLock,
+    _queue.SimpleQueue: primitives.SimpleQueue,
+    time.sleep: primitives.sleep,
+    time.monotonic: primitives.monotonic,
+    time.monotonic_ns: primitives.monotonic_ns,
+    time.time: primitives.wall,
+    time.time_ns: primitives.wall_ns,
+    time.perf_counter: primitives.perf_counter,
+    time.perf_counter_ns: primitives.perf_counter_ns,
+    _thread.start_new_thread: primitives.start_new_thread,
+}
+if primitives._start_joinable is not None:
+    _STAND_INS[primitives._start_joinable] = primitives.start_joinable_thread

@@ -1,0 +1,203 @@
+"""Who goes on: the rules by which a run chooses at its points."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Protocol
+
+from .schedule import Choice, Schedule
+from .task import Task
+from .visible import Access
+
+NEVER = 0  # no point has this number
+
+
+class Policy(Protocol):
+    """Asked by a run, at the points that it names itself.
+
+    Attributes:
+        next: the next step at which it wants to be asked; `NEVER` for none. One that was no step but a forced point, or is past,
+            means the next step there is.
+    """
+
+    next: int
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        """A run begins."""
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        """Who makes the step: the task at it, or one of the others, which then goes on from where it is."""
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        """Who goes on where the running task cannot."""
+
+
+class Planned:
+    """Follows a schedule, and notes where that is not possible."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._left: list[Choice] = []
+        self.next = NEVER
+        self.diverged: Choice | None = None
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self._left = list(reversed(self._schedule.choices))
+        self.diverged = None
+        self._aim()
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        return self._follow(point, False, others) or task
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        if not self._left or self._left[-1].point > point:
+            return default
+        return self._follow(point, True, ready) or default
+
+    @property
+    def unused(self) -> Choice | None:
+        """The first choice that the run was not like, or whose point it never reached."""
+        return self.diverged or (self._left[-1] if self._left else None)
+
+    def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
+        choice = self._left.pop()
+        target = next((task for task in candidates if task.index == choice.thread), None)
+        if target is None or choice.forced is not forced or choice.point != point:
+            self.diverged = self.diverged or choice
+        self._aim()
+        return target
+
+    def _aim(self) -> None:
+        self.next = self._left[-1].point if self._left else NEVER
+
+
+class RandomWalk:
+    """At each step, every thread that can goes on with equal probability."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+        self.next = 1
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self.next = 1
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        self.next = point + 1
+        index = int(self._draw.random() * (len(others) + 1))
+        return others[index] if index < len(others) else task
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        return ready[int(self._draw.random() * len(ready))]
+
+
+class UniformWalk:
+    """Each thread goes on with a probability in proportion to the steps that it has left: about uniform over interleavings (URW,
+    Zhao et al., "Selectively Uniform Concurrency Testing", ASPLOS 2025).
+
+    Args:
+        lengths: steps of each thread in a run without preemptions, by index.
+    """
+
+    def __init__(self, seed: int, lengths: Sequence[int]) -> None:
+        self._draw, self._lengths = random.Random(seed), lengths
+        self._left: dict[int, int] = {}
+        self.next = 1
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self._left = dict(enumerate(self._lengths))
+        self.next = 1
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        self.next = point + 1
+        chosen = self._drawn([task, *others]) if others else task
+        self._left[chosen.index] = self._left.get(chosen.index, 1) - 1
+        return chosen
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        return self._drawn(ready)
+
+    def _drawn(self, tasks: Sequence[Task]) -> Task:
+        weights = [max(1, self._left.get(task.index, 1)) for task in tasks]
+        return self._draw.choices(tasks, weights)[0]
+
+
+class Priorities:
+    """Probabilistic concurrency testing (PCT, Burckhardt et al., ASPLOS 2010): random priorities, and ``depth - 1`` points at which
+    the running thread falls behind all others. Finds any bug of that depth with probability 1/(n k^(depth-1)) at least.
+
+    Args:
+        steps: how many a run has.
+    """
+
+    def __init__(self, seed: int, steps: int, depth: int = 3) -> None:
+        self._draw, self._steps, self._depth = random.Random(seed), max(1, steps), depth
+        self._priority: dict[int, float] = {}
+        self._changes: list[int] = []
+        self._lowest = 0.0
+        self.next = 1
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self._priority = {}
+        self._lowest = 0.0
+        drawn = {self._draw.randint(1, self._steps) for _ in range(self._depth - 1)}
+        self._changes = sorted(drawn, reverse=True)
+        self.next = 1  # the first step is anybody's
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        while self._changes and self._changes[-1] <= point:
+            self._changes.pop()
+            self._lowest -= 1
+            self._priority[task.index] = self._lowest
+        self.next = self._changes[-1] if self._changes else NEVER
+        return max([task, *others], key=self._of)
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        return max(ready, key=self._of)
+
+    def _of(self, task: Task) -> float:
+        if task.index not in self._priority:
+            self._priority[task.index] = 1 + self._draw.random()
+        return self._priority[task.index]
+
+
+class PartialOrder:
+    """Partial order sampling (POS, Yuan et al., CAV 2018): each pending step has a random priority, drawn again when a step is made
+    that conflicts with it. Whether two conflict is told by their names."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+        self._pending: dict[int, tuple[float, Access | None]] = {}
+        self.next = 1
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self._pending = {}
+        self.next = 1
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        self.next = point + 1
+        pending = self._pending
+        if task.index not in pending or pending[task.index][1] is None:
+            pending[task.index] = self._draw.random(), access
+        chosen = max([task, *others], key=self._of)
+        self._made(chosen)
+        return chosen
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        chosen = max(ready, key=self._of)
+        self._made(chosen)
+        return chosen
+
+    def _made(self, task: Task) -> None:
+        """This task goes on, and makes the step that it has stopped at."""
+        _, access = self._pending.pop(task.index, (0.0, None))
+        if access is None:
+            return
+        for index, (_, other) in self._pending.items():
+            if other is not None and other.conflicts(access):
+                self._pending[index] = self._draw.random(), other
+
+    def _of(self, task: Task) -> float:
+        if task.index not in self._pending:
+            self._pending[task.index] = self._draw.random(), None
+        return self._pending[task.index][0]

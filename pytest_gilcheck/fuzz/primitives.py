@@ -1,0 +1,345 @@
+"""What stands in for locks, threads and clocks while a program is explored.
+
+Each is the real thing with its waiting turned into parking: a lock here holds a real lock, and whoever cannot get that one at once
+tells the engine and goes on when it is free. So a lock that outlives its check, or is used by a thread that is not under control,
+is just that real lock.
+
+Everything else that waits in the standard library is made of these (conditions, events, semaphores, barriers, queues, futures,
+executors, timers), and needs nothing of its own.
+"""
+
+from __future__ import annotations
+
+import _queue
+import _thread
+import sys
+import threading
+import time
+from collections import deque
+from types import FrameType, GenericAlias, TracebackType
+from typing import Any
+
+from .engine import Engine, place
+from .task import DONE, Abort, Task, Uncontrolled
+from .visible import Access
+
+_ACQUIRE = Access("write", "a lock", 0)
+_QUEUE = Access("write", "a queue", 0)
+active: Engine | None = None  # the engine of the check that is under way
+disabled: str | None = None  # where the locks were made that do nothing: "file:line"
+
+_allocate_lock = _thread.allocate_lock
+_RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
+_real_sleep, _monotonic, _monotonic_ns = time.sleep, time.monotonic, time.monotonic_ns
+_time, _time_ns, _perf_counter, _perf_counter_ns = time.time, time.time_ns, time.perf_counter, time.perf_counter_ns
+_start_new_thread = _thread.start_new_thread
+_start_joinable = getattr(_thread, "start_joinable_thread", None)
+_join = threading.Thread.join
+_WAIT = threading.Condition.wait.__code__
+used: dict[str, None] = {}  # where the locks were made that the program has asked for, in order
+
+
+def _current() -> tuple[Engine, Task] | None:
+    engine = active
+    if engine is None:
+        return None
+    task = engine.current()
+    return None if task is None else (engine, task)
+
+
+class Lock:
+    """A lock of the program under test.
+
+    Args:
+        real: the lock to stand for; a new one if None.
+        where: ``"file:line (function)"`` where it was made, or what it is called.
+    """
+
+    kind = "a lock"
+
+    def __new__(cls, real: Any = None, where: str | None = None) -> Any:
+        """A plain one for threads that are not under control."""
+        return cls._plain() if real is None and _current() is None else object.__new__(cls)
+
+    def __init__(self, real: Any = None, where: str | None = None) -> None:
+        self._real = self._plain() if real is None else real
+        self._where = _creation() if where is None else where
+        self._holder: Task | None = None
+        self._taken = ""
+        if sys._getframe(1).f_code is _WAIT:
+            self.kind = "a notification"
+
+    @staticmethod
+    def _plain() -> Any:
+        return _allocate_lock()
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if (found := _current()) is None:
+            return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
+        engine, task = found
+        if self._where == disabled:
+            engine.step(_ACQUIRE, sys._getframe(1))
+            self._real.acquire(False)
+            return True
+        if not blocking and timeout != -1:
+            raise ValueError("can't specify a timeout for a non-blocking call")
+        used[self._where] = None
+        frame = sys._getframe(1)
+        outer = frame.f_back if frame.f_code is _ENTER else frame
+        if outer is not None and not engine.takes_part(outer.f_code.co_filename):
+            task.checked = True  # a function of the standard library has been entered
+        engine.step(_ACQUIRE, frame)
+        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)
+        while not self._real.acquire(False):
+            if not blocking or timeout == 0 or engine.park(task, self, deadline):
+                return False
+            task.checked = True
+        self._holder = task
+        if engine.observer is not None:  # somebody wants to know, and it takes a while
+            self._taken = place(frame, engine.takes_part)
+        return True
+
+    def release(self) -> None:
+        if self._where == disabled and not self._real.locked():
+            return
+        self._real.release()
+        self._holder, self._taken = None, ""
+        if active is not None:
+            active.wake(self)
+
+    def locked(self) -> bool:
+        if (found := _current()) is not None:
+            found[0].step(_ACQUIRE, sys._getframe(1))
+        return self._real.locked()  # type: ignore[no-any-return]
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()
+
+    def _at_fork_reinit(self) -> None:
+        self._real._at_fork_reinit()
+
+    def __repr__(self) -> str:
+        return f"<{'locked' if self._real_locked() else 'unlocked'} {self.kind} made at {self._where}>"
+
+    def _real_locked(self) -> bool:
+        return repr(self._real).startswith("<locked")
+
+    def described(self, engine: Engine) -> tuple[str, str, str, str]:
+        """What it is, who has it, where that one took it, where it was made."""
+        if self._holder is None or self.kind == "a notification":
+            return self.kind, "", "", self._where
+        ended = " (which has ended)" if self._holder.state is DONE else ""
+        return self.kind, self._holder.name + ended, self._taken, self._where
+
+
+_ENTER = Lock.__enter__.__code__
+
+
+class RLock(Lock):
+    """A re-entrant lock of the program under test."""
+
+    kind = "a re-entrant lock"
+
+    @staticmethod
+    def _plain() -> Any:
+        return _RLock()
+
+    def release(self) -> None:
+        if self._where == disabled and not self._real._is_owned():
+            return
+        self._real.release()
+        if active is not None and not self._real_locked():
+            self._holder, self._taken = None, ""
+            active.wake(self)
+
+    def _is_owned(self) -> bool:
+        return self._real._is_owned() or self._where == disabled
+
+    def _recursion_count(self) -> int:
+        return self._real._recursion_count()  # type: ignore[no-any-return]
+
+    def _release_save(self) -> Any:
+        if self._where == disabled and not self._real._is_owned():
+            return None
+        state = self._real._release_save()
+        self._holder, self._taken = None, ""
+        if active is not None:
+            active.wake(self)
+        return state
+
+    def _acquire_restore(self, state: Any) -> None:
+        if state is None:
+            return
+        if _current() is None:
+            self._real._acquire_restore(state)
+            return
+        self.acquire()
+        for _ in range(state[0] - 1):
+            self._real.acquire()
+
+
+class SimpleQueue:
+    """``queue.SimpleQueue`` of the program under test."""
+
+    __class_getitem__: Any = classmethod(GenericAlias)
+
+    def __new__(cls) -> Any:
+        return _queue.SimpleQueue() if _current() is None else object.__new__(cls)
+
+    def __init__(self) -> None:
+        self._items: deque[Any] = deque()
+        self._count = threading.Semaphore(0)
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        self._items.append(item)
+        self._count.release()
+
+    def put_nowait(self, item: Any) -> None:
+        self.put(item)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        if timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        if not self._count.acquire(block, timeout if block else None):
+            raise _queue.Empty
+        return self._items.popleft()
+
+    def get_nowait(self) -> Any:
+        return self.get(block=False)
+
+    def empty(self) -> bool:
+        return not self._items
+
+    def qsize(self) -> int:
+        return len(self._items)
+
+
+def sleep(seconds: float) -> None:
+    """``time.sleep``: nobody really sleeps; others may go on, or not."""
+    if (found := _current()) is None:
+        _real_sleep(seconds)
+        return
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    engine, task = found
+    task.checked = True
+    engine.park(task, f"a sleep of {seconds:g} s", engine.elapsed + int(seconds * 1e9), sleeping=True)
+
+
+def monotonic() -> float:
+    return _monotonic() if active is None or active.current() is None else monotonic_ns() / 1e9
+
+
+def monotonic_ns() -> int:
+    if active is None or active.current() is None:
+        return _monotonic_ns()
+    return active.clock_base[0] + active.elapsed
+
+
+def wall() -> float:
+    return _time() if active is None or active.current() is None else wall_ns() / 1e9
+
+
+def wall_ns() -> int:
+    if active is None or active.current() is None:
+        return _time_ns()
+    return active.clock_base[1] + active.elapsed
+
+
+def perf_counter() -> float:
+    return _perf_counter() if active is None or active.current() is None else monotonic()
+
+
+def perf_counter_ns() -> int:
+    return _perf_counter_ns() if active is None or active.current() is None else monotonic_ns()
+
+
+def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
+    """``_thread.start_new_thread``."""
+    keywords = keywords or {}
+    if (found := _current()) is None:
+        return _start_new_thread(function, arguments, keywords)
+    body = _under_control(found[0], lambda: function(*arguments, **keywords), function)
+    return _start_new_thread(body, ())
+
+
+def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
+    """``_thread.start_joinable_thread``, of 3.13 and later."""
+    assert _start_joinable is not None, "it stands in for one that exists"
+    if (found := _current()) is None:
+        return _start_joinable(function, handle=handle, daemon=daemon)
+    return _start_joinable(_under_control(found[0], function, function), handle=handle, daemon=daemon)
+
+
+def _under_control(engine: Engine, call: Any, function: Any) -> Any:
+    thread = getattr(function, "__self__", None)
+    if not isinstance(thread, threading.Thread):
+        thread = None
+    count = len(engine.tasks)
+    task = engine.spawn(f"T{count} ({thread.name})" if thread is not None else f"T{count}", thread, thread is None or thread.daemon)
+
+    def body() -> None:
+        try:
+            if engine.enter(task):
+                call()
+        except (Abort, Uncontrolled):
+            pass
+        except BaseException as error:
+            task.error = error
+        finally:
+            engine.leave(task)
+
+    return body
+
+
+def join(thread: threading.Thread, timeout: float | None = None) -> None:
+    """``Thread.join``."""
+    found = _current()
+    task = None if found is None else found[0].by_thread.get(id(thread))
+    if found is None or task is None:
+        _join(thread, timeout)
+        return
+    engine, me = found
+    if task is me:
+        raise RuntimeError("cannot join current thread")
+    deadline = None if timeout is None else engine.elapsed + int(max(0.0, timeout) * 1e9)
+    while task.state is not DONE:
+        if engine.park(me, task, deadline):
+            return
+    _join(thread)
+
+
+def escaped(report: Any) -> Any:
+    """What ``threading.excepthook`` is while a program is explored."""
+
+    def hook(arguments: Any) -> None:
+        if issubclass(arguments.exc_type, (Abort, Uncontrolled)):
+            return
+        if (found := _current()) is None:
+            report(arguments)
+        elif not issubclass(arguments.exc_type, SystemExit):
+            found[1].error = arguments.exc_value
+
+    return hook
+
+
+def refusing(what: str, function: Any) -> Any:
+    """The function, but not for code under test."""
+
+    def refused(*arguments: Any, **keywords: Any) -> Any:
+        if (found := _current()) is not None and found[0].exploring:
+            found[0].refuse(f"{what} at {place(sys._getframe(1), found[0].takes_part)}")
+        return function(*arguments, **keywords)
+
+    return refused
+
+
+def _creation() -> str:
+    """Where, in code under test, the lock that is being made is made."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in (__file__, threading.__file__):
+        frame = frame.f_back
+    return "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_qualname})"

@@ -1,0 +1,57 @@
+"""What is explored: threads that share a fresh state, and what must be true of it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Program:
+    """One concurrent program. Each run of it begins with a state of its own.
+
+    Attributes:
+        threads: what each thread calls: with the state, or with nothing if there is no ``setup``.
+        setup: makes the state; None if the threads share something that it does not make.
+        invariant: called afterwards as the threads are; broken if it returns False or raises.
+        name: for reports.
+        teardown: called last, also after a run that went wrong; an assertion in it breaks the run as an invariant would.
+        may_raise: whether an exception that every sequential order raises is no failure; a test's body may not raise at all.
+    """
+
+    threads: tuple[Callable[..., object], ...]
+    setup: Callable[[], Any] | None = None
+    invariant: Callable[..., object] | None = None
+    name: str = "program"
+    teardown: Callable[[], object] | None = None
+    may_raise: bool = True
+
+    def begin(self) -> tuple[list[Callable[[], object]], Callable[[], str | None]]:
+        """A fresh state, as one call for each thread, and a call that tells afterwards what is broken, or None.
+
+        Raises:
+            BaseException: what the setup raised.
+        """
+        arguments = () if self.setup is None else (self.setup(),)
+
+        def bound(thread: Callable[..., object]) -> Callable[[], object]:
+            return lambda: thread(*arguments)
+
+        return [bound(thread) for thread in self.threads], lambda: self._broken(arguments)
+
+    def _broken(self, arguments: tuple[Any, ...]) -> str | None:
+        if self.invariant is None:
+            return None
+        try:
+            return "the invariant returned False" if self.invariant(*arguments) is False else None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return f"the invariant raised {described(error)}"
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line, as a traceback ends."""
+    words = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {words[0]}" if words else type(error).__name__

@@ -1,0 +1,100 @@
+"""What a fuzz check found out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ..core.interpreter import Interpreter
+from ..core.verdict import Judged
+
+
+class Kind(StrEnum):
+    """Where a failure shows."""
+
+    BREAKS_TODAY = "BREAKS-TODAY"  # at points where a build with a GIL can switch
+    GIL_MASKED = "GIL-MASKED"  # only where it cannot: free-threading uncovers it
+    C_LEVEL = "C-LEVEL"  # only when threads really run at once
+
+
+@dataclass(frozen=True)
+class LockTried:
+    """One lock of the code under test, made to do nothing.
+
+    Attributes:
+        where: where it was made, or what it is called.
+        noticed: whether the program failed without it.
+        words: how, or how much was searched in vain.
+    """
+
+    where: str
+    noticed: bool
+    words: str
+
+    def __str__(self) -> str:
+        return f"without {self.where}: {self.words}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuzzResult(Judged):
+    """The outcome of a fuzz check.
+
+    Attributes:
+        workload: its name.
+        kind: of the failure; None if there is none.
+        trouble: what was wrong: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``,
+            ``"crashed"``; None if nothing was.
+        token: replays the failure; empty if there is none.
+        preemptions: of the minimal schedule.
+        schedules: how many were run, all in all.
+        steps: visible steps of a run without preemption.
+        coverage: what was explored, in words.
+        seed: of what was sampled.
+        expected: exceptions that every sequential order raises, which are no failure, in words.
+        locks: for a sensitivity check, each lock without which the search was repeated.
+        replays: (how often the minimal schedule failed again, of how many replays).
+        story: the minimal failing run, as lines.
+        seconds: what it all took.
+    """
+
+    workload: str
+    interpreter: Interpreter
+    mode: str
+    kind: Kind | None = None
+    trouble: str | None = None
+    token: str = ""
+    preemptions: int | None = None
+    schedules: int = 0
+    steps: int = 0
+    coverage: str = ""
+    seed: int = 0
+    expected: str = ""
+    locks: tuple[LockTried, ...] = ()
+    replays: tuple[int, int] = (0, 0)
+    story: str = ""
+    seconds: float = 0.0
+
+    def figures(self) -> dict[str, Any]:
+        """Every figure by name, as numbers, strings and lists: the evidence record's."""
+        names = ("mode", "trouble", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
+        return {name: getattr(self, name) for name in names} | {
+            "kind": None if self.kind is None else str(self.kind),
+            "replays": list(self.replays),
+            "locks": [{"where": lock.where, "noticed": lock.noticed} for lock in self.locks],
+        }
+
+    def headline(self) -> str:
+        kind = f" {self.kind}" if self.kind else ""
+        replay = f'\n  replay: gilcheck replay {self.token}   or   replay="{self.token}"' if self.token else ""
+        return f"{self.workload}: {self.verdict}{kind}: {self.reason}{replay}"
+
+    def __str__(self) -> str:
+        ran = f"{self.coverage or 'nothing'}; {self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
+        lines = [self.headline(), *([self.story] if self.story else []), f"  explored    {ran}"]
+        if self.replays[1]:
+            lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")
+        if self.expected:
+            lines.append(f"  expected    {self.expected}")
+        lines += [f"  sensitivity {lock}" for lock in self.locks]
+        return "\n".join(lines)

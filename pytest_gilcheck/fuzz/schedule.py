@@ -1,0 +1,132 @@
+"""A schedule: which thread goes on, at the few points where it is not the one that would by itself.
+
+By itself a thread goes on until it ends or has to wait; then the next one in order that can. A *point* is a visible step of any
+thread, or a moment at which the running thread cannot go on; they are counted through the whole run, from 1. A choice away from
+the default at a step is a *preemption*; at a forced point it is free.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_PREFIX = "gil1_"
+
+
+class BadToken(ValueError):
+    """A replay token that is damaged, or of another kind."""
+
+
+@dataclass(frozen=True, order=True)
+class Choice:
+    """At this point, this thread goes on.
+
+    Attributes:
+        point: counted from 1.
+        thread: its index: the program's threads first, then those that they start, in order.
+        forced: whether the running thread could not go on.
+    """
+
+    point: int
+    thread: int
+    forced: bool = False
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The choices of one run, in order of their points."""
+
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def preemptions(self) -> int:
+        return sum(not choice.forced for choice in self.choices)
+
+    def __str__(self) -> str:
+        words = [f"{'then' if choice.forced else 'preempt at'} {choice.point} -> T{choice.thread}" for choice in self.choices]
+        return "; ".join(words) or "no preemption"
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a replay needs.
+
+    Attributes:
+        program: a checksum of what the threads are called.
+        threads: how many the program has.
+        schedule: the choices.
+        anchors: a checksum of the place of each choice: a replay that is elsewhere at that point has diverged.
+        points: how many the whole run had.
+    """
+
+    program: int
+    threads: int
+    schedule: Schedule
+    anchors: tuple[int, ...]
+    points: int
+
+    def __str__(self) -> str:
+        numbers = [self.program, self.threads, self.points, len(self.schedule.choices)]
+        last = 0
+        for choice, anchor in zip(self.schedule.choices, self.anchors, strict=True):
+            numbers += [choice.point - last, choice.thread * 2 + choice.forced, anchor]
+            last = choice.point
+        body = b"".join(_varint(number) for number in numbers)
+        return _PREFIX + base64.urlsafe_b64encode(zlib.crc32(body).to_bytes(4, "big")[:3] + body).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, text: str) -> Token:
+        """The token of this text.
+
+        Raises:
+            BadToken: it is none, or damaged.
+        """
+        if not text.startswith(_PREFIX):
+            raise BadToken(f"it does not begin with {_PREFIX!r}")
+        encoded = text.removeprefix(_PREFIX)
+        try:
+            data = base64.b64decode(encoded + "=" * (-len(encoded) % 4), b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise BadToken("it has characters that no token has") from None
+        body = data[3:]
+        if zlib.crc32(body).to_bytes(4, "big")[:3] != data[:3]:
+            raise BadToken("its checksum does not fit: a part of it is missing or changed")
+        numbers = _numbers(body)
+        try:
+            program, threads, points, count = (next(numbers) for _ in range(4))
+            choices, anchors, last = [], [], 0
+            for _ in range(count):
+                last += next(numbers)
+                packed = next(numbers)
+                choices.append(Choice(last, packed // 2, bool(packed % 2)))
+                anchors.append(next(numbers))
+        except (StopIteration, RuntimeError, ValueError):
+            raise BadToken("it ends too early") from None
+        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points)
+
+
+def checksum(text: str) -> int:
+    """16 bits of a text, the same on every interpreter."""
+    return zlib.crc32(text.encode()) & 0xFFFF
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _numbers(body: bytes) -> Iterator[int]:
+    number, shift = 0, 0
+    for byte in body:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            yield number
+            number, shift = 0, 0
