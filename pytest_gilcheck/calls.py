@@ -6,6 +6,7 @@ import difflib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from .core.errors import BadValue
@@ -34,11 +35,9 @@ SCALING_ARGUMENTS = (
 )  # fmt: skip
 INTERRUPT_ARGUMENTS = ("within", "exits_within", "signals", "repeats", "over", "seed", "budget", "timeout", "setup")
 INJECTION_ARGUMENTS = ("inject", "invariant", "exception", "first", "sample", "seed", "budget", "timeout", "setup")
-FUZZ_ARGUMENTS = (
-    "preemptions", "budget", "timeout", "seed", "mode", "replay", "sensitivity", "include",
-)  # fmt: skip
+FUZZ_ARGUMENTS = ("preemptions", "budget", "timeout", "seed", "mode", "replay", "sensitivity", "include")
 LATENCY_ARGUMENTS = ("p99", "max", "workers", "think", "loop", "switchinterval", "cores", "budget", "timeout", "setup")
-_SETTABLE = ("threads", "seed", "budget", "timeout")
+_SETTABLE = ("threads", "seed", "budget", "timeout", "replay")
 
 
 class _Figures(Protocol):
@@ -79,6 +78,11 @@ class Gilcheck:
     ) -> None:
         self._settings = settings or Settings.from_environment()
         self._on_record, self._on_result, self._clock, self._progress = on_record, on_result, clock, progress
+
+    @property
+    def settings(self) -> Settings:
+        """What was set for the whole run."""
+        return self._settings
 
     @property
     def interpreter(self) -> Interpreter:
@@ -385,12 +389,20 @@ class Gilcheck:
         given = {key: value for key, value in locals().items() if key in FUZZ_ARGUMENTS and value is not None}
         return self.checked_fuzz(program(threads, setup, invariant, name), given, "argument")
 
-    def checked_fuzz(self, program: Program, arguments: Mapping[str, Any], source: str) -> FuzzResult:
-        """`fuzz` with arguments that nobody has looked at yet; ``source`` names where they came from."""
+    def checked_fuzz(
+        self, program: Program, arguments: Mapping[str, Any], source: str, share: tuple[int, int] = (0, 1)
+    ) -> FuzzResult:
+        """`fuzz` with arguments that nobody has looked at yet; ``source`` names where they came from.
+
+        Args:
+            share: (which, of how many): run only this share of the schedules, where others run the rest.
+        """
         from .fuzz.check import fuzz, plan
 
         values, sources = self._values(program.begin, arguments, FUZZ_ARGUMENTS, source)
-        how = plan(**values, sources=sources)
+        how = plan(**values, sources=sources, share=share)
+        if how.replay is not None and sources["replay"] != source and how.replay.program != program.checksum:
+            how = replace(how, replay=None)  # the run's token is another program's
 
         def progress(label: str) -> None:
             self._clock(how.timeout + how.budget + 60)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,7 +18,7 @@ from .core import evidence
 from .core.child import ChildSide, Ending, can_fork, fork
 from .core.errors import BadValue
 from .core.verdict import Verdict
-from .settings import Settings
+from .settings import Settings, option, replay_key
 
 EXIT_STATUS = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}
 USAGE = 2
@@ -79,7 +81,46 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("--curve", action="store_true", help="measure throughput over numbers of workers instead of a claim")
     probe.add_argument("--json", metavar="FILE", help="write the evidence to this file")
     probe.set_defaults(run=_probe)
+    replay = commands.add_parser(
+        "replay",
+        help="replay a failure of a fuzz check",
+        description="Run the test that a replay token is of, with exactly that schedule, and print its story.",
+        epilog="Exit status: 0 it breaks nothing any more, 1 it fails again (or the replay diverged), 2 bad usage.",
+    )
+    replay.add_argument("token", metavar="TOKEN", help="from the report of a failure")
+    replay.add_argument(
+        "test", nargs="?", metavar="TEST", help="pytest's name of the test (default: where it failed last, by its cache)"
+    )
+    replay.set_defaults(run=_replay)
     return parser
+
+
+def _replay(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
+    from .fuzz.schedule import BadToken, Token
+
+    try:
+        Token.read(given.token)
+    except BadToken as error:
+        raise BadValue("TOKEN", given.token, f"a token from a report, but {error}", "command line") from None
+    test = given.test
+    if test is None:
+        kept = Path(".pytest_cache", "v", replay_key(given.token))
+        if not kept.is_file():
+            raise BadValue("TEST", test, "the test's name: the cache of pytest here does not know this token", "command line")
+        test = json.loads(kept.read_text())
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        test,
+        f"{option('replay')}={given.token}",
+        "-rA",
+        "--no-header",
+        "-q",
+        "-p",
+        "no:xdist",
+    ]
+    return min(1, subprocess.run(command, check=False).returncode)
 
 
 def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:

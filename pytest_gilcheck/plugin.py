@@ -6,7 +6,7 @@ looks at each item once, after collection.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -63,6 +63,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if FIXTURE in getattr(item, "fixturenames", ()) or any(item.get_closest_marker(name) for name in MARKERS):
             _start(session.config)
             return
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """With ``--dist each`` on one and the same interpreter, xdist's workers share the schedules of fuzz checks."""
+    specs = node.nodemanager.specs
+    same = len({(spec.python, spec.ssh) for spec in specs}) == 1
+    node.workerinput["gilcheck_share"] = node.config.getoption("dist") == "each" and same and len(specs) > 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,6 +67,7 @@ SETTINGS = {
         ),
         Setting("threads", _threads, "a whole number, at least 2", "threads that run at once (default: the cores, 2 to 4)", "N"),
         Setting("seed", _seed, "a whole number, at least 0", "seed of what is drawn at random, to draw it again", "N"),
+        Setting("replay", str, "a token from a report", "replay this failure of a fuzz check instead of searching", "TOKEN"),
         Setting("json", str, "a file's path", "write the evidence of every check to this JSON file", "FILE"),
         Setting("strict", _flag, "true or false", "fail a test whose check is inconclusive, instead of skipping it"),
         Setting(
@@ -129,6 +131,11 @@ class Settings:
             (self.environment, lambda name: f"environment {variable(name)}"),
             (self.ini, lambda name: f"ini {ini_name(name)}"),
         ]
+
+
+def replay_key(token: str) -> str:
+    """Where pytest's cache keeps the test that a replay token is of."""
+    return f"gilcheck/replay-{zlib.crc32(token.encode()):08x}"
 
 
 def option(name: str) -> str:

@@ -29,9 +29,10 @@ def fuzz(item: pytest.Function, checks: Gilcheck, arguments: Mapping[str, Any], 
         BaseException: what the test raises in every sequential order.
     """
     given = dict(arguments)
-    threads = given.pop("threads", DEFAULT_THREADS)
+    threads, source_of_threads = checks.settings.value("threads", given.pop("threads", None), source)
+    threads = DEFAULT_THREADS if threads is None else threads
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 2:
-        raise BadValue("threads", threads, "a whole number, at least 2", source)
+        raise BadValue("threads", threads, "a whole number, at least 2", source_of_threads)
     invariant = given.pop("invariant", None)
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
         return _given(item, test, checks, given, threads, invariant, source)
@@ -46,7 +47,15 @@ def fuzz(item: pytest.Function, checks: Gilcheck, arguments: Mapping[str, Any], 
         may_raise=False,
     )
     fixtures.discard()
-    return checks.checked_fuzz(program, given, source)
+    return checks.checked_fuzz(program, given, source, _share(item.config))
+
+
+def _share(config: pytest.Config) -> tuple[int, int]:
+    """Which share of the schedules this worker of xdist runs: with ``--dist each`` every one of them runs every test."""
+    worker = getattr(config, "workerinput", {})
+    if not worker.get("gilcheck_share"):
+        return 0, 1
+    return int(worker["workerid"].removeprefix("gw")), worker["workercount"]
 
 
 def _given(

@@ -13,6 +13,7 @@ from ..calls import INJECTION_ARGUMENTS, INTERRUPT_ARGUMENTS, LATENCY_ARGUMENTS,
 from ..core.errors import BadValue
 from ..core.team import TeamHung
 from ..core.verdict import Judged
+from ..fuzz.check import ReplayDiverged
 from .fuzzed import MARKER_ARGUMENTS, fuzz
 
 
@@ -127,7 +128,7 @@ def run(item: pytest.Function, marker: Marker, checks: Gilcheck, started_by: Map
             result = marker.check(item, checks, given, marker.source)
         else:
             result = marker.check(checks, body, given, marker.source, item.name)
-    except (BadValue, TeamHung) as error:
+    except (BadValue, TeamHung, ReplayDiverged) as error:
         words = f"gilcheck: {error}" + _fixture_to_blame(error, item, started_by)
     except _Outcome as error:
         raised = _outcome(*error.args)

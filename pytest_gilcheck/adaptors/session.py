@@ -11,6 +11,7 @@ import pytest
 from ..calls import Gilcheck
 from ..core import evidence
 from ..core.verdict import Inconclusive
+from ..settings import replay_key
 from .guard import Guard
 from .marked import markers_of, run, unsupported
 from .options import settings_of
@@ -61,6 +62,8 @@ class Session:
             item.user_properties += figures_as_properties(entry, earlier + 1)
 
         def result(measured: object) -> None:
+            if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
+                cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
             unguarded = self.guard.unguarded
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
             item.add_report_section("call", "gilcheck", f"{measured}{note}")

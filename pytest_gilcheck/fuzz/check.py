@@ -21,7 +21,7 @@ from . import primitives
 from .engine import Engine, Run
 from .events import Events, EventsTaken, check_alone
 from .explain import told
-from .explorer import Baseline, Explorer, InOrder, NothingToExplore, PlainFailure
+from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure
 from .minimise import minimal, observed
 from .patches import Patches
 from .policy import Planned
@@ -78,6 +78,7 @@ def plan(
     replay: object = None,
     sensitivity: object = None,
     include: object = None,
+    share: tuple[int, int] = (0, 1),
     sources: dict[str, str] | None = None,
 ) -> FuzzPlan:
     """A plan out of unchecked values; None takes the default, for ``seed`` a random one.
@@ -107,6 +108,7 @@ def plan(
         replay=token,
         sensitivity=bool(sensitivity),
         include=_included(include, given.source("include")),
+        share=share,
     )
 
 
@@ -306,7 +308,7 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
     failure = replace(last, run=failure.run) if last.trouble is failure.trouble else failure
     token = str(
         Token(
-            _program_sum(explorer.program),
+            explorer.program.checksum,
             len(explorer.program.threads),
             failure.schedule,
             _anchor_sums(failure.run),
@@ -344,7 +346,7 @@ def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult
     Raises:
         ReplayDiverged: the run does not go where the token says.
     """
-    if token.threads != len(explorer.program.threads) or token.program != _program_sum(explorer.program):
+    if token.threads != len(explorer.program.threads) or token.program != explorer.program.checksum:
         raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
@@ -414,7 +416,7 @@ def _nondeterminism(explorer: Explorer) -> str | None:
                 f"T{task.index} {access.kind}s {access.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
             ),
         ):
-            explorer.once(InOrder(range(len(explorer.program.threads))))
+            explorer.alone()
         seen.append(steps)
     if seen[0] == seen[1]:
         return None
@@ -427,10 +429,6 @@ def _nondeterminism(explorer: Explorer) -> str | None:
 def _expected(baseline: Baseline) -> str:
     words = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
     return f"every sequential order raises {', '.join(words)} too" if words else ""
-
-
-def _program_sum(program: Program) -> int:
-    return checksum("|".join(getattr(thread, "__qualname__", type(thread).__name__) for thread in program.threads))
 
 
 def _anchor_sums(run: Run) -> tuple[int, ...]:

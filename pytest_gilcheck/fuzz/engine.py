@@ -27,16 +27,19 @@ from time import monotonic, monotonic_ns, time_ns
 from types import FrameType
 from typing import Any
 
+from .baton import Baton
 from .policy import NEVER, Policy
 from .schedule import Choice, Schedule
 from .task import AWAY, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .visible import Access
 
 _get_ident = threading.get_ident
+_start, _join = threading.Thread.start, threading.Thread.join
 _LOOK = 5  # milliseconds between two looks at a run that does not end
 _ASLEEP_LOOKS = 3
 LONGEST = 100_000  # points of a run that leads nowhere
-FAIR = 2000  # steps that a thread makes in a row before others get their turn
+FAIR = 20_000  # steps that a thread makes in a row before others get their turn: it waits for them, busily
+FAIR_TO_SPINNERS = 200  # the same in a program that is known for that
 _TICK = 1_000_000  # nanoseconds that the virtual clock gains then
 _UNWIND = 0.5  # seconds for the threads of a run that is over to end
 _LEAKS = 20  # threads that would not end, before no more runs are tried
@@ -75,6 +78,7 @@ class Run:
         errors: (index, name, exception) of what escaped from threads.
         stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``; empty if it ended.
         waiting: who waited for what then.
+        yields: how often a thread that waited busily had to let others go on.
         uncontrolled: what happened beyond control, in words; empty if nothing did.
         refused: what the program did that cannot be explored at all; empty if nothing.
         anchors: the place of each choice: ``"function+line kind name"``.
@@ -91,6 +95,7 @@ class Run:
     errors: list[tuple[int, str, BaseException]] = field(default_factory=list)
     stuck: str = ""
     waiting: tuple[Waiting, ...] = ()
+    yields: int = 0
     uncontrolled: list[str] = field(default_factory=list)
     refused: str = ""
     anchors: list[str] = field(default_factory=list)
@@ -122,7 +127,11 @@ class Engine:
         self.clock_base = monotonic_ns(), time_ns()
         self.observer: Observer | None = None
         self.tracer: Any = None  # for sys.settrace, up to 3.11
-        self.settle: Callable[[], None] = lambda: None  # told that the program's own threads are done
+        self.settle: Callable[[list[Task]], None] = lambda tasks: None  # called with all tasks when nothing is explored any more
+        self.locals: list[threading.local] = []  # what is kept there for a thread must not be found by the next run's
+        self.fresh_threads = False  # for each run: where those would not do
+        self.fair = FAIR
+        self.patience = 0  # times that a thread sleeps alone: others do not go on meanwhile
         self.elapsed = 0  # of the virtual clock, nanoseconds
         self.point = 0
         self.next = NEVER
@@ -134,12 +143,13 @@ class Engine:
         self.by_thread: dict[int, Task] = {}  # threading.Thread's id
         self._policy: Policy | None = None
         self._fair = 0
-        self._ticks = 0
+        self._ticks = self.naps = 0
         self._idle = False
         self.longest = LONGEST
         self._run = Run()
         self._returned: deque[Task] = deque()
-        self._main = Task(MAIN, "the main thread")
+        self._batons: list[Baton] = []  # of threads that have ended
+        self._main = Task(MAIN, "the main thread", Baton())
         self.owner = self._main
         self._poll = select.poll() if hasattr(select, "poll") else None
         if self._poll is not None:
@@ -158,11 +168,20 @@ class Engine:
     def __exit__(self, *error: object) -> None:
         self.by_ident.pop(self._main.ident or 0, None)
         for worker in self._workers:
-            if worker.state in (READY, DONE):
-                worker.job = None
-                worker.state = PARKED
-                worker.baton.post()
-                worker.thread.join(_UNWIND)
+            self._retire(worker)
+        for baton in (*self._batons, self._main.baton):
+            baton.close()
+
+    def _retire(self, worker: Task) -> None:
+        """End a worker's thread, if it is not stuck in its last run."""
+        if worker.state is DONE:
+            worker.job = None
+            worker.baton.post()
+            _join(worker.thread, _UNWIND)
+            self._batons.append(worker.baton)
+
+    def _baton(self) -> Baton:
+        return self._batons.pop() if self._batons else Baton()
 
     def begin(self) -> None:
         """A new run: what the main thread does from here on belongs to it."""
@@ -173,8 +192,12 @@ class Engine:
         self._main.renew(None)
         self.owner = self._main
         for index, worker in enumerate(self._workers):
-            if worker.state is not DONE:  # it never came back from its last run
+            if worker.state is not DONE or self.fresh_threads:
+                self._retire(worker)
+                main = self.by_ident.pop(_get_ident(), None)  # this is ours, and not the program's
                 worker = self._workers[index] = self._worker(index)
+                if main is not None:
+                    self.by_ident[_get_ident()] = main
             worker.state = PARKED
         self.tasks = list(self._workers)
 
@@ -191,7 +214,7 @@ class Engine:
         self.recording, self.measuring = recording, measuring
         self._policy = policy
         policy.begin(self.tasks)
-        self._ticks = 0
+        self._ticks = self.naps = 0
         self._idle = False
         self.exploring = True
         self._main.state = PARKED
@@ -211,7 +234,7 @@ class Engine:
         """End what is left of the run: daemons, idle workers of executors, threads that are stuck."""
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return
-        self.settle()
+        self.settle(self.tasks)
         self._go_on_quietly()
         self.aborting = True
         self.exploring = False
@@ -227,8 +250,11 @@ class Engine:
             if not self._await_one(task):
                 self.leaked += 1
                 task.state = AWAY
+                if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12: the exit would wait for it
+                    threading._shutdown_locks.discard(lock)  # type: ignore[attr-defined,unused-ignore]
         for ident in [ident for ident, task in self.by_ident.items() if task.state is DONE and not task.root]:
             del self.by_ident[ident]
+        self._batons += [task.baton for task in self.tasks if task.state is DONE and not task.root]
         self.by_thread.clear()
         self.owner = self._main
         self.aborting = False
@@ -343,6 +369,12 @@ class Engine:
             self.observer(task, point, access, frame)
         task.checked = False
 
+    def iterate(self, kind: str, name: str) -> None:
+        """What `points.hook` is: a read inside of what would be one C call."""
+        if self.exploring and (task := self.current()) is not None:
+            task.checked = False  # to a build with a GIL it is one call
+            self.step(Access("read", "[]", 0), sys._getframe(2))
+
     def _decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         others = [other for other in self.tasks if other is not task and other.state in (READY, SLEEPING)]
         target = task
@@ -359,8 +391,9 @@ class Engine:
 
     def _fairly(self, task: Task, others: list[Task]) -> Task:
         """A thread has made a great many steps in a row: time passes, and it is the others' turn."""
-        self._fair = self.point + FAIR
+        self._fair = self.point + self.fair
         self._ticks += 1
+        self._run.yields += 1
         self.elapsed += _TICK << min(self._ticks, 20)
         for other in self.tasks:
             if other.deadline is not None and other.deadline <= self.elapsed and other.state is not DONE:
@@ -403,7 +436,7 @@ class Engine:
         if self.recording and self.exploring:
             self._span()
         self._idle = False
-        self._fair = self.point + FAIR
+        self._fair = self.point + self.fair
         self._aim()
         target.baton.post()
 
@@ -469,7 +502,7 @@ class Engine:
 
     def spawn(self, name: str, thread: Any, daemon: bool) -> Task:
         """A thread that the code under test starts: it is ready, and goes on when it is its turn."""
-        task = Task(len(self.tasks), name, daemon=daemon)
+        task = Task(len(self.tasks), name, self._baton(), daemon=daemon)
         task.thread = thread
         self.tasks.append(task)
         if thread is not None:
@@ -552,6 +585,14 @@ class Engine:
             self._run.forks.append((point, tuple(task.index for task in ready), target.index))
         return target
 
+    def nap(self, nanoseconds: int) -> bool:
+        """Whether the calling thread may sleep alone; then its time has passed."""
+        if not self.exploring or self.naps >= self.patience:
+            return False
+        self.naps += 1
+        self.elapsed += nanoseconds
+        return True
+
     def _let_time_pass(self) -> list[Task]:
         """Nobody is ready: whoever waits for the clock alone goes on at its time."""
         timed = [task for task in (*self.tasks, self._main) if task.deadline is not None and task.state is not DONE]
@@ -609,16 +650,16 @@ class Engine:
         return Waiting(task.name, "nothing: it goes on and on" if wants is None else str(wants), at)
 
     def _worker(self, index: int) -> Task:
-        task = Task(index, f"T{index}", root=True)
+        task = Task(index, f"T{index}", self._baton(), root=True)
         task.state = DONE
         task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
-        task.thread.start()
+        _start(task.thread)
+        task.thread._daemonic = False  # its own threads are not daemons by inheritance
         return task
 
     def _work(self, task: Task) -> None:
         task.ident, task.native = _get_ident(), threading.get_native_id()
         self.by_ident[task.ident] = task
-        kept = thread_locals()
         while True:
             task.baton.wait()
             if task.job is None:
@@ -634,8 +675,8 @@ class Engine:
             except BaseException as error:
                 task.error = error
             finally:
-                if kept:  # this thread is many, one after the other: the next one must not find what this one kept
-                    kept.clear()
+                for kept in self.locals:
+                    vars(kept).clear()
                 self.leave(task)
 
 
@@ -665,11 +706,3 @@ def _sleeps(task: Task) -> int:
         return int(facts["voluntary_ctxt_switches"]) if facts["State"][0] in "SD" else -1
     except (OSError, KeyError, ValueError):
         return -1
-
-
-def thread_locals() -> dict[Any, Any]:
-    """The dictionary in which ``threading.local`` keeps what belongs to the calling thread."""
-    get = ctypes.pythonapi.PyThreadState_GetDict
-    get.restype = ctypes.c_void_p  # a borrowed reference: as a py_object it would be given back twice
-    get.argtypes = []
-    return ctypes.cast(get(), ctypes.py_object).value  # type: ignore[no-any-return]

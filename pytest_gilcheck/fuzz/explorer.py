@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
 
-from .engine import Engine, Run, SetupStuck
+from .engine import FAIR_TO_SPINNERS, Engine, Run, SetupStuck
 from .events import Events
 from .policy import NEVER, Planned, Policy
 from .program import Program, described
@@ -18,6 +18,7 @@ from .task import Task
 from .visible import Access
 
 _MOST_ORDERS = 6
+_PATIENCE = 100  # times that a thread may sleep before the others get their turn: it waits for them
 _COLLECT_EVERY = 50
 
 
@@ -151,6 +152,14 @@ class Explorer:
         """The run with this schedule, as far as it can be followed."""
         return self.once(Planned(schedule), recording=recording, measuring=measuring)
 
+    def alone(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[Run, Failure | None]:
+        """The threads one after the other, in this order; who sleeps is not overtaken."""
+        self.engine.patience = _PATIENCE
+        try:
+            return self.once(InOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
+        finally:
+            self.engine.patience = 0
+
     def sequential(self, *, visible: bool = True) -> list[Run]:
         """Every sequential order; what all of them do is the baseline.
 
@@ -161,19 +170,17 @@ class Explorer:
             PlainFailure: in some order the program fails without any concurrency.
             NothingToExplore: it makes no visible step.
         """
-        self.once(InOrder(range(len(self.program.threads))))  # what only a first run does: imports, caches
+        self.alone()  # what only a first run does: imports, caches
         while not self.events.settled():
-            self.once(InOrder(range(len(self.program.threads))))
+            self.alone()
         runs, failures = [], []
         for order in self._orders():
-            run, failure = self.once(InOrder(order), measuring=True)
+            run, failure = self.alone(order, measuring=True)
             runs.append(run)
             failures.append(failure)
-        if visible and not any(sum(run.lengths.values()) for run in runs):
-            raise NothingToExplore(
-                "its threads make no visible step: what they share is in C, or in code that is not under test; mode='stress' runs "
-                "it for real on a free-threaded build, and include=(...) takes more modules in"
-            )
+        if any(run.yields for run in runs) and self.engine.fair != FAIR_TO_SPINNERS:
+            self.engine.fair = FAIR_TO_SPINNERS
+            return self.sequential(visible=visible)
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = Baseline(
@@ -187,6 +194,11 @@ class Explorer:
                 raise PlainFailure(f"every sequential order fails: {described(error)}") from error
         if all(failures) and (failed := failures[0]) is not None and failed.trouble is not Trouble.EXCEPTION:
             raise PlainFailure(f"every sequential order fails: {failed.trouble}: {failed.words}")
+        if visible and not any(sum(run.lengths.values()) for run in runs):
+            raise NothingToExplore(
+                "its threads make no visible step: what they share is in C, or in code that is not under test; mode='stress' runs "
+                "it for real on a free-threaded build, and include=(...) takes more modules in"
+            )
         return runs
 
     def _orders(self) -> list[tuple[int, ...]]:

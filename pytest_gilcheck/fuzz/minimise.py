@@ -21,61 +21,85 @@ Segment = tuple[int, int]  # a thread, and how many of its own steps
 
 
 class Segments:
-    """Follows segments as far as it can."""
+    """Follows segments as far as it can: each thread in turn until it has made as many of its own steps as there are up to then.
+    One that has to wait makes up for it later, so what comes after stays what it is."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        self._segments = segments
+        self._goals: list[Segment] = []  # a thread, and how many steps it has then made in all
+        counts: dict[int, int] = {}
+        for index, count in segments:
+            counts[index] = counts.get(index, 0) + count
+            self._goals.append((index, counts[index]))
         self._left: list[Segment] = []
+        self._made: dict[int, int] = {}
         self._stopped: set[int] = set()  # threads that stand before a step, which they make unasked
         self.next = 1
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        self._left = list(reversed(self._segments))
-        self._stopped = set()
+        self._left, self._made, self._stopped = list(reversed(self._goals)), {}, set()
         self.next = 1
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         self.next = point + 1
         self._stopped.add(task.index)
-        return self._follow([task, *others]) or self._gone_on(task)
+        return self._gone_on(self._wanted([task, *others]) or task)
 
     def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return self._follow(ready) or self._gone_on(default)
+        return self._gone_on(self._wanted(ready) or default)
 
-    def _follow(self, candidates: Sequence[Task]) -> Task | None:
+    def _wanted(self, candidates: Sequence[Task]) -> Task | None:
         while self._left:
-            index, count = self._left[-1]
+            index, goal = self._left[-1]
             target = next((task for task in candidates if task.index == index), None)
-            if count == 0 or target is None:
-                self._left.pop()
-                continue
-            if index in self._stopped:
-                self._left[-1] = index, count - 1
-            return self._gone_on(target)
+            if target is not None and self._made.get(index, 0) < goal:
+                return target
+            self._left.pop()
         return None
 
     def _gone_on(self, task: Task) -> Task:
-        self._stopped.discard(task.index)
+        if task.index in self._stopped:
+            self._stopped.discard(task.index)
+            self._made[task.index] = self._made.get(task.index, 0) + 1
         return task
 
 
 def minimal(explorer: Explorer, failure: Failure, until: float) -> Failure:
-    """The smallest failure of the same kind that is found before the time ``until``."""
+    """The smallest failure of the same kind that is found before the time ``until``.
+
+    First whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
+    Zeller and Hildebrandt, TSE 2002); then single switches are taken away.
+    """
     best = failure
     segments = _segments(explorer, failure)
-    improved = segments is not None
-    while improved and segments is not None and monotonic() < until:
-        improved = False
-        for first in range(len(segments) - 2):
-            if monotonic() > until:
-                break
-            found = _tried(explorer, Segments(_joined(segments, first)), failure)
-            if found is not None and found.schedule.preemptions < best.schedule.preemptions:
-                shorter = _segments(explorer, found)
-                if shorter is not None:
-                    best, segments, improved = found, shorter, True
+    if segments is None:
+        return best
+    size = len(segments)
+    while size >= 2 and monotonic() < until:
+        start, shorter = 0, False
+        while start < len(segments) and monotonic() < until:
+            for candidate in (_sorted(segments, start, size), _joined(segments, start) if size == 2 else segments):
+                if len(candidate) >= len(segments):
+                    continue
+                found = _tried(explorer, Segments(candidate), failure)
+                if found is None or found.schedule.preemptions >= best.schedule.preemptions:
+                    continue
+                again = _segments(explorer, found)
+                if again is not None and len(again) < len(segments):
+                    best, segments, shorter = found, again, True
                     break
+            else:
+                start += max(1, size // 2)
+        if not shorter or size > 2:
+            size = min(size, len(segments)) // 2 if size > 3 else size - 1
     return _earlier(explorer, best, until)
+
+
+def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
+    """The segments of a stretch put together, thread by thread, in the order in which they come in it."""
+    counts: dict[int, int] = {}
+    for index, count in segments[start : start + size]:
+        counts[index] = counts.get(index, 0) + count
+    return _merged([*segments[:start], *counts.items(), *segments[start + size :]])
 
 
 def _earlier(explorer: Explorer, failure: Failure, until: float) -> Failure:
@@ -127,14 +151,19 @@ def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
 
 def _joined(segments: list[Segment], first: int) -> list[Segment]:
     """The segment after the first one moved behind the one that follows it."""
-    moved = [*segments[: first + 1], segments[first + 2], segments[first + 1], *segments[first + 3 :]]
-    joined: list[Segment] = []
-    for index, count in moved:
-        if joined and joined[-1][0] == index:
-            joined[-1] = index, joined[-1][1] + count
+    if first + 2 >= len(segments):
+        return segments
+    return _merged([*segments[: first + 1], segments[first + 2], segments[first + 1], *segments[first + 3 :]])
+
+
+def _merged(segments: list[Segment]) -> list[Segment]:
+    merged: list[Segment] = []
+    for index, count in segments:
+        if merged and merged[-1][0] == index:
+            merged[-1] = index, merged[-1][1] + count
         else:
-            joined.append((index, count))
-    return joined
+            merged.append((index, count))
+    return merged
 
 
 @contextmanager

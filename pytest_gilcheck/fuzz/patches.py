@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.origin import ours
-from . import primitives
+from . import points, primitives
 from .engine import Engine
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
@@ -68,10 +68,12 @@ class Patches:
             self._set(target, name, value)
         self._adopt()
         primitives.active = self._engine
+        points.hook = self._engine.iterate
+        self._engine.settle = primitives.release_idle_workers
         return self
 
     def __exit__(self, *error: object) -> None:
-        primitives.active = None
+        primitives.active = points.hook = None
         while self._undo:
             self._undo.pop()()
 
@@ -128,7 +130,15 @@ class Patches:
                 continue
             seen.add(id(thing))
             for place, name, value in _contents(thing, path):
-                if type(value) in (_LOCK, _RLOCK):
+                if type(value) is threading.local:
+                    self._engine.locals.append(value)
+                elif isinstance(value, threading.local):
+                    self._engine.fresh_threads = True  # its __init__ runs once in each thread
+                if type(value) is tuple and any(type(each) in (_LOCK, _RLOCK) for each in value):
+                    named = f"{path}.{name}"
+                    both = [stand_in(each, named) if type(each) in (_LOCK, _RLOCK) else each for each in value]
+                    self._set_anywhere(place, name, tuple(both))
+                elif type(value) in (_LOCK, _RLOCK):
                     self._set_anywhere(place, name, stand_in(value, f"{path}.{name}" if isinstance(name, str) else path))
                 elif isinstance(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
                     lock = stand_in(value.__self__, path)  # what a Condition keeps of its lock

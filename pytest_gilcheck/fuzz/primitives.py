@@ -226,6 +226,8 @@ def sleep(seconds: float) -> None:
         raise ValueError("sleep length must be non-negative")
     engine, task = found
     task.checked = True
+    if engine.nap(int(seconds * 1e9)):
+        return
     engine.park(task, f"a sleep of {seconds:g} s", engine.elapsed + int(seconds * 1e9), sleeping=True)
 
 
@@ -271,7 +273,8 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
     assert _start_joinable is not None, "it stands in for one that exists"
     if (found := _current()) is None:
         return _start_joinable(function, handle=handle, daemon=daemon)
-    return _start_joinable(_under_control(found[0], function, function), handle=handle, daemon=daemon)
+    body = _under_control(found[0], function, function)
+    return _start_joinable(body, handle=handle, daemon=True)  # one that gets stuck must not keep the interpreter from ending
 
 
 def _under_control(engine: Engine, call: Any, function: Any) -> Any:
@@ -310,6 +313,17 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
         if engine.park(me, task, deadline):
             return
     _join(thread)
+
+
+def release_idle_workers(tasks: list[Task]) -> None:
+    """Tell the workers of executors that wait for work that there will be none: what the end of the interpreter would do."""
+    queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
+    for task in tasks:
+        if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
+            executor = task.thread._args[0]() if getattr(task.thread, "_args", None) else None
+            if executor is not None:
+                executor._shutdown = True
+            queue.put(None)
 
 
 def escaped(report: Any) -> Any:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .schedule import checksum
+
 
 @dataclass(frozen=True)
 class Program:
@@ -26,6 +28,11 @@ class Program:
     name: str = "program"
     teardown: Callable[[], object] | None = None
     may_raise: bool = True
+
+    @property
+    def checksum(self) -> int:
+        """What a replay token knows the program by: the names of its threads."""
+        return checksum("|".join(getattr(thread, "__qualname__", type(thread).__name__) for thread in self.threads))
 
     def begin(self) -> tuple[list[Callable[[], object]], Callable[[], str | None]]:
         """A fresh state, as one call for each thread, and a call that tells afterwards what is broken, or None.

@@ -49,7 +49,7 @@ class Players:
         self._jobs: list[Callable[[], object]] = []
         self._contexts: list[Context] = []
         self._errors: list[BaseException | None] = [None] * size
-        self._arrived, self._delays, self._took = [False] * size, [0] * size, [0] * size
+        self._arrived, self._delays, self._begun, self._took = [False] * size, [0] * size, [0] * size, [0] * size
         self._recent: list[deque[int]] = [deque(maxlen=_REMEMBERED) for _ in range(size)]
         self._batons, self._home = [Baton() for _ in range(size)], Baton()
         self._pid, self._random = os.getpid(), random.Random()  # the program may seed the module's
@@ -74,9 +74,18 @@ class Players:
         for _ in range(size):
             self._home.wait()
         self._jobs, self._contexts = [], []
-        for times, time in zip(self._recent, self._took, strict=True):
-            times.append(time)
+        for times, took in zip(self._recent, self._took, strict=True):
+            times.append(took)
         return list(self._errors)
+
+    def met(self) -> bool:
+        """Whether in the last instance any thread began before another had ended."""
+        end = 0
+        for begun, took in sorted(zip(self._begun, self._took, strict=True)):
+            if begun < end:
+                return True
+            end = begun + took
+        return False
 
     def _draw_delays(self) -> list[int]:
         """Nanoseconds by which each thread begins late: none of them, or by anything up to a run of another, or so that all end
@@ -116,7 +125,7 @@ class Players:
                 run(job)
             except BaseException as error:  # whatever it is, it is the program's
                 errors[index] = error
-            took[index] = perf_counter_ns() - begun
+            self._begun[index], took[index] = begun, perf_counter_ns() - begun
             del job, run  # the state must not live on in here
             if os.getpid() != self._pid:  # a fork of the program's has come all the way back
                 os._exit(0)

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
 from .engine import Run
 from .explorer import Explorer, Failure
-from .policy import PartialOrder, Policy, Priorities, UniformWalk
+from .policy import PartialOrder, Policy, Priorities, RandomWalk, UniformWalk
+from .program import Program
 from .schedule import Choice, Schedule
 
 PCT_DEPTH = 3
 _FEWEST_SAMPLES = 100
+_WITHOUT_PREEMPTION = 0.3  # of the time, at most, for schedules without any: many threads have many orders
 
 
 @dataclass
@@ -68,7 +70,12 @@ class Searched:
         elif self.enumerated:
             words.append(f"{self.enumerated:,} schedules one by one")
         if self.sampled:
-            of = f" of about {self.pending:,} with {self.complete + 1} preemptions and of all with more" if self.pending else ""
+            next_up = self.complete + 1
+            of = (
+                f" of about {self.pending:,} with {next_up} preemption{'s' * (next_up > 1)} and of all with more"
+                if self.pending
+                else ""
+            )
             words.append(
                 f"{self.sampled:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
                 f"{self.bound:.2g} at least)"
@@ -139,9 +146,11 @@ class Search:
         found = self.found
         found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
         begun, before = self._now(), self._explorer.runs
-        branches = self._level([Schedule()])
-        if found.failure is not None or branches is None:
-            return self._concluded()
+        branches = self._level([Schedule()], begun + _WITHOUT_PREEMPTION * (self._until - begun))
+        if found.failure is not None:
+            return found
+        if branches is None:
+            return self._sample(sequential)
         found.complete = 0
         for level in range(1, self._preemptions + 1):
             found.pending = sum(branch.count() for branch in branches)
@@ -149,7 +158,7 @@ class Search:
             if found.pending * each > (self._until - self._now()) * (1.0 if level == self._preemptions else 0.5):
                 return self._sample(sequential)
             self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
-            branches = self._level(schedule for branch in branches for schedule in branch.preempted())
+            branches = self._level((schedule for branch in branches for schedule in branch.preempted()), self._until)
             if found.failure is not None:
                 return found
             if branches is None:
@@ -157,16 +166,16 @@ class Search:
             found.complete, found.pending = level, 0
         return self._concluded()
 
-    def _level(self, schedules: object) -> list[_Branch] | None:
+    def _level(self, schedules: Iterable[Schedule], until: float) -> list[_Branch] | None:
         """Run these, and all that differ from them in free choices alone; None if time ran out, or something failed."""
         branches: list[_Branch] = []
         waiting: deque[Schedule] = deque()
-        source = iter(schedules)  # type: ignore[call-overload]
+        source = iter(schedules)
         while True:
             schedule = waiting.popleft() if waiting else next(source, None)
             if schedule is None:
                 return branches
-            if self._now() > self._until:
+            if self._now() > until:
                 return None
             if schedule.choices and not self._mine():
                 continue
@@ -218,6 +227,34 @@ class Search:
         found = self.found
         found.cut = found.failure is None and found.complete < self._preemptions and found.sampled < _FEWEST_SAMPLES
         return found
+
+
+def schedules_per_second(program: Program, policy: str, seconds: float) -> float:
+    """How many schedules of a program are run in a second.
+
+    Args:
+        policy: ``"sequential"``, ``"one-preemption"``, ``"two-preemptions"``: at all places in turn, as a search does; or
+            ``"random-walk"``.
+        seconds: how long to try.
+    """
+    from .check import FuzzPlan, explorer_for
+
+    with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
+        points = max(run.points for run in explorer.sequential())
+        places = [Choice(point, 1) for point in range(2, points)]
+        begun, before, turn = monotonic(), explorer.runs, 0
+        while monotonic() - begun < seconds:
+            for _ in range(20):
+                turn += 1
+                if policy == "random-walk":
+                    explorer.once(RandomWalk(turn))
+                    continue
+                one = places[turn % len(places)]
+                two = Choice(one.point + 1 + turn % points, 0)
+                chosen = {"sequential": (), "one-preemption": (one,), "two-preemptions": (one, two)}[policy]
+                explorer.follow(Schedule(chosen), recording=policy != "sequential")
+        runs: int = explorer.runs - before
+        return runs / (monotonic() - begun)
 
 
 def _portfolio(seed: int, lengths: list[int], points: int) -> Iterator[Policy]:

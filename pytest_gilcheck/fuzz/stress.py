@@ -25,7 +25,9 @@ GIL_NOTE = (
     "stress with a GIL cannot see what the GIL masks: known bugs of that kind showed 0 times in 1.34 million instances;"
     " run it on a free-threaded build"
 )
+ONE_CORE_NOTE = "stress on one core cannot see what needs threads that run at once: 0 hits of a racy counter in 337,457 instances"
 _OF_THREE = 3.0
+_LEAST_MET = 30  # instances in which threads ran at once; with fewer, no hit says nothing
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class StressReport:
         bound: without a hit, what the chance of one is below, at 95%; None with a hit.
         kinds: hits by their kind.
         notes: what the reader must know.
+        met: in how many instances threads ran at the same time.
         gil: whether there was a GIL, so that it says nothing about bugs that it masks.
+        undecided: why no hit says nothing here: a GIL, a single core, too few instances, an early end; empty if it says something.
     """
 
     instances: int
@@ -56,7 +60,9 @@ class StressReport:
     bound: float | None
     kinds: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    met: int = 0
     gil: bool = False
+    undecided: str = ""
 
     @property
     def rate(self) -> float:
@@ -67,8 +73,9 @@ class StressReport:
         """One line with its figures."""
         ran = f"{self.instances:,} instances in {self.seconds:.1f} s"
         if self.trouble is not None:
-            return f"{self.first}; {self.hits:,} of {ran} ({self.rate:.2g})"
-        return f"0 hits in {ran}: p < {self.bound:.1e} (3/N, at 95%)" if self.bound else f"0 hits in {ran}"
+            return f"{self.first}; {self.hits:,} of {ran} ({self.rate:.2g}), threads met in {self.met:,}"
+        bound = f": p < {self.bound:.1e} (3/N, at 95%)" if self.bound and not self.undecided else ""
+        return f"0 hits in {ran}, threads met in {self.met:,}{bound}"
 
     def __str__(self) -> str:
         lines = [f"stress: {self.headline()}"]
@@ -89,8 +96,9 @@ class _Found:
     trouble: str | None = None
     trace: str = ""
     children: int = 0
-    notes: list[str] = field(default_factory=list)
+    met: int = 0
     gil: bool = False
+    failure: str = ""
     at: float = 0.0  # when the first hit was seen
     seen: set[str] = field(default_factory=set)  # kinds with a trace
 
@@ -101,6 +109,7 @@ class _Found:
     def add(self, child: Child) -> None:
         counts = child.counts
         self.children += 1
+        self.met += counts[Cell.MET]
         self.gil = self.gil or not counts[Cell.FREE_THREADED]
         self.instances += counts[Cell.FINISHED] + (child.outcome is not None)
         for kind, hits in child.kinds().items():
@@ -116,7 +125,18 @@ class _Found:
                 self.trace += f"\n\nand later: {words}\n{trace}"
             self.seen.add(trouble)
         if child.failure is not None:
-            self.notes.append(f"ended early, after {self.instances:,} instances: {described(child.failure)}")
+            self.failure = f"it ended early, after {self.instances:,} instances: {described(child.failure)}"
+
+    def undecided(self) -> str:
+        """Why no hit would say nothing; empty if it says something."""
+        if self.gil:
+            return GIL_NOTE
+        if usable_cores() < 2:
+            return ONE_CORE_NOTE
+        if self.failure:
+            return "nothing was broken until it ended early"
+        few = f"threads ran at once in only {self.met:,} of {self.instances:,} instances: give more budget, or a machine less busy"
+        return few if self.met < _LEAST_MET else ""
 
 
 def stress(
@@ -156,10 +176,10 @@ def stress(
         until = min(until, found.at + min(GRACE, seconds * GRACE_SHARE))  # it crashed: how often does it?
         if monotonic() > until:
             break
-    if found.gil:
-        found.notes.append(GIL_NOTE)
-    elif usable_cores() < len(program.threads):
-        found.notes.append(f"{len(program.threads)} threads on {usable_cores()} cores: not all of them ran at once")
+    undecided = "" if found.hits else found.undecided()
+    notes = [note for note in (undecided, found.failure) if note]
+    if 1 < usable_cores() < len(program.threads):
+        notes.append(f"{len(program.threads)} threads on {usable_cores()} cores: not all of them ran at once")
     return StressReport(
         instances=found.instances,
         hits=found.hits,
@@ -170,6 +190,8 @@ def stress(
         children=found.children,
         bound=None if found.hits or not found.instances else min(1.0, _OF_THREE / found.instances),
         kinds=tuple(sorted(found.kinds.items())),
-        notes=tuple(found.notes),
+        notes=tuple(notes),
+        met=found.met,
         gil=found.gil,
+        undecided=undecided,
     )

@@ -37,8 +37,9 @@ class Cell(IntEnum):
     FINISHED = 0
     INVARIANT = 1
     EXCEPTION = 2
-    FREE_THREADED = 3  # 1 if it was, up to the end
-    ENDED = 4  # 1 once it has come to its end by itself
+    MET = 3  # instances in which threads ran at once
+    FREE_THREADED = 4  # 1 if it was, up to the end
+    ENDED = 5  # 1 once it has come to its end by itself
 
 
 def live(side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview) -> NoReturn:
@@ -68,6 +69,7 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
     while True:
         jobs, broken = program.begin()
         errors = players.together(jobs)
+        counts[Cell.MET] += players.met()
         del jobs
         kind, words = _judged(errors, expected, broken)
         kind, words = _torn_down(program, kind, words)

@@ -32,8 +32,8 @@ def stressed(program: Program, how: FuzzPlan, blank: FuzzResult, progress: Calla
     report = stress(program, how.budget, expected=(expected,) * len(program.threads), timeout=how.timeout, progress=progress)
     blank = replace(blank, coverage=report.headline(), schedules=report.instances, story="\n".join(str(report).splitlines()[1:]))
     if report.trouble is None:
-        if report.gil:
-            return replace(blank, reason=f"{report.headline()}; {'; '.join(report.notes)}")
+        if report.undecided:
+            return replace(blank, reason=f"{report.headline()}; {report.undecided}")
         return replace(blank, verdict=Verdict.HOLDS, reason=report.headline())
     progress("does a schedule show it too?")
     kind, words = _kind(program, how, progress)

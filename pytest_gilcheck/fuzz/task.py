@@ -54,13 +54,12 @@ class Task:
         "thread", "timed_out", "wants",
     )  # fmt: skip
 
-    def __init__(self, index: int, name: str, job: Callable[[], object] | None = None, *, root: bool = False, daemon: bool = False):
-        self.index, self.name, self.job, self.root, self.daemon = index, name, job, root, daemon
-        self.baton = Baton()
+    def __init__(self, index: int, name: str, baton: Baton, *, root: bool = False, daemon: bool = False) -> None:
+        self.index, self.name, self.baton, self.root, self.daemon = index, name, baton, root, daemon
         self.ident: int | None = None
         self.native: int | None = None
         self.thread: Any = None
-        self.renew(job)
+        self.renew(None)
 
     def renew(self, job: Callable[[], object] | None) -> None:
         """Ready for another run."""

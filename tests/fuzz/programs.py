@@ -1,0 +1,66 @@
+"""Small programs: each as a state, what threads do to it, and what must then be true."""
+
+import threading
+import time
+
+
+class Counter:
+    def __init__(self):
+        self.value = 0
+        self.lock = threading.Lock()
+
+
+def add(counter):
+    counter.value += 1
+
+
+def add_locked(counter):
+    with counter.lock:
+        counter.value += 1
+
+
+def is_two(counter):
+    return counter.value == 2
+
+
+class Pair:
+    def __init__(self):
+        self.first, self.second = threading.Lock(), threading.Lock()
+
+
+def first_second(pair):
+    with pair.first:
+        time.sleep(0)
+        with pair.second:
+            pass
+
+
+def second_first(pair):
+    with pair.second:
+        time.sleep(0)
+        with pair.first:
+            pass
+
+
+class Mailbox:
+    def __init__(self):
+        self.condition = threading.Condition()
+        self.full = False
+
+
+def wait_carelessly(box):
+    if not box.full:
+        with box.condition:
+            box.condition.wait()
+
+
+def wait(box):
+    with box.condition:
+        while not box.full:
+            box.condition.wait()
+
+
+def fill(box):
+    with box.condition:
+        box.full = True
+        box.condition.notify()

@@ -1,0 +1,230 @@
+"""The marker gil_fuzz in real pytest runs."""
+
+import re
+
+import pytest
+
+COUNTER = """
+import threading
+import pytest
+
+class Counter:
+    def __init__(self):
+        self.value = 0
+
+    def add(self):
+        self.value += 1
+
+@pytest.fixture
+def lock():
+    return threading.Lock()
+
+made = []
+
+@pytest.fixture
+def counter():
+    counter = Counter()
+    made.append(counter)
+    yield counter
+    assert counter.value == 2, f"it is {counter.value}"
+"""
+
+
+def test_a_race_fails_with_its_story_and_the_same_with_a_lock_passes(run):
+    result = run(
+        COUNTER
+        + """
+@pytest.mark.gil_fuzz
+def test_racy(counter):
+    counter.add()
+
+@pytest.mark.gil_fuzz
+def test_locked(counter, lock):
+    with lock:
+        counter.add()
+"""
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_racy: violated GIL-MASKED: invariant: the teardown raised AssertionError: it is 1; with 1 preemption",
+            "*replay: gilcheck replay gil1_*",
+            "*T0 is preempted: T1 goes on*",
+            "*decided by*",
+            "*replayed    10 of 10*",
+        ]
+    )
+
+
+def test_function_scoped_fixtures_are_new_for_every_schedule_and_wider_ones_are_not(run):
+    result = run(
+        COUNTER
+        + """
+@pytest.fixture(scope="module")
+def shared():
+    return []
+
+@pytest.mark.gil_fuzz
+def test_it(counter, shared, lock):
+    with lock:
+        counter.add()
+    shared.append(counter)
+
+def test_what_came_of_it(shared):
+    pass
+"""
+        + """
+def test_there_were_many():
+    assert len(made) > 20
+""",
+        "--gilcheck-isolate=none",
+    )
+    result.assert_outcomes(passed=3)
+
+
+def test_parameters_methods_and_temporary_folders_work(run):
+    run(
+        COUNTER
+        + """
+class TestThings:
+    def setup_method(self):
+        self.kept = []
+
+    @pytest.mark.gil_fuzz(budget=2)
+    @pytest.mark.parametrize("size", [1, 2])
+    def test_it(self, size, lock, tmp_path):
+        with lock:
+            self.kept.append(size)
+            (tmp_path / str(len(self.kept))).touch()
+        assert len(self.kept) <= 2
+"""
+    ).assert_outcomes(passed=2)
+
+
+def test_a_test_that_fails_by_itself_fails_plainly_and_one_that_skips_is_skipped(run):
+    result = run(
+        """
+import pytest
+
+@pytest.mark.gil_fuzz
+def test_fails():
+    assert 1 == 2
+
+@pytest.mark.gil_fuzz
+def test_skips():
+    pytest.skip("not today")
+"""
+    )
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*assert 1 == 2*"])
+
+
+def test_with_hypothesis_each_example_is_drawn_first_and_then_explored(run):
+    result = run(
+        """
+import pytest
+from hypothesis import given, settings, strategies as st
+
+total = {"n": 0}
+
+@pytest.mark.gil_fuzz(budget=1)
+@settings(max_examples=5, database=None)
+@given(size=st.integers(1, 3))
+def test_racy(size):
+    before = total["n"]
+    total["n"] = before + size
+    assert total["n"] == before + size
+
+@pytest.mark.gil_fuzz(budget=1)
+@settings(max_examples=5, database=None)
+@given(size=st.integers(1, 3))
+def test_harmless(size):
+    assert total.get("other", size) == size
+"""
+    )
+    result.stdout.fnmatch_lines(["*Falsifying example: test_racy(", "*size=1*"])
+    result.assert_outcomes(failed=1, passed=1)
+
+
+@pytest.mark.parametrize(
+    ("marker", "words"),
+    [
+        ("thread=3", "did you mean threads?"),
+        ("threads=1", "threads=1 (from marker gil_fuzz): expected a whole number, at least 2"),
+        ("mode='fast'", "mode='fast' (from marker gil_fuzz)"),
+        ("replay='gil1_x'", "replay='gil1_x' (from marker gil_fuzz): expected a token"),
+        ("setup=list", "no such argument"),
+    ],
+)
+def test_a_bad_argument_fails_in_one_line(run, marker, words):
+    result = run(f"import pytest\n@pytest.mark.gil_fuzz({marker})\ndef test_it():\n    pass\n")
+    result.assert_outcomes(failed=1)
+    assert words in result.stdout.str()
+
+
+def test_a_coroutine_is_refused(run):
+    result = run("import pytest\n@pytest.mark.gil_fuzz\nasync def test_it():\n    pass\n")
+    assert "an event loop schedules by itself" in result.stdout.str()
+    result.assert_outcomes(errors=1)
+
+
+def test_a_token_is_replayed_from_the_command_line_and_diverges_for_other_code(run):
+    program = """
+import pytest
+
+class Counter:
+    value = 0
+
+@pytest.fixture
+def counter():
+    return Counter()
+
+def check(counter):
+    return counter.value == 2
+
+@pytest.mark.gil_fuzz(invariant=check)
+def test_racy(counter):
+    counter.value += 1
+"""
+    token = re.search(r"gilcheck replay (\S+)", run(program).stdout.str())[1]
+    again = run(program, f"--gilcheck-replay={token}")
+    again.assert_outcomes(failed=1)
+    again.stdout.fnmatch_lines(["*; replayed*"])
+    other = run(
+        program.replace("counter.value += 1", "value = counter.value\n    other = [value]\n    counter.value = len(other)"),
+        f"--gilcheck-replay={token}",
+    )
+    other.assert_outcomes(failed=1)
+    other.stdout.fnmatch_lines(["*gilcheck: *"])
+
+
+def test_with_dist_each_the_workers_share_the_schedules(run):
+    result = run(
+        COUNTER
+        + """
+@pytest.mark.gil_fuzz
+def test_locked(counter, lock):
+    with lock:
+        counter.add()
+""",
+        "--dist=each",
+        "--tx=2*popen",
+        "-rA",
+    )
+    result.assert_outcomes(passed=2)
+    assert "(share 1 of 2)" in result.stdout.str()
+    assert "(share 2 of 2)" in result.stdout.str()
+
+
+def test_an_uncertain_search_is_skipped_and_fails_if_strict(run):
+    program = """
+import pytest
+
+@pytest.mark.gil_fuzz(budget=0.01)
+def test_it():
+    kept = {}
+    for key in range(500):
+        kept[key] = kept.get(key, 0) + 1
+"""
+    run(program).assert_outcomes(skipped=1)
+    run(program, "--gilcheck-strict").assert_outcomes(failed=1)
