@@ -6,6 +6,7 @@ and may assert; wider fixtures are shared, and so is what the body itself refers
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -67,6 +68,7 @@ def _given(
     results: list[FuzzResult] = []
     inner = test.inner_test
 
+    @functools.wraps(inner)  # it is named in hypothesis' report
     def explored(*values: Any, **named: Any) -> None:
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
