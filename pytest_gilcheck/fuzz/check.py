@@ -292,7 +292,7 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
         explorer.progress("making it smaller")
         failure = minimal(explorer, failure, monotonic() + _MINIMISING)
     kind = Kind.BREAKS_TODAY
-    if any(failure.run.masked):
+    if failure.run.masked:
         explorer.progress("does it break today?")
         today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True, sampling=False).run(
             sequential
@@ -367,7 +367,7 @@ def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult
             coverage="one schedule, replayed",
         )
     story, _ = told(explorer, failure)
-    kind = Kind.GIL_MASKED if any(run.masked) else Kind.BREAKS_TODAY
+    kind = Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY
     return replace(
         blank,
         verdict=Verdict.VIOLATED,

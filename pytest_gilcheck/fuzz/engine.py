@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
-import select
 import sys
 import threading
 from collections import deque
@@ -24,7 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, monotonic_ns, time_ns
-from types import FrameType
+from time import sleep as _sleep
+from types import CodeType, FrameType
 from typing import Any
 
 from .baton import Baton
@@ -35,7 +35,8 @@ from .visible import Access
 
 _get_ident = threading.get_ident
 _start, _join = threading.Thread.start, threading.Thread.join
-_LOOK = 5  # milliseconds between two looks at a run that does not end
+_LOOK = 0.005  # seconds between two looks at a run that does not end
+_MOMENT = 0.0002  # seconds
 _ASLEEP_LOOKS = 3
 LONGEST = 100_000  # points of a run that leads nowhere
 FAIR = 20_000  # steps that a thread makes in a row before others get their turn: it waits for them, busily
@@ -44,6 +45,7 @@ _TICK = 1_000_000  # nanoseconds that the virtual clock gains then
 _UNWIND = 0.5  # seconds for the threads of a run that is over to end
 _LEAKS = 20  # threads that would not end, before no more runs are tried
 
+Place = tuple[CodeType, int]
 Observer = Callable[[Task, int, Access, FrameType], None]
 
 
@@ -74,15 +76,13 @@ class Run:
 
     Attributes:
         points: how many there were.
-        schedule: the choices that were made.
         errors: (index, name, exception) of what escaped from threads.
         stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``; empty if it ended.
         waiting: who waited for what then.
         yields: how often a thread that waited busily had to let others go on.
         uncontrolled: what happened beyond control, in words; empty if nothing did.
         refused: what the program did that cannot be explored at all; empty if nothing.
-        anchors: the place of each choice: ``"function+line kind name"``.
-        masked: of each preemption, whether no GIL build can switch there.
+        choices: (choice, step that was not made then, code and line of it, whether no build with a GIL can switch there).
         spans: for a recording: (first point, task, others that could go on), each until the next.
         forks: for a recording: (point, who could go on, who did) where the running task could not.
         reachable: for a measurement: the points at which a GIL build can switch.
@@ -91,20 +91,37 @@ class Run:
     """
 
     points: int = 0
-    schedule: Schedule = field(default_factory=Schedule)
-    errors: list[tuple[int, str, BaseException]] = field(default_factory=list)
+    errors: Sequence[tuple[int, str, BaseException]] = ()
     stuck: str = ""
     waiting: tuple[Waiting, ...] = ()
     yields: int = 0
     uncontrolled: list[str] = field(default_factory=list)
     refused: str = ""
-    anchors: list[str] = field(default_factory=list)
-    masked: list[bool] = field(default_factory=list)
+    choices: list[tuple[Choice, Access, Place | None, bool]] = field(default_factory=list)
     spans: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
     forks: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
     reachable: set[int] = field(default_factory=set)
     lengths: dict[int, int] = field(default_factory=dict)
     left: tuple[Waiting, ...] = ()
+
+    @property
+    def schedule(self) -> Schedule:
+        """The choices that were made."""
+        return Schedule(tuple(choice for choice, _, _, _ in self.choices))
+
+    @property
+    def masked(self) -> bool:
+        """Whether a build with a GIL cannot follow this schedule."""
+        return any(masked for _, _, _, masked in self.choices)
+
+    @property
+    def anchors(self) -> list[str]:
+        """The place of each choice, ``"function+line kind name"``: where the function stands in its file does not matter."""
+        found = []
+        for _, access, place, _ in self.choices:
+            where = "" if place is None else f"{place[0].co_qualname}+{place[1] - place[0].co_firstlineno}"
+            found.append(f"{where} {access.kind} {access.name}")
+        return found
 
 
 class SetupStuck(Exception):
@@ -151,9 +168,9 @@ class Engine:
         self._batons: list[Baton] = []  # of threads that have ended
         self._main = Task(MAIN, "the main thread", Baton())
         self.owner = self._main
-        self._poll = select.poll() if hasattr(select, "poll") else None
-        if self._poll is not None:
-            self._poll.register(self._main.baton.fd, select.POLLIN)
+        self._started: float | None = None  # when the run began, while the main thread waits for its end
+        self._watcher_wanted = threading.Event()  # set when it is not any more
+        self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
         self._workers = [self._worker(index) for index in range(workers)]
 
     # -- the main thread's side
@@ -163,10 +180,13 @@ class Engine:
         self._main.ident, self._main.native = _get_ident(), threading.get_native_id()
         self.by_ident[self._main.ident] = self._main
         self.owner = self._main
+        _start(self._watcher)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.by_ident.pop(self._main.ident or 0, None)
+        self._watcher_wanted.set()
+        _join(self._watcher)
         for worker in self._workers:
             self._retire(worker)
         for baton in (*self._batons, self._main.baton):
@@ -226,7 +246,9 @@ class Engine:
         self._main.state, self.owner = READY, self._main
         run = self._run
         run.points = self.point
-        run.errors = [(task.index, task.name, task.error) for task in self.tasks if task.error is not None]
+        for task in self.tasks:
+            if task.error is not None:
+                run.errors = [*run.errors, (task.index, task.name, task.error)]
         self.point, self.next = 0, NEVER
         return run
 
@@ -275,16 +297,26 @@ class Engine:
         self._main.state, self.owner = READY, self._main
 
     def _await_end(self) -> None:
-        """Sleep until the run is over; watch whether it goes on."""
-        started = monotonic()
-        looks, last = 0, (-1, self._main, -1)
+        """Sleep until the run is over."""
+        self._started = monotonic()
         while True:
-            self._woken(_LOOK)
+            self._main.baton.wait()
             if self._idle:
                 if self._returned:
                     self._readmit()
                 elif all(task.state is not AWAY for task in self.tasks):
-                    return
+                    break
+            if self._run.stuck == "hangs":
+                break
+        self._started = None
+
+    def _watch(self) -> None:
+        """Look at long runs, in a thread of its own: do they go on?"""
+        looks, last = 0, (-1, self._main, -1)
+        while not self._watcher_wanted.wait(_LOOK):
+            started = self._started
+            if started is None:
+                continue
             owner, switches = self.owner, _sleeps(self.owner)
             now = (self.point, owner, switches)
             looks = looks + 1 if now == last and switches >= 0 and not self._idle else 0
@@ -292,26 +324,19 @@ class Engine:
             if looks >= _ASLEEP_LOOKS and owner is not self._main and owner.state is not AWAY:
                 looks = 0
                 self._pass_over(owner)
+            if self._idle and self._returned:
+                self._main.baton.post()
             if monotonic() - started > self.limit and not self._run.stuck:
-                self._run.stuck = "hangs"
                 self._run.waiting = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE)
-                return
-
-    def _woken(self, milliseconds: int) -> bool:
-        if self._poll is None:
-            self._main.baton.wait()
-            return True
-        if not self._poll.poll(milliseconds):
-            return False
-        self._main.baton.wait()
-        return True
+                self._run.stuck = "hangs"
+                self._main.baton.post()
 
     def _await_one(self, task: Task) -> bool:
         until = monotonic() + _UNWIND
         while task.state is not DONE:
             if monotonic() > until:
                 return False
-            self._woken(_LOOK)
+            _sleep(_MOMENT)
         return True
 
     def _pass_over(self, task: Task) -> None:
@@ -347,8 +372,8 @@ class Engine:
             return task
         return None  # an interpreter's own call in a thread that is about to end
 
-    def step(self, access: Access, frame: FrameType) -> None:
-        """The calling thread is about to make a visible step."""
+    def step(self, access: Access, frame: FrameType | None = None) -> None:
+        """The calling thread is about to make a visible step, in this frame or in that of the caller's caller."""
         if not self.exploring:
             return
         task = self.owner
@@ -364,9 +389,9 @@ class Engine:
             if task.checked:
                 self._run.reachable.add(point)
         if point == self.next:
-            self._decide(task, point, access, frame)
+            self._decide(task, point, access, frame or sys._getframe(2))
         if self.observer is not None:
-            self.observer(task, point, access, frame)
+            self.observer(task, point, access, frame or sys._getframe(2))
         task.checked = False
 
     def iterate(self, kind: str, name: str) -> None:
@@ -419,11 +444,12 @@ class Engine:
         self._wait_for_turn(task)
 
     def _note(self, choice: Choice, access: Access, frame: FrameType | None, task: Task) -> None:
-        run = self._run
-        run.schedule = Schedule((*run.schedule.choices, choice))
-        run.masked.append(not choice.forced and not task.checked)
-        where = "" if frame is None else anchor(frame, self.takes_part)
-        run.anchors.append(f"{where} {access.kind} {access.name}")
+        place = None
+        if frame is not None:
+            if access.line == 0:  # of a primitive
+                frame = _own(frame, self.takes_part)
+            place = frame.f_code, frame.f_lineno or 0
+        self._run.choices.append((choice, access, place, not choice.forced and not task.checked))
 
     def _switch(self, task: Task, target: Task) -> None:
         task.frame = sys._getframe(1)
@@ -446,8 +472,10 @@ class Engine:
         if policy is None:
             self.next = NEVER
             return
-        asked = self._fair if policy.next == NEVER else min(policy.next, self._fair)
-        self.next = max(asked, self.point + 1)
+        asked, fair = policy.next, self._fair
+        if asked == NEVER or asked > fair:
+            asked = fair
+        self.next = asked if asked > self.point else self.point + 1
 
     def _wait_for_turn(self, task: Task) -> None:
         task.baton.wait()
@@ -493,9 +521,9 @@ class Engine:
         """Whoever waits for this may look again."""
         woken = False
         for task in self.tasks:
-            if task.state is PARKED and task.wants is wants:
+            if task.wants is wants and task.state is PARKED:
                 task.state, woken = READY, True
-        if self._main.state is PARKED and self._main.wants is wants:
+        if self._main.wants is wants and self._main.state is PARKED:
             self._main.state = READY
         if woken and self.recording and self.exploring:
             self._span()
@@ -528,7 +556,7 @@ class Engine:
         task.state = DONE
         if task.ident is not None and not task.root:
             self.by_ident.pop(task.ident, None)
-        self.wake(task)
+            self.wake(task)
         if self.aborting or away:
             self._main.baton.post()
         else:
@@ -562,23 +590,32 @@ class Engine:
         """Who goes on, now that the current task cannot; None if nobody does."""
         while self._returned:
             self._returned.popleft().state = READY
-        ready = self._ready()
-        over = self.exploring and self._all_done()  # only daemons are left
+        ready = [task for task in self.tasks if task.state is READY]
+        if not self.exploring:
+            if self._main.state is READY:
+                ready.append(self._main)
+            ready = ready or self._let_time_pass()
+            return ready[0] if ready else None
+        over = len(self.tasks) > len(self._workers) and self._all_done()  # only daemons are left
         if not ready and not over:
             ready = self._let_time_pass()
         if over or not ready or self._run.refused:
             self._conclude()
             return None
-        if not self.exploring or self._policy is None:
-            return ready[0]
+        policy = self._policy
+        assert policy is not None, "a run that is explored has one"
         point = self.point = self.point + 1
+        if len(ready) == 1 and not policy.tracks:
+            return ready[0]
         if point > self.longest:
             self._stop("livelock")
             return None
         default = ready[0]
-        if len(ready) > 1:
-            default = next((task for task in ready if task.index > current.index), default)
-        target = self._policy.forced(point, ready, default)
+        for task in ready:
+            if task.index > current.index:
+                default = task
+                break
+        target = policy.forced(point, ready, default)
         if target is not default:
             self._note(Choice(point, target.index, True), Access("wait", "", 0), None, current)
         if self.recording and len(ready) > 1:
@@ -595,6 +632,8 @@ class Engine:
 
     def _let_time_pass(self) -> list[Task]:
         """Nobody is ready: whoever waits for the clock alone goes on at its time."""
+        if len(self.tasks) == len(self._workers) and self._every_task_is_done():
+            return []
         timed = [task for task in (*self.tasks, self._main) if task.deadline is not None and task.state is not DONE]
         if not timed:
             return []
@@ -603,13 +642,7 @@ class Engine:
         for task in timed:
             if task.deadline is not None and task.deadline <= due:
                 task.state, task.deadline, task.timed_out = READY, None, True
-        return self._ready()
-
-    def _ready(self) -> list[Task]:
-        ready = [task for task in self.tasks if task.state is READY]
-        if not self.exploring and self._main.state is READY:
-            ready.append(self._main)
-        return ready
+        return [task for task in (*self.tasks, self._main) if task.state is READY]
 
     def _all_done(self) -> bool:
         for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and this is asked at every switch
@@ -682,20 +715,17 @@ class Engine:
 
 def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:
     """``"file:line (function)"`` of the innermost frame in code under test; of the innermost at all if there is none."""
-    found = at = frame
-    while at is not None and not takes_part(at.f_code.co_filename):
-        at = at.f_back
-    found = at or found
-    return "an unknown place" if found is None else f"{found.f_code.co_filename}:{found.f_lineno} ({found.f_code.co_qualname})"
+    if frame is None:
+        return "an unknown place"
+    found = _own(frame, takes_part)
+    return f"{found.f_code.co_filename}:{found.f_lineno} ({found.f_code.co_qualname})"
 
 
-def anchor(frame: FrameType, takes_part: Callable[[str], bool]) -> str:
-    """The same, but where the function stands in its file does not matter."""
+def _own(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
     at: FrameType | None = frame
     while at is not None and not takes_part(at.f_code.co_filename):
         at = at.f_back
-    at = at or frame
-    return f"{at.f_code.co_qualname}+{(at.f_lineno or 0) - at.f_code.co_firstlineno}"
+    return at or frame
 
 
 def _sleeps(task: Task) -> int:

@@ -109,18 +109,14 @@ class Events:
         return monitoring.DISABLE
 
     def _instruction(self, code: CodeType, offset: int) -> object:
-        table = self._tables.get(id(code))
-        if table is None:
+        table = self._tables[id(code)]
+        if offset not in table.heard:
             return monitoring.DISABLE
-        access = table.steps.get(offset)
         engine = self._engine
-        if offset in table.checks:
-            if engine.exploring and engine.owner.ident == _get_ident():
-                engine.owner.checked = True
-        elif access is None:
-            return monitoring.DISABLE
-        if access is not None:
-            engine.step(access, sys._getframe(1))
+        if offset in table.checks and engine.exploring and engine.owner.ident == _get_ident():
+            engine.owner.checked = True
+        if (access := table.heard[offset]) is not None:
+            engine.step(access)
         return None
 
     def _call(self, code: CodeType, offset: int, callee: object, first: object) -> object:
@@ -134,7 +130,7 @@ class Events:
         if access is None:  # the end of a with statement, in some versions
             return monitoring.DISABLE
         if is_step(callee, first, self._takes_part):
-            engine.step(access, sys._getframe(1))
+            engine.step(access)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
             engine.owner.checked = True
         return None
@@ -179,6 +175,7 @@ class _Nobody:
     """Never changes anything."""
 
     next = 0
+    tracks = False
 
     def begin(self, tasks: object) -> None: ...
 

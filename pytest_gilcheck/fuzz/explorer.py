@@ -79,6 +79,7 @@ class InOrder:
     """The threads one after the other, each as far as it can go."""
 
     next = NEVER
+    tracks = False
 
     def __init__(self, order: Sequence[int]) -> None:
         self._order = {index: place for place, index in enumerate(order)}

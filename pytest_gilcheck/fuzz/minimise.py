@@ -24,6 +24,8 @@ class Segments:
     """Follows segments as far as it can: each thread in turn until it has made as many of its own steps as there are up to then.
     One that has to wait makes up for it later, so what comes after stays what it is."""
 
+    tracks = True
+
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._goals: list[Segment] = []  # a thread, and how many steps it has then made in all
         counts: dict[int, int] = {}

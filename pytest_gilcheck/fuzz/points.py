@@ -1,12 +1,15 @@
-"""Switch points inside what would be one C call: whoever stands in for it says where, and the engine decides.
+"""Switch points inside what would be one step: whoever stands in for it says where, and the engine decides who goes on.
 
-A simulation of `sum(x)` without a lock calls `point` before each element that it reads. These are no places where a build *with*
-a GIL can switch threads: to such a build the C call is one step.
+The stand-ins are those of `shared`: `sum(x)` reads a list element by element, and where there is no GIL other threads change it in
+between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+ITERATE = "iterate"  # inside a C call: with a GIL, that call is one step, and no thread can switch here
+LOOP = "loop"  # in a loop of Python code that is not under test, the standard library's say: with a GIL too, threads switch here
 
 hook: Callable[[str, str], None] | None = None  # the engine's, while it runs a check
 
@@ -15,8 +18,8 @@ def point(kind: str, name: str) -> None:
     """Another thread may go on here.
 
     Args:
-        kind: what is about to happen: ``"iterate"``.
-        name: what to: ``"list"``, ``"dict.values"``.
+        kind: `ITERATE` or `LOOP`.
+        name: what is about to be read: ``"list"``, ``"dict.values"``.
     """
     if hook is not None:
         hook(kind, name)

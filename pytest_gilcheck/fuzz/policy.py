@@ -36,6 +36,8 @@ class Policy(Protocol):
 class Planned:
     """Follows a schedule, and notes where that is not possible."""
 
+    tracks = False
+
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._left: list[Choice] = []
@@ -75,6 +77,8 @@ class Planned:
 class RandomWalk:
     """At each step, every thread that can goes on with equal probability."""
 
+    tracks = False
+
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
         self.next = 1
@@ -98,6 +102,8 @@ class UniformWalk:
     Args:
         lengths: steps of each thread in a run without preemptions, by index.
     """
+
+    tracks = True
 
     def __init__(self, seed: int, lengths: Sequence[int]) -> None:
         self._draw, self._lengths = random.Random(seed), lengths
@@ -129,6 +135,8 @@ class Priorities:
     Args:
         steps: how many a run has.
     """
+
+    tracks = False
 
     def __init__(self, seed: int, steps: int, depth: int = 3) -> None:
         self._draw, self._steps, self._depth = random.Random(seed), max(1, steps), depth
@@ -164,6 +172,8 @@ class Priorities:
 class PartialOrder:
     """Partial order sampling (POS, Yuan et al., CAV 2018): each pending step has a random priority, drawn again when a step is made
     that conflicts with it. Whether two conflict is told by their names."""
+
+    tracks = True
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)

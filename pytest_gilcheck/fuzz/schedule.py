@@ -12,6 +12,7 @@ import binascii
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _PREFIX = "gil1_"
 
@@ -20,8 +21,7 @@ class BadToken(ValueError):
     """A replay token that is damaged, or of another kind."""
 
 
-@dataclass(frozen=True, order=True)
-class Choice:
+class Choice(NamedTuple):
     """At this point, this thread goes on.
 
     Attributes:

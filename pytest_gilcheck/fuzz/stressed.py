@@ -49,7 +49,7 @@ def _kind(program: Program, how: FuzzPlan, progress: Callable[[str], None]) -> t
             found = Search(explorer, how.preemptions, monotonic() + how.budget / 2, how.seed).run(sequential)
             if found.failure is None:
                 return Kind.C_LEVEL, f"no schedule breaks it ({found})"
-            if not any(found.failure.run.masked):
+            if not found.failure.run.masked:
                 return Kind.BREAKS_TODAY, "a schedule breaks it too, without mode='stress', where a build with a GIL can switch"
             today = Search(explorer, how.preemptions, monotonic() + how.budget / 2, how.seed, gil=True, sampling=False).run(
                 sequential
