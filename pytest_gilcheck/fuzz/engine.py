@@ -20,7 +20,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, monotonic_ns, time_ns
 from time import sleep as _sleep
@@ -70,9 +70,8 @@ class Waiting:
     made: str = ""
 
 
-@dataclass
 class Run:
-    """What became of one run.
+    """What became of one run. A plain class, because there is one for every schedule, and most stay what they were at first.
 
     Attributes:
         points: how many there were.
@@ -90,19 +89,23 @@ class Run:
         left: non-daemon threads that were still there at the end, with where they wait.
     """
 
-    points: int = 0
+    points = 0
     errors: Sequence[tuple[int, str, BaseException]] = ()
-    stuck: str = ""
+    stuck = ""
     waiting: tuple[Waiting, ...] = ()
-    yields: int = 0
-    uncontrolled: list[str] = field(default_factory=list)
-    refused: str = ""
-    choices: list[tuple[Choice, Access, Place | None, bool]] = field(default_factory=list)
-    spans: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
-    forks: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
-    reachable: set[int] = field(default_factory=set)
-    lengths: dict[int, int] = field(default_factory=dict)
+    yields = 0
+    uncontrolled: Sequence[str] = ()
+    refused = ""
     left: tuple[Waiting, ...] = ()
+
+    def __init__(self, recording: bool = False, measuring: bool = False) -> None:
+        self.choices: list[tuple[Choice, Access, Place | None, bool]] = []
+        if recording:
+            self.spans: list[tuple[int, int, tuple[int, ...]]] = []
+            self.forks: list[tuple[int, tuple[int, ...], int]] = []
+        if measuring:
+            self.reachable: set[int] = set()
+            self.lengths: dict[int, int] = {}
 
     @property
     def schedule(self) -> Schedule:
@@ -173,8 +176,7 @@ class Engine:
         self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
         self._workers = [self._worker(index) for index in range(workers)]
 
-    # -- the main thread's side
-    # -----------------------------------------------------------------------------------------------------
+    # The main thread's side.
 
     def __enter__(self) -> Engine:
         self._main.ident, self._main.native = _get_ident(), threading.get_native_id()
@@ -205,50 +207,56 @@ class Engine:
 
     def begin(self) -> None:
         """A new run: what the main thread does from here on belongs to it."""
-        self.elapsed, self.point, self.next = 0, 0, NEVER
-        self.exploring = self.aborting = False
+        self.elapsed = self.point = 0
+        self.next = NEVER
         self._run = Run()
-        self._returned.clear()
-        self._main.renew(None)
-        self.owner = self._main
+        main = self._main
+        main.state, main.wants, main.deadline = READY, None, None
+        self.owner = main
         for index, worker in enumerate(self._workers):
             if worker.state is not DONE or self.fresh_threads:
                 self._retire(worker)
-                main = self.by_ident.pop(_get_ident(), None)  # this is ours, and not the program's
-                worker = self._workers[index] = self._worker(index)
-                if main is not None:
-                    self.by_ident[_get_ident()] = main
-            worker.state = PARKED
-        self.tasks = list(self._workers)
+                managed = self.by_ident.pop(_get_ident(), None)  # this thread is ours, and not the program's
+                self._workers[index] = self._worker(index)
+                if managed is not None:
+                    self.by_ident[_get_ident()] = managed
+            self._workers[index].state = PARKED
+        self.tasks = self._workers[:]
 
-    def run(self, jobs: Sequence[Callable[[], object]], policy: Policy, *, recording: bool = False, measuring: bool = False) -> Run:
-        """Run the jobs, one in each of the program's threads, and everything that they start, until nothing goes on.
+    def run(
+        self,
+        jobs: Sequence[Callable[..., object]],
+        arguments: tuple[Any, ...],
+        policy: Policy,
+        *,
+        recording: bool = False,
+        measuring: bool = False,
+    ) -> Run:
+        """Run the jobs with these arguments, one in each of the program's threads, and everything that they start, until nothing
+        goes on.
 
         Args:
             recording: keep what a search branches at (``spans``, ``forks``).
             measuring: keep what it counts (``lengths``, ``reachable``).
         """
-        assert len(jobs) == len(self._workers), "a thread for each job"
+        run = self._run = Run(recording, measuring)
         for worker, job in zip(self._workers, jobs, strict=True):
-            worker.renew(job)
+            worker.job, worker.arguments, worker.error, worker.checked, worker.state = job, arguments, None, True, READY
         self.recording, self.measuring = recording, measuring
         self._policy = policy
         policy.begin(self.tasks)
         self._ticks = self.naps = 0
-        self._idle = False
         self.exploring = True
-        self._main.state = PARKED
-        self._main.wants = "the end of the run"
+        self._main.state, self._main.wants = PARKED, "the end of the run"
         if (first := self._pick(self._main)) is not None:
             self._give(first)
             self._await_end()
         self.exploring = False
         self._main.state, self.owner = READY, self._main
-        run = self._run
         run.points = self.point
         for task in self.tasks:
             if task.error is not None:
-                run.errors = [*run.errors, (task.index, task.name, task.error)]
+                run.errors = (*run.errors, (task.index, task.name, task.error))
         self.point, self.next = 0, NEVER
         return run
 
@@ -346,8 +354,10 @@ class Engine:
             return
         task.state = AWAY
         frame = sys._current_frames().get(task.ident or 0)
-        self._run.uncontrolled.append(
-            f"{task.name} was blocked at {place(frame, self.takes_part)}, by nothing that is under control"
+        where = place(frame, self.takes_part)
+        self._run.uncontrolled = (
+            *self._run.uncontrolled,
+            f"{task.name} was blocked at {where}, by nothing that is under control",
         )
         if (target := self._pick(task)) is not None:
             self._give(target)
@@ -359,8 +369,7 @@ class Engine:
         if (target := self._pick(self.owner)) is not None:
             self._give(target)
 
-    # -- the side of the threads
-    # ----------------------------------------------------------------------------------------------------
+    # The side of the threads.
 
     def current(self) -> Task | None:
         """The calling thread's task, if it is under control now; it has the baton then."""
@@ -389,7 +398,7 @@ class Engine:
             if task.checked:
                 self._run.reachable.add(point)
         if point == self.next:
-            self._decide(task, point, access, frame or sys._getframe(2))
+            self.decide(task, point, access, frame or sys._getframe(2))
         if self.observer is not None:
             self.observer(task, point, access, frame or sys._getframe(2))
         task.checked = False
@@ -400,19 +409,24 @@ class Engine:
             task.checked = False  # to a build with a GIL it is one call
             self.step(Access("read", "[]", 0), sys._getframe(2))
 
-    def _decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
-        others = [other for other in self.tasks if other is not task and other.state in (READY, SLEEPING)]
-        target = task
-        policy = self._policy
+    def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        """Somebody is to be asked before the calling thread makes its step."""
+        others = [other for other in self.tasks if other is not task and (other.state is READY or other.state is SLEEPING)]
+        target, policy = task, self._policy
         if policy is not None and policy.next != NEVER and point >= policy.next:
             target = policy.at(point, task, others, access)
             if target is not task:
                 self._note(Choice(point, target.index), access, frame, task)
         if target is task and point >= self._fair:
             target = self._fairly(task, others)
-        self._aim()
-        if target is not task:
-            self._switch(task, target)
+        if target is task:
+            self._aim()
+            return
+        task.frame = frame
+        if target.state is SLEEPING:
+            self._wake_sleeper(target)
+        self._give(target)
+        self._wait_for_turn(task)
 
     def _fairly(self, task: Task, others: list[Task]) -> Task:
         """A thread has made a great many steps in a row: time passes, and it is the others' turn."""
@@ -451,12 +465,6 @@ class Engine:
             place = frame.f_code, frame.f_lineno or 0
         self._run.choices.append((choice, access, place, not choice.forced and not task.checked))
 
-    def _switch(self, task: Task, target: Task) -> None:
-        task.frame = sys._getframe(1)
-        self._wake_sleeper(target)
-        self._give(target)
-        self._wait_for_turn(task)
-
     def _give(self, target: Task) -> None:
         self.owner = target
         if self.recording and self.exploring:
@@ -484,18 +492,16 @@ class Engine:
             raise Abort
 
     def _span(self) -> None:
-        others = tuple(
-            other.index for other in self.tasks if other is not self.owner and (other.state is READY or other.state is SLEEPING)
-        )
+        owner = self.owner
+        others = tuple([task.index for task in self.tasks if task is not owner and (task.state is READY or task.state is SLEEPING)])
         spans, first = self._run.spans, self.point + 1
         if spans and spans[-1][0] == first:
             spans.pop()
-        spans.append((first, self.owner.index, others))
+        spans.append((first, owner.index, others))
 
     def _wake_sleeper(self, task: Task) -> None:
-        if task.state is SLEEPING:
-            self.elapsed = max(self.elapsed, task.deadline or 0)
-            task.state, task.deadline, task.timed_out = READY, None, True
+        self.elapsed = max(self.elapsed, task.deadline or 0)
+        task.state, task.deadline, task.timed_out = READY, None, True
 
     def park(self, task: Task, wants: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
         """The calling thread cannot go on until somebody wakes it, or its time is over; whether it was that."""
@@ -702,7 +708,7 @@ class Engine:
                 if not self.aborting:
                     if self.tracer is not None:
                         sys.settrace(self.tracer)
-                    contextvars.Context().run(task.job)
+                    contextvars.Context().run(task.job, *task.arguments)
             except (Abort, Uncontrolled):
                 pass
             except BaseException as error:

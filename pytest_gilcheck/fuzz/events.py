@@ -66,7 +66,7 @@ class Events:
         monitoring.use_tool_id(self._tool, _NAME)
         monitoring.register_callback(self._tool, events.PY_START, self._started)
         monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator begun before
-        monitoring.register_callback(self._tool, events.INSTRUCTION, self._instruction)
+        monitoring.register_callback(self._tool, events.INSTRUCTION, self._listener())
         monitoring.register_callback(self._tool, events.CALL, self._call)
         monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME)
         monitoring.restart_events()
@@ -101,23 +101,41 @@ class Events:
         return table
 
     def _started(self, code: CodeType, offset: int) -> object:
-        if not self._engine.exploring:
-            return None  # setups and invariants: their code may store what it likes, and is no part of the search
-        if id(code) not in self._tables and code.co_name != "<module>" and self._takes_part(code.co_filename):
+        if code.co_name != "<module>" and id(code) not in self._tables and self._takes_part(code.co_filename):
+            if not self._engine.exploring:
+                return None  # setups and invariants: their code may store what it likes, and is no part of the search
             self._table(code, sys._getframe(1))
             monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
 
-    def _instruction(self, code: CodeType, offset: int) -> object:
-        table = self._tables[id(code)]
-        if offset not in table.heard:
-            return monitoring.DISABLE
-        engine = self._engine
-        if offset in table.checks and engine.exploring and engine.owner.ident == _get_ident():
-            engine.owner.checked = True
-        if (access := table.heard[offset]) is not None:
-            engine.step(access)
-        return None
+    def _listener(self) -> Callable[[CodeType, int], object]:
+        """What hears of instructions: `Engine.step` in line, because it is called for each of them."""
+        engine, tables, disable, ident = self._engine, self._tables, monitoring.DISABLE, _get_ident
+
+        def instruction(code: CodeType, offset: int) -> object:
+            heard = tables[id(code)].heard.get(offset)
+            if heard is None:
+                return disable
+            if not engine.exploring:
+                return None
+            access, checks = heard
+            task = engine.owner
+            if task.ident != ident() or engine.measuring or engine.observer is not None:
+                if checks and task.ident == ident():
+                    task.checked = True
+                if access is not None:
+                    engine.step(access)
+                return None
+            if checks:
+                task.checked = True
+            if access is not None:
+                engine.point = point = engine.point + 1
+                if point == engine.next:
+                    engine.decide(task, point, access, sys._getframe(1))
+                task.checked = False
+            return None
+
+        return instruction
 
     def _call(self, code: CodeType, offset: int, callee: object, first: object) -> object:
         engine = self._engine
@@ -165,7 +183,7 @@ def check_alone() -> None:
             before = len(seen)
             engine.begin()
             engine.observer = lambda task, point, access, frame: seen.append(point)
-            engine.run([_probe], _Nobody())
+            engine.run([_probe], (), _Nobody())
             engine.end()
             if len(seen) - before != _PROBE_STEPS:
                 raise EventsTaken(f"of {_PROBE_STEPS} steps {len(seen) - before} were seen: {_active()} takes the others")

@@ -128,10 +128,10 @@ class Explorer:
         ended = False
         try:
             try:
-                jobs, check = self.program.begin()
-                run = engine.run(jobs, policy, recording=recording, measuring=measuring)
+                arguments = self.program.fresh()
+                run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if not run.stuck and not run.refused:
-                    broken = check()
+                    broken = self.program.broken(arguments)
             finally:
                 ended = True
                 engine.end()

@@ -47,7 +47,7 @@ class Planned:
     def begin(self, tasks: Sequence[Task]) -> None:
         self._left = list(reversed(self._schedule.choices))
         self.diverged = None
-        self._aim()
+        self.next = self._left[-1].point if self._left else NEVER
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         return self._follow(point, False, others) or task
@@ -64,14 +64,13 @@ class Planned:
 
     def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
         choice = self._left.pop()
-        target = next((task for task in candidates if task.index == choice.thread), None)
-        if target is None or choice.forced is not forced or choice.point != point:
-            self.diverged = self.diverged or choice
-        self._aim()
-        return target
-
-    def _aim(self) -> None:
         self.next = self._left[-1].point if self._left else NEVER
+        if choice.forced is forced and choice.point == point:
+            for task in candidates:
+                if task.index == choice.thread:
+                    return task
+        self.diverged = self.diverged or choice
+        return None
 
 
 class RandomWalk:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .schedule import checksum
@@ -40,14 +41,19 @@ class Program:
         Raises:
             BaseException: what the setup raised.
         """
-        arguments = () if self.setup is None else (self.setup(),)
+        arguments = self.fresh()
+        return [partial(thread, *arguments) for thread in self.threads], lambda: self.broken(arguments)
 
-        def bound(thread: Callable[..., object]) -> Callable[[], object]:
-            return lambda: thread(*arguments)
+    def fresh(self) -> tuple[Any, ...]:
+        """What the threads and the invariant are called with.
 
-        return [bound(thread) for thread in self.threads], lambda: self._broken(arguments)
+        Raises:
+            BaseException: what the setup raised.
+        """
+        return () if self.setup is None else (self.setup(),)
 
-    def _broken(self, arguments: tuple[Any, ...]) -> str | None:
+    def broken(self, arguments: tuple[Any, ...]) -> str | None:
+        """What is broken afterwards, in one line; None if nothing is."""
         if self.invariant is None:
             return None
         try:

@@ -39,7 +39,7 @@ class Task:
         name: for reports.
         root: whether it is one of the program's own threads.
         daemon: whether nobody waits for its end.
-        job: what it runs.
+        job, arguments: what it calls, and with what.
         ident, native: of the operating system's thread, once it runs.
         error: what escaped from it.
         wants: what it waits for, while it is parked.
@@ -50,8 +50,8 @@ class Task:
     """
 
     __slots__ = (
-        "baton", "checked", "daemon", "deadline", "error", "frame", "ident", "index", "job", "name", "native", "root", "state",
-        "thread", "timed_out", "wants",
+        "arguments", "baton", "checked", "daemon", "deadline", "error", "frame", "ident", "index", "job", "name", "native",
+        "root", "state", "thread", "timed_out", "wants",
     )  # fmt: skip
 
     def __init__(self, index: int, name: str, baton: Baton, *, root: bool = False, daemon: bool = False) -> None:
@@ -59,11 +59,12 @@ class Task:
         self.ident: int | None = None
         self.native: int | None = None
         self.thread: Any = None
-        self.renew(None)
+        self.job: Callable[..., object] | None = None
+        self.arguments: tuple[Any, ...] = ()
+        self.renew()
 
-    def renew(self, job: Callable[[], object] | None) -> None:
+    def renew(self) -> None:
         """Ready for another run."""
-        self.job = job
         self.state: State = READY
         self.error: BaseException | None = None
         self.wants: object = None

@@ -76,14 +76,14 @@ class Table:
         steps: visible ones that are no calls, or, up to 3.11, all.
         calls: offsets of calls, judged when they happen; from 3.12 on.
         checks: offsets at, or right before which the interpreter looks whether somebody else wants the GIL.
-        heard: offsets of both, each with its step, or None.
+        heard: offsets of both, each with its step, or None, and whether it is one of those.
     """
 
     code: CodeType
     steps: dict[int, Access] = field(default_factory=dict)
     calls: dict[int, Access] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
-    heard: dict[int, Access | None] = field(default_factory=dict)
+    heard: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
 
 
 @dataclass
@@ -144,7 +144,7 @@ class Visibility:
             loaded = instruction.argval if name in ("LOAD_GLOBAL", "LOAD_NAME") else loaded
             before, constant = name, name in ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST")
         table.checks = frozenset(checks)
-        table.heard = {offset: table.steps.get(offset) for offset in (*table.steps, *checks)}
+        table.heard = {offset: (table.steps.get(offset), offset in checks) for offset in (*table.steps, *checks)}
         return table
 
     def _touched(self, instruction: dis.Instruction, rebound: _Rebound, before: str, constant: bool) -> str | None:
