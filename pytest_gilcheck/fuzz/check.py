@@ -18,7 +18,7 @@ from ..core.origin import ours, under_test
 from ..core.values import Given
 from ..core.verdict import Verdict
 from . import primitives
-from .engine import Engine, Run
+from .engine import FAIR_TO_SPINNERS, Engine, Run
 from .events import Events, EventsTaken, check_alone
 from .explain import told
 from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure
@@ -245,8 +245,9 @@ def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
 def _checked(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, begun: float) -> FuzzResult:
     explorer.progress("sequential orders")
     sequential = explorer.sequential()
-    longest = max(run.points for run in sequential)
-    explorer.engine.longest = max(20_000, 50 * longest)
+    engine, usual = explorer.engine, max(run.points for run in sequential)
+    engine.fair = min(engine.fair, FAIR_TO_SPINNERS + 3 * usual)
+    engine.longest = max(20 * engine.fair, 50 * usual)
     blank = replace(blank, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     if (different := _nondeterminism(explorer)) is not None:
         return replace(blank, reason=f"it does not do the same twice in the same schedule, so nothing can be searched: {different}")

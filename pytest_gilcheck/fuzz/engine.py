@@ -40,7 +40,7 @@ _MOMENT = 0.0002  # seconds
 _ASLEEP_LOOKS = 3
 LONGEST = 100_000  # points of a run that leads nowhere
 FAIR = 20_000  # steps that a thread makes in a row before others get their turn: it waits for them, busily
-FAIR_TO_SPINNERS = 200  # the same in a program that is known for that
+FAIR_TO_SPINNERS = 200  # the same in a program that is known for that, or at least, where it is known how many are usual
 _TICK = 1_000_000  # nanoseconds that the virtual clock gains then
 _UNWIND = 0.5  # seconds for the threads of a run that is over to end
 _LEAKS = 20  # threads that would not end, before no more runs are tried
@@ -152,6 +152,7 @@ class Engine:
         self.fresh_threads = False  # for each run: where those would not do
         self.fair = FAIR
         self.patience = 0  # times that a thread sleeps alone: others do not go on meanwhile
+        self.waits_for_work: Callable[[Task], bool] = lambda task: False  # whether nobody expects a thread to end
         self.elapsed = 0  # of the virtual clock, nanoseconds
         self.point = 0
         self.next = NEVER
@@ -451,8 +452,8 @@ class Engine:
             Abort: once the main thread has seen it.
         """
         task = self.owner
-        self._stop(trouble)
         task.frame = sys._getframe(1)
+        self._stop(trouble)
         self._idle = True
         self._main.baton.post()
         self._wait_for_turn(task)
@@ -611,11 +612,11 @@ class Engine:
         policy = self._policy
         assert policy is not None, "a run that is explored has one"
         point = self.point = self.point + 1
-        if len(ready) == 1 and not policy.tracks:
-            return ready[0]
         if point > self.longest:
             self._stop("livelock")
             return None
+        if len(ready) == 1 and not policy.tracks:
+            return ready[0]
         default = ready[0]
         for task in ready:
             if task.index > current.index:
@@ -668,7 +669,8 @@ class Engine:
         if not self.exploring or run.stuck or self._every_task_is_done() or any(task.state is AWAY for task in self.tasks):
             return
         if all(task.state is DONE for task in self.tasks if task.root):
-            run.left = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE and not task.daemon)
+            left = [task for task in self.tasks if task.state is not DONE and not task.daemon and not self.waits_for_work(task)]
+            run.left = tuple(self._waiting(task) for task in left)
             return
         self._stop("")
 

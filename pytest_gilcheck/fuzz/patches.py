@@ -70,6 +70,7 @@ class Patches:
         primitives.active = self._engine
         points.hook = self._engine.iterate
         self._engine.settle = primitives.release_idle_workers
+        self._engine.waits_for_work = primitives.is_of_an_executor
         return self
 
     def __exit__(self, *error: object) -> None:

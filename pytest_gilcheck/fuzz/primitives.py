@@ -35,6 +35,7 @@ _time, _time_ns, _perf_counter, _perf_counter_ns = time.time, time.time_ns, time
 _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
+_get_ident = threading.get_ident
 _WAIT = threading.Condition.wait.__code__
 used: dict[str, None] = {}  # where the locks were made that the program has asked for, in order
 
@@ -104,8 +105,13 @@ class Lock:
             return
         self._real.release()
         self._holder, self._taken = None, ""
-        if active is not None:
-            active.wake(self)
+        self._released()
+
+    def _released(self) -> None:
+        if (engine := active) is not None:
+            engine.wake(self)
+            if engine.owner.ident == _get_ident():
+                engine.owner.checked = True  # a call of C, or the function of the standard library that it is in
 
     def locked(self) -> bool:
         if (found := _current()) is not None:
@@ -153,7 +159,7 @@ class RLock(Lock):
         self._real.release()
         if active is not None and not self._real_locked():
             self._holder, self._taken = None, ""
-            active.wake(self)
+            self._released()
 
     def _is_owned(self) -> bool:
         return self._real._is_owned() or self._where == disabled
@@ -166,8 +172,7 @@ class RLock(Lock):
             return None
         state = self._real._release_save()
         self._holder, self._taken = None, ""
-        if active is not None:
-            active.wake(self)
+        self._released()
         return state
 
     def _acquire_restore(self, state: Any) -> None:
@@ -313,6 +318,11 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
         if engine.park(me, task, deadline):
             return
     _join(thread)
+
+
+def is_of_an_executor(task: Task) -> bool:
+    """Whether a thread is an executor's worker, which waits for work until the interpreter ends."""
+    return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
 
 
 def release_idle_workers(tasks: list[Task]) -> None:

@@ -36,6 +36,7 @@ _ALWAYS = {
 }  # fmt: skip
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _MAKE = frozenset({"LOAD_CONST", "BUILD_LIST", "BUILD_TUPLE", "BUILD_SET", "BUILD_MAP"})
+_LOADS = frozenset({"LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_NAME", "LOAD_FAST_CHECK"})
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "<module>"})
 _ANYTHING_STORED = frozenset({"setattr", "__dict__", "vars", "__setattr__", "__setstate__", "__delattr__"})
 _FIRST_IN_PLACE = 13  # of BINARY_OP's argument
@@ -43,7 +44,7 @@ _SUBSCRIPT = 26  # of the same, from 3.14 on
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type, FunctionType, BuiltinFunctionType)
 _NEVER = frozenset({isinstance, issubclass, callable, id, type, range, object, super, slice, property, staticmethod, classmethod})
 _OF_SCALARS = frozenset({int, float, complex, str, bool, bytes, len, abs, repr, hash, ord, chr, round, format, divmod, pow, print})
-_NO_CHECK_AFTER = frozenset({len, isinstance, type})  # specialised calls that do not look whether the GIL is wanted
+_NO_CHECK_AFTER = frozenset({len, isinstance, type, list.append})  # specialised calls that do not look whether the GIL is wanted
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,8 @@ class Visibility:
             elif (what := self._touched(instruction, rebound, before, constant)) is not None:
                 kind, _, touched = what.partition(" ")
                 table.steps[offset] = Access(kind, touched, line)
+            if offset in table.steps and name in _LOADS:
+                name = "a visible load"  # what becomes of it at once is no step of its own
             loaded = instruction.argval if name in ("LOAD_GLOBAL", "LOAD_NAME") else loaded
             before, constant = name, name in ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST")
         table.checks = frozenset(checks)
@@ -163,6 +166,15 @@ class Visibility:
                 return f"read cell {argument}" if rebound.cells is None or argument in rebound.cells else None
             case "STORE_DEREF" | "DELETE_DEREF":
                 return f"write cell {argument}" if rebound.cells is None or argument in rebound.cells else None
+            case (
+                "TO_BOOL"
+                | "UNARY_NOT"
+                | "POP_JUMP_IF_FALSE"
+                | "POP_JUMP_IF_TRUE"
+                | "POP_JUMP_FORWARD_IF_FALSE"
+                | "POP_JUMP_FORWARD_IF_TRUE"
+            ):
+                return "read []" if before in _LOADS else None  # whether a container is empty
             case "COMPARE_OP":
                 return None if constant else "read []"
             case "UNPACK_SEQUENCE" | "UNPACK_EX":
