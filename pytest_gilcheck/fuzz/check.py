@@ -21,7 +21,7 @@ from . import primitives
 from .engine import FAIR_TO_SPINNERS, Engine, Run
 from .events import Events, EventsTaken, check_alone
 from .explain import told
-from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure
+from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure, Trouble
 from .minimise import minimal, observed
 from .patches import Patches
 from .policy import Planned
@@ -289,15 +289,18 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
     """The failure made small, classified, replayed and told."""
     failure = searched.failure
     assert failure is not None, "that is what is told"
+    if failure.trouble is Trouble.HANGS:  # nothing that takes so long is tried again
+        reason = f"{failure.trouble}: {failure.words}, for {how.timeout:g} s"
+        if failure.run.uncontrolled:
+            return replace(blank, reason=f"partly uncontrolled, so nothing is claimed: {failure.run.uncontrolled[0]}; {reason}")
+        return replace(blank, verdict=Verdict.VIOLATED, reason=reason, trouble=str(failure.trouble))
     if searched.sampled:
         explorer.progress("making it smaller")
         failure = minimal(explorer, failure, monotonic() + _MINIMISING)
     kind = Kind.BREAKS_TODAY
     if failure.run.masked:
         explorer.progress("does it break today?")
-        today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True, sampling=False).run(
-            sequential
-        )
+        today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True).run(sequential)
         if today.failure is not None:
             failure = today.failure
         else:

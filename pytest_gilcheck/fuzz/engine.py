@@ -149,6 +149,7 @@ class Engine:
         self.tracer: Any = None  # for sys.settrace, up to 3.11
         self.settle: Callable[[list[Task]], None] = lambda tasks: None  # called with all tasks when nothing is explored any more
         self.locals: list[threading.local] = []  # what is kept there for a thread must not be found by the next run's
+        self.gil_only = False  # switch only where a build with a GIL can
         self.fresh_threads = False  # for each run: where those would not do
         self.fair = FAIR
         self.patience = 0  # times that a thread sleeps alone: others do not go on meanwhile
@@ -414,7 +415,8 @@ class Engine:
         """Somebody is to be asked before the calling thread makes its step."""
         others = [other for other in self.tasks if other is not task and (other.state is READY or other.state is SLEEPING)]
         target, policy = task, self._policy
-        if policy is not None and policy.next != NEVER and point >= policy.next:
+        allowed = task.checked or not self.gil_only
+        if policy is not None and policy.next != NEVER and point >= policy.next and allowed:
             target = policy.at(point, task, others, access)
             if target is not task:
                 self._note(Choice(point, target.index), access, frame, task)

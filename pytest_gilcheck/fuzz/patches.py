@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import _queue
 import _thread
+import builtins
 import os
 import sys
 import threading
@@ -94,6 +95,7 @@ class Patches:
             (_thread, "start_new_thread", primitives.start_new_thread),
             (threading.Thread, "join", primitives.join),
             (threading, "RLock", primitives.RLock),
+            (builtins, "__import__", primitives.importing(builtins.__import__)),
             (threading, "excepthook", primitives.escaped(threading.excepthook)),
         ]
         if primitives._start_joinable is not None:

@@ -22,6 +22,7 @@ class Policy(Protocol):
     """
 
     next: int
+    tracks: bool
 
     def begin(self, tasks: Sequence[Task]) -> None:
         """A run begins."""

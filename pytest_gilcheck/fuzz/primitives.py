@@ -60,7 +60,10 @@ class Lock:
 
     def __new__(cls, real: Any = None, where: str | None = None) -> Any:
         """A plain one for threads that are not under control."""
-        return cls._plain() if real is None and _current() is None else object.__new__(cls)
+        ours = real is not None or (
+            _current() is not None and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
+        )
+        return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and is one step
 
     def __init__(self, real: Any = None, where: str | None = None) -> None:
         self._real = self._plain() if real is None else real
@@ -348,6 +351,21 @@ def escaped(report: Any) -> Any:
             found[1].error = arguments.exc_value
 
     return hook
+
+
+def importing(real: Any) -> Any:
+    """What ``__import__`` is while a program is explored: a module's first import, which holds locks in C, is one step."""
+
+    def imported(name: str, *arguments: Any, **keywords: Any) -> Any:
+        if name in sys.modules or (found := _current()) is None or not found[0].exploring:
+            return real(name, *arguments, **keywords)
+        found[0].exploring = False
+        try:
+            return real(name, *arguments, **keywords)
+        finally:
+            found[0].exploring = True
+
+    return imported
 
 
 def refusing(what: str, function: Any) -> Any:

@@ -212,8 +212,16 @@ class Search:
         longest = max(sequential, key=lambda run: run.points)
         lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
         self._explorer.progress("sampled schedules")
+        self._explorer.engine.gil_only = self._gil
+        try:
+            return self._drawn(draw, lengths, longest.points)
+        finally:
+            self._explorer.engine.gil_only = False
+
+    def _drawn(self, draw: random.Random, lengths: list[int], points: int) -> Searched:
+        found = self.found
         while self._now() < self._until:
-            for policy in _portfolio(draw.randrange(1 << 32), lengths, longest.points):
+            for policy in _portfolio(draw.randrange(1 << 32), lengths, points):
                 _, failure = self._explorer.once(policy)
                 found.sampled += 1
                 found.priorities += isinstance(policy, Priorities)

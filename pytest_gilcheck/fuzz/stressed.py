@@ -51,9 +51,7 @@ def _kind(program: Program, how: FuzzPlan, progress: Callable[[str], None]) -> t
                 return Kind.C_LEVEL, f"no schedule breaks it ({found})"
             if not found.failure.run.masked:
                 return Kind.BREAKS_TODAY, "a schedule breaks it too, without mode='stress', where a build with a GIL can switch"
-            today = Search(explorer, how.preemptions, monotonic() + how.budget / 2, how.seed, gil=True, sampling=False).run(
-                sequential
-            )
+            today = Search(explorer, how.preemptions, monotonic() + how.budget / 2, how.seed, gil=True).run(sequential)
             kind = Kind.GIL_MASKED if today.failure is None else Kind.BREAKS_TODAY
             return kind, "a schedule breaks it too: without mode='stress' it can be replayed"
     except NothingToExplore as error:

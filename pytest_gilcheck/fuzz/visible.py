@@ -123,7 +123,9 @@ class Visibility:
                 continue
             if instruction.positions is not None and instruction.positions.lineno is not None:
                 line = instruction.positions.lineno
-            if after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
+            if "JUMP_BACKWARD_IF" in name:  # of 3.11: it looks only where it jumps
+                checks.add(instruction.argval)
+            elif after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
                 checks.add(offset)
             if before in _CALLS and sys.version_info < (3, 12):
                 checks.add(offset)
