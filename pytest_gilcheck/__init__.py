@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
     from .fuzz.check import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
+    from .fuzz.shared import shared
     from .interrupt.injection import InjectionResult
     from .interrupt.result import InterruptResult
     from .interrupt.shot import Trouble
@@ -46,6 +47,7 @@ __all__ = [
     "Trouble",
     "Verdict",
     "gilcheck",
+    "shared",
 ]
 
 _HOMES = {
@@ -66,6 +68,7 @@ _HOMES = {
     "TeamHung": "core.team",
     "Trouble": "interrupt.shot",
     "Verdict": "core.verdict",
+    "shared": "fuzz.shared",
 }
 
 

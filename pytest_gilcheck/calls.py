@@ -389,6 +389,17 @@ class Gilcheck:
         given = {key: value for key, value in locals().items() if key in FUZZ_ARGUMENTS and value is not None}
         return self.checked_fuzz(program(threads, setup, invariant, name), given, "argument")
 
+    def shared(self, container: T) -> T:
+        """A list, dict, set, deque, OrderedDict, defaultdict or Counter that other threads can change in a fuzz check while
+        C iterates over it (``sum``, ``max``, ``tuple(d.values())``), as they can without a GIL; what stays atomic there stays atomic.
+
+        Raises:
+            BadValue: a container of another type.
+        """
+        from .fuzz.shared import shared
+
+        return shared(container)  # type: ignore[return-value,unused-ignore]
+
     def checked_fuzz(
         self, program: Program, arguments: Mapping[str, Any], source: str, share: tuple[int, int] = (0, 1)
     ) -> FuzzResult:

@@ -27,6 +27,7 @@ from time import sleep as _sleep
 from types import CodeType, FrameType
 from typing import Any
 
+from . import points
 from .baton import Baton
 from .policy import NEVER, Policy
 from .schedule import Choice, Schedule
@@ -406,10 +407,17 @@ class Engine:
         task.checked = False
 
     def iterate(self, kind: str, name: str) -> None:
-        """What `points.hook` is: a read inside of what would be one C call."""
-        if self.exploring and (task := self.current()) is not None:
+        """What `points.hook` is: a read inside of what would be one step."""
+        if not self.exploring or (task := self.current()) is None:
+            return
+        checked = task.checked
+        if kind == points.ITERATE:
             task.checked = False  # to a build with a GIL it is one call
-            self.step(Access("read", "[]", 0), sys._getframe(2))
+        elif kind == points.LOOP:
+            task.checked = True
+        self.step(Access("read", "[]", 0), sys._getframe(2))
+        if kind == points.ITERATE:
+            task.checked = checked
 
     def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         """Somebody is to be asked before the calling thread makes its step."""

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 
 from ..core.child import ChildSide
 from ..core.interpreter import FREE_THREADED, build
+from . import points, rendezvous
 from . import program as program_module
-from . import rendezvous
 from .program import Program, described
 from .rendezvous import Players
 
@@ -67,6 +67,7 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
     side.tell(pickle.dumps({"names": players.names()}))
     told = False
     while True:
+        points.parallel = True  # nothing is simulated where threads really run at once
         jobs, broken = program.begin()
         errors = players.together(jobs)
         counts[Cell.MET] += players.met()

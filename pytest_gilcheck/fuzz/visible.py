@@ -18,6 +18,7 @@ from __future__ import annotations
 import builtins
 import dis
 import linecache
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ _ALWAYS = {
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _MAKE = frozenset({"LOAD_CONST", "BUILD_LIST", "BUILD_TUPLE", "BUILD_SET", "BUILD_MAP"})
 _LOADS = frozenset({"LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_NAME", "LOAD_FAST_CHECK"})
+_UNCHECKED = re.compile(r"(len|isinstance|type)\(|[\w.\[\]]*\.append\(")  # the same, by the source text, up to 3.11
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "<module>"})
 _ANYTHING_STORED = frozenset({"setattr", "__dict__", "vars", "__setattr__", "__setstate__", "__delattr__"})
 _FIRST_IN_PLACE = 13  # of BINARY_OP's argument
@@ -116,6 +118,7 @@ class Visibility:
         line, before, after_resume = code.co_firstlineno, "", False
         constant = False  # the instruction before loads a constant
         loaded = ""  # the last global that was loaded
+        called = ""  # the source of the last call
         private = False  # a loop over something that no other thread can have
         for instruction in dis.get_instructions(code):
             name, offset = instruction.opname, instruction.offset
@@ -127,10 +130,11 @@ class Visibility:
                 checks.add(instruction.argval)
             elif after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
                 checks.add(offset)
-            if before in _CALLS and sys.version_info < (3, 12):
+            if before in _CALLS and sys.version_info < (3, 12) and not _UNCHECKED.match(called):
                 checks.add(offset)
             after_resume = name == "RESUME"
             if name in _CALLS:
+                called = _text(instruction, code)
                 if sys.version_info >= (3, 12):
                     table.calls[offset] = Access("call", "call", line)
                 elif not _harmless_by_name(instruction, code, namespace):
@@ -265,17 +269,21 @@ def gil_is_checked_after(callee: object, under_test: Any) -> bool:
 
 def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: dict[str, Any]) -> bool:
     """Whether the source text names a callee that makes its own steps, or none: a global function or class."""
-    where = instruction.positions
-    if where is None or where.lineno is None or where.lineno != where.end_lineno:
-        return False
-    text = (
-        linecache.getline(code.co_filename, where.lineno).encode()[where.col_offset : where.end_col_offset].decode(errors="replace")
-    )
-    name = text.partition("(")[0].strip()
+    name = _text(instruction, code).partition("(")[0].strip()
     if not name.isidentifier() or name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
         return False
     callee = namespace.get(name, getattr(builtins, name, None))
     return callee is not None and not is_step(callee, None, under_test)
+
+
+def _text(instruction: dis.Instruction, code: CodeType) -> str:
+    """The source of an instruction, if it is in one line."""
+    where = instruction.positions
+    if where is None or where.lineno is None or where.lineno != where.end_lineno:
+        return ""
+    return (
+        linecache.getline(code.co_filename, where.lineno).encode()[where.col_offset : where.end_col_offset].decode(errors="replace")
+    )
 
 
 @cache

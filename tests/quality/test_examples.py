@@ -1,4 +1,4 @@
-"""The examples for Ctrl-C and for responsiveness are right here, and their tests can fail: turned round, each of them does."""
+"""The examples are right here, and their tests can fail: turned round, each of them does."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def run(folder, *options):
     return outcomes, done.stdout
 
 
-@pytest.mark.parametrize("folder", ["ctrl_c", "responsive"])
+@pytest.mark.parametrize("folder", ["ctrl_c", "responsive", "survive"])
 def test_the_example_passes_here(folder):
     outcomes, text = run(folder)
     assert "FAILED" not in outcomes.values(), text
@@ -32,7 +32,7 @@ def test_the_example_passes_here(folder):
         pytest.skip(f"this machine was too busy to decide {', '.join(undecided)}")
 
 
-@pytest.mark.parametrize("folder", ["ctrl_c", "responsive"])
+@pytest.mark.parametrize("folder", ["ctrl_c", "responsive", "survive"])
 def test_turned_round_every_test_of_the_example_fails(folder):
     outcomes, text = run(folder, "-p", "tests.quality.turned_round")
     assert "PASSED" not in outcomes.values(), text

@@ -1,0 +1,74 @@
+"""Our side, run by an interpreter that has pytest-gilcheck. Prints one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from programs import ROOT, Given, load
+
+sys.path.insert(0, str(ROOT))
+
+from pytest_gilcheck import gilcheck
+
+
+def throughput(program: Given, mode: str, seconds: float) -> dict[str, Any]:
+    """``mode`` is random-walk, one-preemption, two-preemptions or sequential."""
+    from pytest_gilcheck.fuzz.program import Program
+    from pytest_gilcheck.fuzz.search import schedules_per_second
+
+    start, used = time.perf_counter(), time.process_time()
+    rate = schedules_per_second(Program(program.threads, program.setup, program.invariant), mode, seconds)
+    spent = time.perf_counter() - start
+    return {"schedules": rate * spent, "seconds": spent, "cpu": time.process_time() - used}
+
+
+def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:
+    """One check, as a test would make it."""
+    start = time.perf_counter()
+    result = gilcheck.fuzz(**_arguments(program), budget=seconds, seed=seed)
+    spent = time.perf_counter() - start
+    verdict = str(result.verdict)
+    return {
+        "said": "found" if verdict == "violated" else verdict,
+        "seconds": spent,
+        "schedules": result.schedules,
+        "why": str(result.reason)[:300],
+        "kind": result.kind and str(result.kind),
+        "trouble": result.trouble and str(result.trouble),
+        "preemptions": result.preemptions,
+        "token": result.token,
+        "replayed": 0,
+        "report": str(result),
+    }
+
+
+def replayed(program: Given, answer: dict[str, Any], times: int) -> int:
+    """How often the token gives the same trouble again."""
+    again = [gilcheck.fuzz(**_arguments(program), replay=answer["token"]) for _ in range(times if answer["token"] else 0)]
+    return sum((str(one.verdict), one.trouble) == ("violated", answer["trouble"]) for one in again)
+
+
+def _arguments(program: Given) -> dict[str, Any]:
+    given: dict[str, Any] = {"setup": program.setup, "threads": list(program.threads), "invariant": program.invariant}
+    return given | ({"include": program.include} if program.include else {})
+
+
+def main() -> None:
+    given = json.loads(sys.argv[1])
+    program = load(given["program"], given.get("target"))
+    if given["do"] == "throughput":
+        print("\n" + json.dumps(throughput(program, given["mode"], given["seconds"])), flush=True)
+        return
+    if given.get("warm"):
+        find(load("counter"), 0.2, 0)
+    answer = find(program, given["seconds"], given["seed"])
+    print("\n" + json.dumps(answer), flush=True)  # an answer even if a replay hangs
+    answer["replayed"] = replayed(program, answer, given["replays"])
+    print("\n" + json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
