@@ -390,8 +390,8 @@ class Gilcheck:
         return self.checked_fuzz(program(threads, setup, invariant, name), given, "argument")
 
     def shared(self, container: T) -> T:
-        """A list, dict, set, deque, OrderedDict, defaultdict or Counter that other threads can change in a fuzz check while
-        C iterates over it (``sum``, ``max``, ``tuple(d.values())``), as they can without a GIL; what stays atomic there stays atomic.
+        """A list, dict, set, deque, OrderedDict, defaultdict or Counter that other threads can change in a fuzz check while C
+        iterates over it (``sum``, ``max``, ``tuple(d.values())``), as they can without a GIL; what stays atomic there stays atomic.
 
         Raises:
             BadValue: a container of another type.
