@@ -297,14 +297,14 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
     if searched.sampled:
         explorer.progress("making it smaller")
         failure = minimal(explorer, failure, monotonic() + _MINIMISING)
-    kind = Kind.BREAKS_TODAY
+    kind: Kind | None = Kind.BREAKS_TODAY
     if failure.run.masked:
         explorer.progress("does it break today?")
         today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True).run(sequential)
         if today.failure is not None:
             failure = today.failure
         else:
-            kind = Kind.GIL_MASKED
+            kind = None if today.cut else Kind.GIL_MASKED
     explorer.progress("replaying it")
     again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
     count = sum(other is not None and other.trouble is failure.trouble for other in again)
@@ -322,6 +322,8 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
     few = failure.schedule.preemptions
     after = f"{few} preemption{'s' * (few != 1)}"
     reason = f"{failure.trouble}: {failure.words}; with {after}"
+    if kind is None:
+        reason += "; whether it breaks today was not found out in time"
     if count < _REPLAYS:
         reason += f"; only {count} of {_REPLAYS} replays fail: something beyond the schedule decides too"
     if explorer.uncontrolled:

@@ -278,9 +278,7 @@ class Engine:
                 self.owner = task
                 task.state = READY
                 task.baton.post()
-            elif task.ident is not None:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
-            if not self._await_one(task):
+            if not self._await_one(task) and not (self._interrupt(task) and self._await_one(task)):
                 self.leaked += 1
                 task.state = AWAY
                 if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12: the exit would wait for it
@@ -291,6 +289,13 @@ class Engine:
         self.by_thread.clear()
         self.owner = self._main
         self.aborting = False
+
+    def _interrupt(self, task: Task) -> bool:
+        """Raise `Abort` in a thread that computes; whether that could be asked for. One that is blocked in C does not hear it."""
+        if task.ident is None:
+            return False
+        asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
+        return bool(asked)
 
     @property
     def exhausted(self) -> bool:

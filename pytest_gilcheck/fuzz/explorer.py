@@ -171,7 +171,9 @@ class Explorer:
             PlainFailure: in some order the program fails without any concurrency.
             NothingToExplore: it makes no visible step.
         """
-        self.alone()  # what only a first run does: imports, caches
+        run, _ = self.alone()  # what only a first run does: imports, caches
+        if run.stuck == Trouble.HANGS:  # the other orders would take as long
+            raise PlainFailure(f"it hangs in a sequential order: {stuck_words(run)}")
         while not self.events.settled():
             self.alone()
         runs, failures = [], []

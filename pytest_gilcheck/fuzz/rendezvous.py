@@ -20,6 +20,7 @@ together never meet where one has its window late.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -52,6 +53,7 @@ class Players:
         self._arrived, self._delays, self._begun, self._took = [False] * size, [0] * size, [0] * size, [0] * size
         self._recent: list[deque[int]] = [deque(maxlen=_REMEMBERED) for _ in range(size)]
         self._batons, self._home = [Baton() for _ in range(size)], Baton()
+        self._locals = [thing for thing in gc.get_objects() if type(thing) is threading.local]  # not to be found by the next job
         self._pid, self._random = os.getpid(), random.Random()  # the program may seed the module's
         self._threads = [threading.Thread(target=self._play, args=(i,), name=f"T{i}", daemon=True) for i in range(size)]
         for thread in self._threads:
@@ -126,6 +128,8 @@ class Players:
             except BaseException as error:  # whatever it is, it is the program's
                 errors[index] = error
             self._begun[index], took[index] = begun, perf_counter_ns() - begun
+            for kept in self._locals:
+                vars(kept).clear()
             del job, run  # the state must not live on in here
             if os.getpid() != self._pid:  # a fork of the program's has come all the way back
                 os._exit(0)

@@ -24,6 +24,7 @@ from .schedule import Choice, Schedule
 
 PCT_DEPTH = 3
 _FEWEST_SAMPLES = 100
+_FOR_SAMPLES = 0.3  # of the time that is left, if it turns out that not all can be run
 _WITHOUT_PREEMPTION = 0.3  # of the time, at most, for schedules without any: many threads have many orders
 
 
@@ -158,11 +159,12 @@ class Search:
             if found.pending * each > (self._until - self._now()) * (1.0 if level == self._preemptions else 0.5):
                 return self._sample(sequential)
             self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
-            branches = self._level((schedule for branch in branches for schedule in branch.preempted()), self._until)
+            until = self._until - _FOR_SAMPLES * (self._until - self._now())
+            branches = self._level((schedule for branch in branches for schedule in branch.preempted()), until)
             if found.failure is not None:
                 return found
-            if branches is None:
-                return self._concluded()
+            if branches is None:  # their free choices made more of them than was thought
+                return self._sample(sequential)
             found.complete, found.pending = level, 0
         return self._concluded()
 

@@ -44,6 +44,7 @@ _ANYTHING_STORED = frozenset({"setattr", "__dict__", "vars", "__setattr__", "__s
 _FIRST_IN_PLACE = 13  # of BINARY_OP's argument
 _SUBSCRIPT = 26  # of the same, from 3.14 on
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type, FunctionType, BuiltinFunctionType)
+_UNKNOWN = object()  # an argument that may be anything
 _NEVER = frozenset({isinstance, issubclass, callable, id, type, range, object, super, slice, property, staticmethod, classmethod})
 _OF_SCALARS = frozenset({int, float, complex, str, bool, bytes, len, abs, repr, hash, ord, chr, round, format, divmod, pow, print})
 _NO_CHECK_AFTER = frozenset({len, isinstance, type, list.append})  # specialised calls that do not look whether the GIL is wanted
@@ -273,7 +274,7 @@ def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: d
     if not name.isidentifier() or name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
         return False
     callee = namespace.get(name, getattr(builtins, name, None))
-    return callee is not None and not is_step(callee, None, under_test)
+    return callee is not None and not is_step(callee, _UNKNOWN, under_test)
 
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:
