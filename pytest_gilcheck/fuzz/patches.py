@@ -45,6 +45,8 @@ _NOT_CHANGED = (
 _MOST = 50_000  # objects that are looked at for locks
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 
+_FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # what is in one of these has no name of its own
+
 Undo = Callable[[], None]
 
 
@@ -147,7 +149,7 @@ class Patches:
                     lock = stand_in(value.__self__, path)  # what a Condition keeps of its lock
                     if hasattr(lock, value.__name__):
                         self._set_anywhere(place, name, getattr(lock, value.__name__))
-                elif (stand_in_name := _named(value)) is not None and not isinstance(place, types.ModuleType):
+                elif not isinstance(place, _FIXED) and (stand_in_name := _named(value)) is not None:
                     self._set_anywhere(place, name, stand_in_name)
                 elif not isinstance(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))

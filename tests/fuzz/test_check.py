@@ -375,6 +375,13 @@ def test_a_coroutine_function_is_refused():
         gilcheck.fuzz(threads=[coroutine, add], setup=Counter)
 
 
+def test_a_primitive_in_a_tuple_or_in_defaults_of_a_function_that_takes_part_is_left_alone():
+    def thread(counter, pause=time.sleep, _kept=(time.monotonic, threading.Lock)):
+        counter.value += 1
+
+    fuzz(thread, thread, setup=Counter, invariant=is_two).assert_violated()
+
+
 def test_nothing_is_changed_afterwards():
     names = [
         (threading, "Lock"),
