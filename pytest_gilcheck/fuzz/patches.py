@@ -63,6 +63,14 @@ class Patches:
         self.adopted: list[str] = []
 
     def __enter__(self) -> Patches:
+        try:
+            self._replace()
+        except BaseException:  # half of it in place would be worse than the error
+            self.__exit__()
+            raise
+        return self
+
+    def _replace(self) -> None:
         primitives.used.clear()
         for module in list(sys.modules.values()):
             if _may_change(module):
@@ -74,7 +82,6 @@ class Patches:
         points.hook = self._engine.iterate
         self._engine.settle = primitives.release_idle_workers
         self._engine.waits_for_work = primitives.is_of_an_executor
-        return self
 
     def __exit__(self, *error: object) -> None:
         primitives.active = points.hook = None

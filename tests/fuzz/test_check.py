@@ -9,6 +9,7 @@ import time
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
+from pytest_gilcheck.fuzz.patches import Patches
 
 from .programs import (
     Counter,
@@ -398,6 +399,17 @@ def test_nothing_is_changed_afterwards():
     assert (threading.excepthook, sys.gettrace(), gc.isenabled()) == hooks
     if sys.version_info >= (3, 12):
         assert [sys.monitoring.get_tool(tool) for tool in (3, 4)] == [None, None]
+
+
+def test_nothing_stays_replaced_if_not_all_could_be(monkeypatch):
+    def fails(patches):
+        raise OSError("in the middle of it")
+
+    before = threading.Lock
+    monkeypatch.setattr(Patches, "_adopt", fails)
+    with pytest.raises(OSError, match="in the middle"):
+        fuzz(add, add, setup=Counter, invariant=is_two)
+    assert threading.Lock is before
 
 
 def test_no_thread_is_left_behind():
