@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sysconfig
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from .visible import Access
 
 _MOST_ORDERS = 6
 _PATIENCE = 100  # times that a thread may sleep before the others get their turn: it waits for them
-_COLLECT_EVERY = 50
+_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # without generations, each is a full one: 12 ms
 
 
 class Trouble(StrEnum):
