@@ -174,15 +174,16 @@ def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = l
         raise BadValue(
             "mode", how.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
         )
-    if how.mode == STRESS:
-        from .stressed import stressed
-
-        return replace(stressed(program, how, blank, progress), seconds=monotonic() - begun)
     try:
         check_alone()
-        with explorer_for(program, how, progress) as explorer:
-            result = _checked(explorer, how, blank, begun)
-            result = replace(result, schedules=explorer.runs)
+        if how.mode == STRESS:
+            from .stressed import stressed
+
+            result = stressed(program, how, blank, progress)
+        else:
+            with explorer_for(program, how, progress) as explorer:
+                result = _checked(explorer, how, blank, begun)
+                result = replace(result, schedules=explorer.runs)
     except EventsTaken as error:
         result = replace(blank, reason=f"{error}; without all of them a search would be blind: run fuzz checks without it")
     except NothingToExplore as error:

@@ -14,6 +14,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from time import monotonic
 
 from .engine import Run
@@ -122,7 +123,8 @@ class Search:
         until: when to stop, by ``time.monotonic``.
         seed: of the samples.
         gil: preempt only where a build with a GIL can switch.
-        share: (which, of how many): run only this share of the schedules with preemptions, where others run the rest.
+        share: (which, of how many): run only this share of the schedules with preemptions, where others run the rest. Those without
+            any are everybody's.
     """
 
     def __init__(
@@ -140,7 +142,6 @@ class Search:
         self._explorer, self._preemptions, self._until, self._seed = explorer, preemptions, until, seed
         self._gil, self._sampling, self._share, self._now = gil, sampling, share, now
         self.found = Searched(threads=len(explorer.program.threads))
-        self._taken = 0
 
     def run(self, sequential: list[Run]) -> Searched:
         """Search until something fails, everything is explored, or time is up."""
@@ -160,7 +161,7 @@ class Search:
                 return self._sample(sequential)
             self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
             until = self._until - _FOR_SAMPLES * (self._until - self._now())
-            branches = self._level((schedule for branch in branches for schedule in branch.preempted()), until)
+            branches = self._level(self._mine(level, (one for branch in branches for one in branch.preempted())), until)
             if found.failure is not None:
                 return found
             if branches is None:  # their free choices made more of them than was thought
@@ -179,8 +180,6 @@ class Search:
                 return branches
             if self._now() > until:
                 return None
-            if schedule.choices and not self._mine():
-                continue
             run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
             self.found.enumerated += 1
             if not self._explorer.events.settled():  # a file came in that stores what was taken for constant: start again
@@ -200,9 +199,10 @@ class Search:
                     )
             branches.append(_Branch(schedule, last, run.points, run.spans, run.reachable if self._gil else None, forced))
 
-    def _mine(self) -> bool:
-        self._taken += 1
-        return self._taken % self._share[1] == self._share[0]
+    def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
+        """This share of the schedules with one preemption. Those with more come of them, so what comes of a share is one's own."""
+        which, of = self._share
+        return islice(schedules, which, None, of) if level == 1 else schedules
 
     def _sample(self, sequential: list[Run]) -> Searched:
         """Sample until time is up."""

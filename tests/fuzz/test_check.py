@@ -140,6 +140,13 @@ def test_what_every_thread_raises_in_every_order_is_raised_plainly():
         fuzz(fails, fails)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_what_needs_no_concurrency_needs_no_stress_either():
+    result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3, mode="stress")
+    result.assert_violated()
+    assert "no concurrency is needed" in result.reason
+
+
 def test_an_invariant_that_no_order_meets_needs_no_concurrency():
     result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3)
     result.assert_violated()

@@ -1,0 +1,22 @@
+from time import monotonic
+
+from pytest_gilcheck.fuzz.check import FuzzPlan, explorer_for
+from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.search import Search
+
+from .programs import Counter, add_locked, is_two
+
+
+def searched(preemptions, share=(0, 1)):
+    program = Program((add_locked, add_locked), Counter, is_two)
+    with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
+        found = Search(explorer, preemptions, monotonic() + 60, 1, share=share).run(explorer.sequential())
+    assert found.complete == preemptions
+    return found.enumerated
+
+
+def test_shares_are_all_schedules_together_and_only_those_without_preemption_are_run_by_everybody():
+    everybodys = searched(0)
+    shares = [searched(2, (which, 3)) for which in range(3)]
+    assert min(shares) > everybodys
+    assert sum(shares) - 2 * everybodys == searched(2)
