@@ -174,9 +174,9 @@ def _shots(
             break
         progress(f"{number.name} {landed + 1} of {wanted}, {moment * 1e3:.0f} ms after the start")
         shots.append(fire(start, number, moment, claimed, how.timeout))
-        late = [shot for shot in shots if shot.trouble is Trouble.LATE]
-        if shots[-1] is (late[0] if late else None):  # once more, at the same moment
-            shots.append(fire(start, number, moment, claimed, how.timeout))
+        trouble = shots[-1].trouble
+        if trouble in judgement.TO_BE_SEEN_TWICE and sum(shot.trouble is trouble for shot in shots) == 1:
+            shots.append(fire(start, number, moment, claimed, how.timeout))  # once more, at the same moment
     return shots
 
 

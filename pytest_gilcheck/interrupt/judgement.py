@@ -1,7 +1,8 @@
 """From shots to a verdict: which troubles prove something, and how often each must be seen.
 
 A claim about every moment is refuted by one moment. What stands against a false alarm is that the proof must be clean: lateness
-is counted without the time the machine is to blame for, and lateness near the limit must be seen twice.
+is counted without the time the machine is to blame for, and lateness near the limit must be seen twice. So must a lost signal: the
+interpreter itself loses one, rarely, that lands between its last look and the system call that waits.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ..core.verdict import Verdict
 from .claim import InterruptClaim
 from .shot import UNDECIDED, Shot, Trouble
 
+TO_BE_SEEN_TWICE = frozenset({Trouble.LATE, Trouble.LOST})
 _CLEARLY = 3.0  # times the limit, from which one late signal is enough
 
 
@@ -28,11 +30,10 @@ class Judgement:
 def proven(shots: Sequence[Shot], claim: InterruptClaim) -> Shot | None:
     """The shot that refutes the claim; None while there is none."""
     troubled = [shot for shot in shots if shot.trouble is not None and shot.trouble not in UNDECIDED]
-    late = [shot for shot in troubled if shot.trouble is Trouble.LATE]
     for shot in troubled:
-        if shot.trouble is not Trouble.LATE:
+        if shot.trouble not in TO_BE_SEEN_TWICE or sum(other.trouble is shot.trouble for other in troubled) > 1:
             return shot
-        if (shot.lateness or 0.0) > _CLEARLY * claim.within or len(late) > 1:
+        if shot.trouble is Trouble.LATE and (shot.lateness or 0.0) > _CLEARLY * claim.within:
             return shot
     return None
 
@@ -46,11 +47,17 @@ def judge(shots: Sequence[Shot], claim: InterruptClaim, wanted: int) -> Judgemen
     if (shot := proven(shots, claim)) is not None:
         return Judgement(Verdict.VIOLATED, shot)
     landed = [shot for shot in shots if shot.trouble is None]
-    if len(landed) >= wanted:
+    lost = any(shot.trouble is Trouble.LOST for shot in shots)  # no number of good ones makes that one good
+    if len(landed) >= wanted and not lost:
         return Judgement(Verdict.HOLDS)
     for trouble, reason in (
         (Trouble.ENDED, "the workload ends its process by itself: {words}"),
         (Trouble.LATE, "one signal of {n} was seen {late:.2g} s late, and not a second one: run it again, or with more repeats"),
+        (
+            Trouble.LOST,
+            "one signal of {n} was lost, and not a second one: {words}; the interpreter itself can lose one that lands just before "
+            "a wait: run it again, or with more repeats",
+        ),
         (Trouble.BUSY, "this machine kept the process from its cores, so nothing can be said of {count} of {n} signals"),
         (Trouble.UNTOLD, "{count} of {n} signals cannot be judged: {words}"),
         (Trouble.MISSED, "the workload is too short: {count} of {n} signals came after its end; give it more to do"),

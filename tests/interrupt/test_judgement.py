@@ -18,7 +18,7 @@ def test_enough_good_shots_hold_and_one_fewer_does_not():
     assert judge([shot()] * 2, CLAIM, 3).verdict == "inconclusive"
 
 
-@pytest.mark.parametrize("trouble", [t for t in Trouble if t not in ("late", "missed", "busy", "ended", "untold")])
+@pytest.mark.parametrize("trouble", [t for t in Trouble if t not in ("late", "lost", "missed", "busy", "ended", "untold")])
 def test_one_clear_trouble_refutes_any_number_of_good_shots(trouble):
     judged = judge([shot()] * 9 + [shot(trouble=trouble)], CLAIM, 3)
     assert (judged.verdict, judged.decided_by.trouble) == ("violated", trouble)
@@ -37,6 +37,13 @@ def test_a_late_shot_beside_enough_good_ones_is_not_enough_for_either():
     judged = judge([shot(0.25, Trouble.LATE), shot(), shot()], CLAIM, 3)
     assert judged.verdict == "inconclusive"
     assert "0.25 s late" in judged.reason
+
+
+def test_a_lost_signal_is_no_pass_beside_any_number_of_good_ones_and_refutes_when_seen_twice():
+    once = judge([shot(trouble=Trouble.LOST, delivery=0.7)] + [shot()] * 9, CLAIM, 3)
+    assert once.verdict == "inconclusive"
+    assert "one signal of 10 was lost" in once.reason
+    assert judge([shot(trouble=Trouble.LOST)] * 2 + [shot()] * 9, CLAIM, 3).verdict == "violated"
 
 
 def test_time_that_the_machine_denied_is_not_counted_against_the_code():
