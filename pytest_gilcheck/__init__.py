@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .calls import Gilcheck
     from .core.errors import BadValue
+    from .core.gil_watch import GilReenabledWarning
     from .core.interpreter import Interpreter
     from .core.team import TeamHung
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
@@ -34,6 +35,7 @@ __all__ = [
     "ClaimViolated",
     "CurveResult",
     "FuzzResult",
+    "GilReenabledWarning",
     "Gilcheck",
     "Inconclusive",
     "InjectionResult",
@@ -56,6 +58,7 @@ _HOMES = {
     "ClaimViolated": "core.verdict",
     "CurveResult": "scaling.curve",
     "FuzzResult": "fuzz.result",
+    "GilReenabledWarning": "core.gil_watch",
     "Gilcheck": "calls",
     "Inconclusive": "core.verdict",
     "InjectionResult": "interrupt.injection",

@@ -40,16 +40,22 @@ LATENCY_ARGUMENTS = ("p99", "max", "workers", "think", "loop", "switchinterval",
 _SETTABLE = ("threads", "seed", "budget", "timeout", "replay")
 
 
-class _Figures(Protocol):
+class _Measured(Protocol):
     """A result that can be kept as evidence."""
+
+    @property
+    def workload(self) -> str: ...
+    def figures(self) -> dict[str, Any]: ...
+    def details(self) -> dict[str, Any]: ...
+
+
+class _Figures(_Measured, Protocol):
+    """One with a verdict."""
 
     @property
     def verdict(self) -> Verdict: ...
     @property
     def reason(self) -> str: ...
-    @property
-    def workload(self) -> str: ...
-    def figures(self) -> dict[str, Any]: ...
 
 
 T = TypeVar("T")
@@ -78,6 +84,7 @@ class Gilcheck:
     ) -> None:
         self._settings = settings or Settings.from_environment()
         self._on_record, self._on_result, self._clock, self._progress = on_record, on_result, clock, progress
+        self._build = build()  # as it was when the last check began
 
     @property
     def settings(self) -> Settings:
@@ -156,7 +163,7 @@ class Gilcheck:
             sources=sources,
             source=source,
         )
-        return self._told("scaling", result, {"text": str(claimed), **vars(claimed)})
+        return self._told("scaling", result, {"text": str(claimed), **vars(claimed)}, how)
 
     @overload
     def interrupt(
@@ -253,7 +260,7 @@ class Gilcheck:
         )
         claim_record = {"within": claimed.within, "exits_within": claimed.exits_within}
         signals = [number.name for number in claimed.signals]
-        return self._told("interrupt", result, {"text": str(claimed), "signals": signals, **claim_record})
+        return self._told("interrupt", result, {"text": str(claimed), "signals": signals, **claim_record}, how)
 
     def _injected(self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None) -> InjectionResult:
         from .interrupt.injection import InjectionResult, inject, plan
@@ -274,7 +281,7 @@ class Gilcheck:
             sources=sources,
             source=source,
         )
-        return self._told("injection", result, {"text": f"{how.exception_name} breaks nothing", "mode": how.mode})
+        return self._told("injection", result, {"text": f"{how.exception_name} breaks nothing", "mode": how.mode}, how)
 
     def latency(
         self,
@@ -343,7 +350,7 @@ class Gilcheck:
             sources=sources,
             source=source,
         )
-        return self._told("latency", result, {"text": str(claimed), "p99": claimed.p99, "max": claimed.max})
+        return self._told("latency", result, {"text": str(claimed), "p99": claimed.p99, "max": claimed.max}, how)
 
     def fuzz(
         self,
@@ -426,7 +433,7 @@ class Gilcheck:
         finally:
             self._clock(None)
         claimed = {"text": f"survives its schedules of at most {how.preemptions} preemptions", "preemptions": how.preemptions}
-        return self._told("fuzz", result, claimed)
+        return self._told("fuzz", result, claimed, how)
 
     def curve(
         self,
@@ -463,13 +470,14 @@ class Gilcheck:
             sources=sources,
             source="argument",
         )
-        self._on_result(result)
+        self._keep("curve", result, None, {}, {"threads": threads, "modes": modes, **values})
         return result
 
     def _values(
         self, work: object, arguments: Mapping[str, Any], known: Sequence[str], source: str
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """The arguments with the run's settings above and below them, and where each came from."""
+        self._build = build()
         _callable(work, source)
         refuse_unknown(arguments, known, source)
         values, sources = dict(arguments), dict.fromkeys(arguments, source)
@@ -511,10 +519,25 @@ class Gilcheck:
         finally:
             self._clock(None)
 
-    def _told(self, check: str, result: Checked, claimed: Mapping[str, Any]) -> Checked:
-        self._on_record(record(check, result.workload, result, claimed, result.figures()))
-        self._on_result(result)
+    def _told(self, check: str, result: Checked, claimed: Mapping[str, Any], how: object) -> Checked:
+        self._keep(check, result, result, claimed, how)
         return result
+
+    def _keep(self, check: str, result: _Measured, judged: _Figures | None, claimed: Mapping[str, Any], how: object) -> None:
+        details = result.details() | {"text": str(result)}
+        self._on_record(
+            record(
+                check,
+                result.workload,
+                judged,
+                claimed,
+                result.figures(),
+                parameters=how,
+                details=details,
+                gil_before=self._build,
+            )
+        )
+        self._on_result(result)
 
 
 def _callable(work: object, source: str) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import __version__
+from . import __version__, compare
 from .calls import Gilcheck
-from .core import evidence
+from .core import evidence, evidence_files
 from .core.child import ChildSide, Ending, can_fork, fork
 from .core.errors import BadValue
 from .core.verdict import Verdict
@@ -29,7 +29,7 @@ _GRACE = 5.0  # seconds beyond them
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     given = _parser().parse_args(argv)
-    if can_fork() is not None:
+    if not given.guarded or can_fork() is not None:
         return _run(given, lambda seconds: None)
     side = fork(_FOREVER)
     if isinstance(side, ChildSide):
@@ -59,28 +59,46 @@ def _run(given: argparse.Namespace, clock: Callable[[float | None], None]) -> in
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gilcheck", description="Concurrency regression testing for Python.")
     parser.add_argument("--version", action="version", version=f"pytest-gilcheck {__version__}")
+    parser.set_defaults(guarded=False)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     probe = commands.add_parser(
         "probe",
-        help="does a function scale over threads?",
-        description="Measure whether a function without arguments scales over threads, and say why not.",
-        epilog="Exit status: 0 the claim holds (or a curve was measured), 1 it is violated or the workload failed, 2 bad usage, "
-        "3 inconclusive.",
+        help="does a function scale over threads? without one: what do interpreters do with threads?",
+        description="Measure whether a function without arguments scales over threads, and say why not. Without a function, run "
+        "the classic experiments on the GIL over one or more interpreters, with nothing installed in them, and print the figures "
+        "beside published ones.",
+        epilog="Exit status with a function: 0 the claim holds (or a curve was measured), 1 it is violated or the workload failed, "
+        "2 bad usage, 3 inconclusive. Without: 0 every interpreter was probed (an experiment that failed or hung is a result, and "
+        "its row says why), 1 some could not be, 2 none could, or bad usage.",
     )
-    probe.add_argument("target", metavar="MODULE:FUNCTION", help="what to call, for instance mypackage.work:render")
+    probe.add_argument("target", metavar="MODULE:FUNCTION", nargs="?", help="what to call, for instance mypackage.work:render")
+    probe.add_argument(
+        "--python",
+        metavar="EXE",
+        action="append",
+        help="without a function: probe this interpreter, from 2.7 on; a path, a name, or either with arguments, such as "
+        "'python3.13t -X gil=1'; may be repeated (default: the one that runs this)",
+    )
+    probe.add_argument("--quick", action="store_true", help="without a function: half of the work")
     claims = probe.add_mutually_exclusive_group()
     claims.add_argument("--min-speedup", type=float, metavar="X", help="claim: at least X times as fast in threads")
     claims.add_argument("--max-slowdown", type=float, metavar="X", help="claim: at most X times as slow in threads")
     claims.add_argument("--efficiency", type=float, metavar="SHARE", help="claim: at least this share of what the machine gives")
     probe.add_argument("--threads", type=int, metavar="N", help="threads that run at once (default: the cores, 2 to 4)")
     probe.add_argument("--budget", type=float, metavar="SECONDS", help="time to spend (default: 1, more for slow workloads)")
-    probe.add_argument("--timeout", type=float, metavar="SECONDS", help="end a lap that takes longer (default: 60)")
+    probe.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="end a lap that takes longer (default: 60), or an interpreter that does not answer (default: 20)",
+    )
     probe.add_argument("--cores", type=int, metavar="N", help="keep the check on N cores")
     probe.add_argument("--switchinterval", type=float, metavar="SECONDS", help="for sys.setswitchinterval during the check")
     probe.add_argument("--warmup", type=int, metavar="CALLS", help="untimed calls first (default: 1)")
     probe.add_argument("--curve", action="store_true", help="measure throughput over numbers of workers instead of a claim")
     probe.add_argument("--json", metavar="FILE", help="write the evidence to this file")
-    probe.set_defaults(run=_probe)
+    probe.set_defaults(run=_probe, guarded=True)  # what it calls may crash, exit or hang
+    compare.add(commands)
     replay = commands.add_parser(
         "replay",
         help="replay a failure of a fuzz check",
@@ -125,7 +143,14 @@ def _replay(given: argparse.Namespace, clock: Callable[[float | None], None]) ->
 
 def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
     if given.json is not None:
-        evidence.check_target(Path(given.json), "command line --json")
+        evidence_files.check_target(Path(given.json), "command line --json")
+    if given.target is None:
+        from .probe import command  # what it needs is slow to import
+
+        return command.run(given, _shown if sys.stderr.isatty() else _quiet)
+    for name in ("python", "quick"):
+        if value := getattr(given, name):
+            raise BadValue(name, value, "nothing beside MODULE:FUNCTION, which runs in this interpreter", "command line")
     claims = [name for name in ("min_speedup", "max_slowdown", "efficiency", "json") if getattr(given, name) is not None]
     if given.curve and claims:
         raise BadValue(claims[0], getattr(given, claims[0]), "nothing beside --curve, which has no verdict", "command line")
@@ -147,7 +172,7 @@ def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> 
         return EXIT_STATUS[Verdict.VIOLATED]
     print(result)
     if given.json is not None:
-        evidence.write(Path(given.json), records)
+        evidence_files.write(Path(given.json), records, evidence_files.Run(Path.cwd()))
     return EXIT_STATUS[result.verdict]
 
 

@@ -6,11 +6,13 @@ looks at each item once, after collection.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .settings import SETTINGS, ini_name, option, variable
+from .settings import FILES, SETTINGS, ini_name, option, variable
 
 if TYPE_CHECKING:
     from .adaptors.session import Session
@@ -33,6 +35,7 @@ MARKERS = {
     "breaks it; function-scoped fixtures are set up anew for each; mode: 'search', 'exhaustive', 'gil' or 'stress'.",
 }
 FIXTURE = "gilcheck"
+FREE_THREADED_BUILD = "free-threading" in sys.version  # its GIL may come back; sysconfig would have to be loaded
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,14 +49,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini(ini_name(setting.name), setting.help, default=None)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before conftests are imported, which may switch the GIL on."""
+    if FREE_THREADED_BUILD:
+        from .adaptors.gil_watch import watch_early
+
+        watch_early(early_config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS.values():
         config.addinivalue_line("markers", line)
     from .adaptors.options import settings_of  # reads the values, so that a bad one stops the run here
 
     settings = settings_of(config)
-    if settings.value("json")[0] is not None or settings.value("strict")[0] or _distributes(config):
+    if any(settings.value(name)[0] is not None for name in FILES) or settings.value("strict")[0] or _distributes(config):
         _start(config)
+    if FREE_THREADED_BUILD or _distributes(config):
+        from .adaptors import gil_watch
+
+        gil_watch.start(config, _distributes(config))
 
 
 @pytest.hookimpl(tryfirst=True)  # before the terminal asks for the header's line
@@ -66,8 +82,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: Sequence[Any]) -> None:
+    """Interpreters that do not exist are refused before xdist starts any."""
+    from .adaptors.xdist_nodes import refuse_missing
+
+    refuse_missing(specs)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """With ``--dist each`` on one and the same interpreter, xdist's workers share the schedules of fuzz checks."""
+    """Workers may be other interpreters; with ``--dist each`` on one and the same, they share the schedules of fuzz checks."""
+    from .adaptors.xdist_nodes import keep_own_path
+
+    keep_own_path(node)
     specs = node.nodemanager.specs
     same = len({(spec.python, spec.ssh) for spec in specs}) == 1
     node.workerinput["gilcheck_share"] = node.config.getoption("dist") == "each" and same and len(specs) > 1

@@ -12,6 +12,8 @@ from typing import Any
 from .core.errors import BadValue
 
 ISOLATION = ("auto", "fork", "none")
+GIL_REENABLED = ("warn", "error", "ignore")
+FILES = ("json", "html", "markdown")  # settings that name a file to write
 
 
 def _seconds(text: str) -> float:
@@ -45,6 +47,12 @@ def _isolation(text: str) -> str:
     return text
 
 
+def _gil_reenabled(text: str) -> str:
+    if text not in GIL_REENABLED:
+        raise ValueError
+    return text
+
+
 @dataclass(frozen=True)
 class Setting:
     """One setting: its name without the prefix, how its text is read, what is expected of it, and what it does."""
@@ -69,12 +77,27 @@ SETTINGS = {
         Setting("seed", _seed, "a whole number, at least 0", "seed of what is drawn at random, to draw it again", "N"),
         Setting("replay", str, "a token from a report", "replay this failure of a fuzz check instead of searching", "TOKEN"),
         Setting("json", str, "a file's path", "write the evidence of every check to this JSON file", "FILE"),
+        Setting("html", str, "a file's path", "write a report to this HTML file (needs pytest-gilcheck[html])", "FILE"),
+        Setting("markdown", str, "a file's path", "write the table to this Markdown file", "FILE"),
+        Setting(
+            "github",
+            _flag,
+            "true or false",
+            "annotations and a step summary for GitHub Actions (default: where GITHUB_ACTIONS is true)",
+        ),
         Setting("strict", _flag, "true or false", "fail a test whose check is inconclusive, instead of skipping it"),
         Setting(
             "isolate",
             _isolation,
             "auto, fork or none",
             "run checks in a forked child that may crash or hang: auto (default, where a fork is safe), fork, or none",
+            "HOW",
+        ),
+        Setting(
+            "gil_reenabled",
+            _gil_reenabled,
+            "warn, error or ignore",
+            "where an import switches the GIL of a free-threaded build on: warn (default), error, or ignore",
             "HOW",
         ),
     )
@@ -139,7 +162,7 @@ def replay_key(token: str) -> str:
 
 
 def option(name: str) -> str:
-    return f"--gilcheck-{name}"
+    return f"--gilcheck-{name.replace('_', '-')}"
 
 
 def variable(name: str) -> str:

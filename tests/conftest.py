@@ -11,5 +11,6 @@ pytest_plugins = ["pytester"]
 @pytest.fixture(autouse=True)
 def no_settings_of_the_machine(monkeypatch):
     """A developer's own GILCHECK_* must not decide what our tests see."""
-    for name in ("BUDGET", "TIMEOUT", "THREADS", "JSON", "STRICT", "ISOLATE", "SEED"):
+    for name in ("BUDGET", "TIMEOUT", "THREADS", "JSON", "STRICT", "ISOLATE", "SEED", "HTML", "MARKDOWN", "GITHUB", "GIL_REENABLED"):
         monkeypatch.delenv(f"GILCHECK_{name}", raising=False)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)

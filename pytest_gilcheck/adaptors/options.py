@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ..core.errors import BadValue
-from ..core.evidence import check_target
-from ..settings import SETTINGS, Settings, ini_name
+from ..core.evidence_files import check_target
+from ..report import html
+from ..settings import FILES, SETTINGS, Settings, ini_name
 
 _KEY = pytest.StashKey[Settings]()
 
@@ -28,9 +27,13 @@ def settings_of(config: pytest.Config) -> Settings:
     )
     try:
         settings.check()
-        path, source = settings.value("json")
-        if path is not None:
-            check_target(Path(path), source)
+        for name in FILES:
+            path, source = settings.value(name)
+            if path is not None:
+                check_target(config.invocation_params.dir / path, source, name)
+        path, source = settings.value("html")
+        if path is not None and (why := html.unavailable()) is not None:
+            raise BadValue("html", path, f"a file that can be written, but {why}", source)
     except BadValue as error:
         raise pytest.UsageError(f"gilcheck: {error}") from error
     config.stash[_KEY] = settings

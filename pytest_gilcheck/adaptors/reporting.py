@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from ..core import evidence
+from ..core import evidence, evidence_files
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
-from ..report.terminal import summary_line, summary_title
+from ..report import tables
+from ..report.github import annotation, step_summary
+from ..report.matrix import Matrix, matrix
+from ..report.terminal import COLOURS, summary, summary_title
+from ..report.words import MARKS
 from .options import settings_of
 
 _PROPERTIES = (
@@ -33,35 +39,120 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
 
 
 class Summary:
-    """Gathers the evidence out of the reports, of this process or of xdist's workers, and shows it."""
+    """Gathers the evidence out of the reports, of this process or of xdist's workers, shows it, and writes it down."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._run = evidence_files.Run(config.rootpath)
         self._records: list[evidence.Record] = []
-        self._unwritten = ""
+        self._places: dict[str, tuple[str, int]] = {}  # a test's file and line
+        self._lines: list[tuple[str, bool]] = []  # what to say of files, and whether it is bad
 
     def pytest_report_collectionfinish(self, config: pytest.Config) -> list[str]:
         return [] if config.get_verbosity() < 0 else [f"gilcheck: {Interpreter.current()}"]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._records += getattr(report, "gilcheck", [])
+        found = getattr(report, "gilcheck", [])
+        gateway = getattr(getattr(report, "node", None), "gateway", None)  # of xdist's worker
+        where = {} if gateway is None else {"worker": gateway.id}
+        self._records += [entry | where | {"outcome": _outcome(report)} for entry in found]
+        if found:
+            file, line, _ = report.location
+            self._places[report.nodeid] = (file, (line or 0) + 1)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        path, source = settings_of(self._config).value("json")
-        if path is None:
-            return
-        try:
-            evidence.write(self._config.invocation_params.dir / path, self._records)
-        except OSError as error:  # the failures of the run must still be shown
-            self._unwritten = f"gilcheck: {BadValue('json', path, f'a file that can be written ({error})', source)}"
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        writers: dict[str, Callable[[Path], Path]] = {
+            "json": self._write_json,
+            "html": self._write_html,
+            "markdown": self._write_table,
+        }
+        for name, write in writers.items():
+            path, source = settings_of(self._config).value(name)
+            if path is None:
+                continue
+            wanted = self._config.invocation_params.dir / path
+            try:
+                written = write(wanted)
+            except OSError as error:  # the failures of the run must still be shown
+                self._lines.append((f"gilcheck: {BadValue(name, path, f'a file that can be written ({error})', source)}", True))
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+                continue
+            if written.name != wanted.resolve().name:
+                words = f"gilcheck: {path} is of another run that went on at the same time; ours is in {written.name}"
+                self._lines.append((words, False))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._unwritten:
-            terminalreporter.write_line(self._unwritten, red=True)
+        for words, bad in self._lines:
+            terminalreporter.write_line(words, red=bad, yellow=not bad)
+        if self._records and self._github():
+            self._tell_github(terminalreporter)
         if not self._records or self._config.get_verbosity() < 0:
             return
-        verdicts = Counter(record["verdict"] for record in self._records)
-        terminalreporter.section(summary_title(verdicts))
+        verbose = self._config.get_verbosity() > 0
+        width = self._config.get_terminal_writer().fullwidth
+        terminalreporter.section(summary_title(self._records))
+        for line in summary(self._records, width=width, verbose=verbose):
+            word = line.verdict or ""
+            if colour := COLOURS.get(word):
+                terminalreporter.write(word, **{colour: True})
+            terminalreporter.write(f"{line.text.removeprefix(word) if colour else line.text}\n")
+        table = self._table()
+        if len(table.columns) > 1:
+            terminalreporter.section("gilcheck: by interpreter")
+            plain = not _writes(terminalreporter, "".join(filter(None, MARKS.values())))
+            for row in tables.text(table, width=width, plain=plain).splitlines():
+                terminalreporter.write_line(row)
+
+    def _table(self) -> Matrix:
+        return matrix(self._records, ordered=True)
+
+    def _write_json(self, path: Path) -> Path:
+        return evidence_files.write(path, self._records, self._run)
+
+    def _write_html(self, path: Path) -> Path:
+        from ..report import html
+
+        return self._written(path, html.page(self._records, title=f"gilcheck: {self._config.rootpath.name}"))
+
+    def _write_table(self, path: Path) -> Path:
+        return self._written(path, tables.markdown(self._table()) + "\n")
+
+    def _written(self, path: Path, text: str) -> Path:
+        evidence_files.replace(path.resolve(), text)
+        return path.resolve()
+
+    def _github(self) -> bool:
+        wanted, source = settings_of(self._config).value("github")
+        return bool(wanted) if source != "default" else os.environ.get("GITHUB_ACTIONS") == "true"
+
+    def _tell_github(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Annotations are lines of the log; the step's summary is a file that any number of steps append to."""
+        base = Path(os.environ.get("GITHUB_WORKSPACE") or self._config.rootpath)
         for record in self._records:
-            terminalreporter.write_line(summary_line(record, self._config.get_verbosity() > 0))
+            file, line = self._places.get(record["subject"], (record["subject"].partition("::")[0], 1))
+            path = self._config.rootpath / file
+            relative = path.relative_to(base) if path.is_relative_to(base) else Path(file)
+            if (command := annotation(record, relative.as_posix(), line)) is not None:
+                terminalreporter.write_line(command)
+        if target := os.environ.get("GITHUB_STEP_SUMMARY"):
+            try:
+                with open(target, "a", encoding="utf-8") as file_of_step:
+                    file_of_step.write(step_summary(self._table(), self._records))
+            except OSError as error:
+                terminalreporter.write_line(f"gilcheck: GITHUB_STEP_SUMMARY cannot be written: {error}", red=True)
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    """What became of the test; a violated claim may be what it asserts."""
+    if hasattr(report, "wasxfail"):
+        return "xfailed" if report.skipped else "xpassed"
+    return report.outcome
+
+
+def _writes(terminalreporter: pytest.TerminalReporter, text: str) -> bool:
+    """Whether the terminal's encoding has these characters."""
+    try:
+        text.encode(getattr(terminalreporter._tw._file, "encoding", None) or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from .reporting import Summary, figures_as_properties
 
 _KEY = pytest.StashKey["Session"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
+_COUNTS = pytest.StashKey[Counter[str]]()
 
 
 def start(config: pytest.Config) -> Session:
@@ -57,6 +59,9 @@ class Session:
     def checks(self, item: pytest.Item) -> Gilcheck:
         def record(entry: evidence.Record) -> None:
             entry["subject"] = item.nodeid
+            counts = item.stash.setdefault(_COUNTS, Counter())
+            counts[entry["check"]] += 1
+            entry["number"] = counts[entry["check"]]
             item.stash.setdefault(_RECORDS, []).append(entry)
             earlier = sum(str(name).endswith(".verdict") for name, _ in item.user_properties)
             item.user_properties += figures_as_properties(entry, earlier + 1)
@@ -72,7 +77,7 @@ class Session:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        item.stash[_RECORDS] = []  # a rerun starts anew
+        item.stash[_RECORDS], item.stash[_COUNTS] = [], Counter()  # a rerun starts anew
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         yield from self._judged()
         for marker in markers_of(item):

@@ -1,27 +1,39 @@
 """Evidence: the JSON record of every check, which reports, matrices and audits read.
 
-A file is ``{"schema": 1, "records": [...]}``; a record holds the check's kind, the test, the interpreter, the verdict with
-its reason, the claim, and named figures (seconds, ratios; never formatted text).
+What a record holds is written down in ``evidence.schema.json`` beside this file; a test holds every kind of check to it. Figures
+are plain numbers, in the units of `UNITS`; nothing is formatted text, except what says so (reasons, the full report).
 """
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
+import math
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Protocol
 
-from .errors import BadValue
-from .interpreter import Interpreter
+from .interpreter import Interpreter, build
+from .machine import load, machine
 from .verdict import Verdict
 
-SCHEMA = 1
+SCHEMA = 2
 
 Record = dict[str, Any]
+
+_DELAYS = tuple(f"{name}_{part}" for name in ("delivery", "unwinding", "exit", "idle") for part in ("min", "median", "max"))
+_LATENESS = tuple(f"{p}_{c}_{q}" for p in ("heartbeat", "echo", "loop") for c in ("alone", "beside") for q in ("p50", "p99", "max"))
+
+UNITS = {
+    **dict.fromkeys(("speedup", "low", "high", "ceiling", "threshold", "cpu_inflation", "convoy"), "times"),
+    **dict.fromkeys(("efficiency", "held", "blocked", "denied"), "share"),
+    **dict.fromkeys(("requests_alone", "requests_beside"), "requests/s"),
+    **dict.fromkeys(("calls_alone", "calls_beside"), "calls/s"),
+    **dict.fromkeys(("seconds", "call_seconds", "yardstick_before", "yardstick_after", "lasted", "over"), "s"),
+    **dict.fromkeys(("switch_interval", "stall", "oversleep", "p99_limit", "max_limit", *_DELAYS, *_LATENESS), "s"),
+    "cores_used": "cores",
+    "rate": "steps/s",
+}
+"""The unit of each figure that is not a plain count or a word."""
 
 
 class Concluded(Protocol):
@@ -33,94 +45,59 @@ class Concluded(Protocol):
     def reason(self) -> str: ...
 
 
-class BadEvidence(ValueError):
-    """A file that is not evidence, or is of a schema this version does not read."""
-
-
-def record(check: str, subject: str, result: Concluded, claim: Mapping[str, Any], figures: Mapping[str, Any]) -> Record:
-    """The record of one finished check.
+def record(
+    check: str,
+    subject: str,
+    result: Concluded | None,
+    claim: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    *,
+    parameters: object = None,
+    details: Mapping[str, Any] | None = None,
+    gil_before: str | None = None,
+) -> Record:
+    """The record of one finished check, or of a measurement.
 
     Args:
         check: which question, for instance ``"scaling"``.
         subject: what was checked: a test's node id or a dotted name.
-        result: its verdict and reason.
+        result: its verdict and reason; None for a measurement, which has neither.
         claim: what was claimed, by name.
         figures: what was measured, by name.
+        parameters: how it was measured: a dataclass or a mapping.
+        details: what a report draws: series, stacks, the report's own text.
+        gil_before: the build as it was when the check began (`interpreter.build`); what it is now by default.
     """
     return {
         "check": check,
         "subject": subject,
-        "verdict": str(result.verdict),
-        "reason": result.reason,
-        "claim": dict(claim),
-        "figures": dict(figures),
+        "number": 1,
+        "verdict": None if result is None else str(result.verdict),
+        "reason": "" if result is None else result.reason,
+        "claim": plain(dict(claim)),
+        "parameters": plain(parameters or {}),
+        "figures": plain(dict(figures)),
+        "details": plain(dict(details or {})),
+        "token": figures.get("token") or None,
         "interpreter": asdict(Interpreter.current()),
+        "gil": {"before": gil_before or build(), "after": build()},
+        "machine": dict(machine()),
+        "load": load(),
         "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
-def check_target(path: Path, source: str) -> None:
-    """Refuse a path that `write` could not, or should not, replace.
-
-    Raises:
-        BadValue: its folder does not exist, or it is something other than a regular file.
-    """
-    if not path.absolute().parent.is_dir():
-        raise BadValue("json", str(path), "a file in a folder that exists", source)
-    if path.exists() and not path.is_file():
-        raise BadValue("json", str(path), "a regular file, or one that does not exist yet", source)
-
-
-def write(path: Path, records: Iterable[Record]) -> None:
-    """Write the records whole or not at all: a reader never sees half a file, and a failed write loses nothing.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    path = path.resolve()  # a link stays, and what it points to is replaced
-    text = json.dumps({"schema": SCHEMA, "records": list(records)}, indent=1, allow_nan=False)
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text + "\n")
-        os.chmod(draft, 0o666 & ~_umask())
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def read(path: Path) -> list[Record]:
-    """The records of one file.
-
-    Raises:
-        BadEvidence: not JSON, not evidence, or of another schema; the message names the file.
-        OSError: it cannot be read.
-    """
-    try:
-        data = json.loads(path.read_text())
-    except ValueError as error:
-        raise BadEvidence(f"{path}: not JSON ({error})") from error
-    if not isinstance(data, dict) or not isinstance(data.get("records"), list):
-        raise BadEvidence(f"{path}: not an evidence file")
-    if data.get("schema") != SCHEMA:
-        raise BadEvidence(f"{path}: schema {data.get('schema')!r}, this version reads {SCHEMA}")
-    return list(data["records"])
-
-
-def merge(files: Iterable[Path]) -> list[Record]:
-    """The records of all files, the newest for each check, subject and interpreter, in order of first appearance."""
-    newest: dict[tuple[Any, ...], Record] = {}
-    for path in files:
-        for entry in read(path):
-            python = entry["interpreter"]
-            key = (entry["check"], entry["subject"], *(python[part] for part in ("implementation", "version", "build", "platform")))
-            if key not in newest or newest[key]["recorded"] <= entry["recorded"]:
-                newest[key] = entry
-    return list(newest.values())
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: callables, types and modules become their names, what is not finite becomes None."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, (Sequence, set, frozenset)) and not isinstance(value, (bytes, bytearray)):
+        return [plain(each) for each in value]
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    return str(name or type(value).__qualname__)

@@ -338,7 +338,8 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
         token=token,
         preemptions=few,
         replays=(count, _REPLAYS),
-        story=story,
+        story=story.text,
+        rows=story.rows,
         coverage=f"{searched.enumerated + searched.sampled:,} schedules until one failed",
     )
 
@@ -384,7 +385,8 @@ def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult
         token=str(token),
         preemptions=run.schedule.preemptions,
         coverage="one schedule, replayed",
-        story=story,
+        story=story.text,
+        rows=story.rows,
     )
 
 

@@ -206,21 +206,70 @@ def shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def told(explorer: Explorer, failure: Failure) -> tuple[str, Failure]:
-    """The story of the failure, as lines, and the failure as it happened again for that."""
+@dataclass
+class Line:
+    """One line of source that a thread went through without a switch, and what it read and wrote."""
+
+    thread: int
+    point: int
+    source: str
+    deeds: list[str]
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return "; ".join([f"{self.source}  # {self.deeds[0]}", *self.deeds[1:]]) if self.deeds else self.source
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "thread": self.thread,
+            "index": self.point,
+            "source": self.source,
+            "note": "; ".join(self.deeds),
+            "file": self.file,
+            "line": self.line,
+        }
+
+
+@dataclass
+class Switch:
+    """Another thread goes on: ``before`` was preempted, or ended or waits."""
+
+    before: int
+    after: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"-- T{self.before} {self.why}: T{self.after} goes on --"
+
+    def figures(self) -> dict[str, Any]:
+        return {"switch": [self.before, self.after], "why": self.why}
+
+
+@dataclass(frozen=True)
+class Story:
+    """The minimal failing run: as text, and its rows for who draws them."""
+
+    text: str
+    rows: tuple[Line | Switch, ...]
+
+
+def told(explorer: Explorer, failure: Failure) -> tuple[Story, Failure]:
+    """The story of the failure, and the failure as it happened again for that."""
     steps, run, again = _watched(explorer, failure.schedule)
     again = again or failure
     lines = []
     if run.stuck:
         lines += _table(run.waiting)
-    lines += _columns(steps, run, len(explorer.program.threads))
+    rows = _rows(steps, run)
+    lines += _columns(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
     if (pair := _deciding(explorer, failure, steps)) is not None:
         first, second = pair
         lines.append(f"  decided by  T{first.thread} {first.deed or first.source} at {first.place}")
         lines.append(
             f"       before T{second.thread} {second.deed or second.source} at {second.place}; the other way round nothing breaks"
         )
-    return "\n".join(lines), again
+    return Story("\n".join(lines), tuple(rows)), again
 
 
 def _watched(explorer: Explorer, schedule: Schedule) -> tuple[list[Step], Run, Failure | None]:
@@ -245,10 +294,9 @@ def _table(waiting: tuple[Waiting, ...]) -> list[str]:
     return lines
 
 
-def _columns(steps: list[Step], run: Run, threads: int) -> list[str]:
-    """The steps, one line of source after the other, each in its thread's column."""
-    columns = max([threads, *(step.thread + 1 for step in steps)])
-    rows: list[tuple[int, int, str]] = []  # (thread, point, text); thread -1 is a switch
+def _rows(steps: list[Step], run: Run) -> list[Line | Switch]:
+    """The steps of one line of source together, and the switches between them."""
+    rows: list[Line | Switch] = []
     owners = {step.point: step.thread for step in steps}
     last: Step | None = None
     for step in steps:
@@ -258,35 +306,32 @@ def _columns(steps: list[Step], run: Run, threads: int) -> list[str]:
                 for choice in run.schedule.choices
                 if last.point < choice.point <= max(step.point, last.point + 1)
             )
-            why = "is preempted" if stopped else "ends or waits"
-            rows.append((-1, step.point, f"-- T{last.thread} {why}: T{step.thread} goes on --"))
-        deed = step.deed
-        if (
-            last is not None
-            and rows
-            and last.thread == step.thread
-            and (last.file, last.line) == (step.file, step.line)
-            and rows[-1][0] != -1
-        ):
-            thread, point, text = rows[-1]
-            rows[-1] = thread, point, f"{text}; {deed}" if deed else text
+            rows.append(Switch(last.thread, step.thread, "is preempted" if stopped else "ends or waits"))
+        before = rows[-1] if rows else None
+        deeds = [step.deed] if step.deed else []
+        if isinstance(before, Line) and (before.file, before.line) == (step.file, step.line):
+            before.deeds += deeds
         else:
-            rows.append((step.thread, step.point, f"{step.source}  # {deed}" if deed else step.source))
+            rows.append(Line(step.thread, step.point, step.source, deeds, step.file, step.line))
         last = step
+    return rows
+
+
+def _columns(rows: list[Line | Switch], columns: int) -> list[str]:
+    """The rows as text, each line in its thread's column; of too many, those around switches."""
+    shown: list[Line | Switch | None] = list(rows)  # None: some were left out
     if len(rows) > _MOST_ROWS:
-        switches = [index for index, row in enumerate(rows) if row[0] == -1]
+        switches = [index for index, row in enumerate(rows) if isinstance(row, Switch)]
         keep = {near for index in switches for near in range(index - _AROUND, index + _AROUND + 1)}
-        rows = [row if index in keep else (-2, 0, "") for index, row in enumerate(rows)]
-        rows = [row for index, row in enumerate(rows) if row[0] != -2 or index == 0 or rows[index - 1][0] != -2]
+        shown = [row if index in keep else None for index, row in enumerate(rows)]
+        shown = [row for index, row in enumerate(shown) if row is not None or index == 0 or shown[index - 1] is not None]
     heads = "".join(f"T{index}".ljust(_WIDTH if columns > 1 else 0) for index in range(columns)).rstrip()
     lines = [f"     {heads}"]
-    for thread, point, text in rows:
-        if thread == -2:
-            lines.append("     ...")
-        elif thread == -1:
-            lines.append(f"     {text}")
+    for row in shown:
+        if isinstance(row, Line):
+            lines.append(f"{row.point:>4} {' ' * (_WIDTH * row.thread)}{row}")
         else:
-            lines.append(f"{point:>4} {' ' * (_WIDTH * thread)}{text}")
+            lines.append(f"     {row or '...'}")
     return lines
 
 

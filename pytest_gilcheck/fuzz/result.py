@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged
+from .explain import Line, Switch
 
 
 class Kind(StrEnum):
@@ -55,6 +56,7 @@ class FuzzResult(Judged):
         locks: for a sensitivity check, each lock without which the search was repeated.
         replays: (how often the minimal schedule failed again, of how many replays).
         story: the minimal failing run, as lines.
+        rows: the same, as what `explain.told` made of it.
         seconds: what it all took.
     """
 
@@ -73,6 +75,7 @@ class FuzzResult(Judged):
     locks: tuple[LockTried, ...] = ()
     replays: tuple[int, int] = (0, 0)
     story: str = ""
+    rows: tuple[Line | Switch, ...] = ()
     seconds: float = 0.0
 
     def figures(self) -> dict[str, Any]:
@@ -80,8 +83,18 @@ class FuzzResult(Judged):
         names = ("mode", "trouble", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
         return {name: getattr(self, name) for name in names} | {
             "kind": None if self.kind is None else str(self.kind),
-            "replays": list(self.replays),
+            "replays": self.replays[1] or None,
+            "replays_failed": self.replays[0] if self.replays[1] else None,
+        }
+
+    def details(self) -> dict[str, Any]:
+        """The minimal failing run in lanes, one for each thread, and the locks that were tried."""
+        threads = {number for row in self.rows for number in ([row.thread] if isinstance(row, Line) else [])}
+        lanes = {"threads": [f"T{number}" for number in range(max(threads, default=0) + 1)]}
+        return {
+            "lanes": lanes | {"steps": [row.figures() for row in self.rows]} if self.rows else None,
             "locks": [{"where": lock.where, "noticed": lock.noticed} for lock in self.locks],
+            "story": self.story or None,
         }
 
     def headline(self) -> str:

@@ -132,10 +132,12 @@ class InjectionResult(Judged):
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists: the evidence record's."""
         names = ("mode", "exception", "steps", "reachable", "tried", "reached", "next_step", "swallowed", "seed", "rate", "seconds")
-        return {name: getattr(self, name) for name in names} | {
-            "breaks": [{name: getattr(entry, name) for name in ("index", "place", "kind", "reachable")} for entry in self.breaks],
-            "broken": str(self.breaks[0]) if self.breaks else None,
-        }
+        return {name: getattr(self, name) for name in names} | {"broken": str(self.breaks[0]) if self.breaks else None}
+
+    def details(self) -> dict[str, Any]:
+        """Every step that broke something."""
+        names = ("index", "place", "kind", "reachable")
+        return {"breaks": [{name: getattr(entry, name) for name in names} for entry in self.breaks]}
 
     def headline(self) -> str:
         return f"{self.workload}: {super().headline()}"

@@ -93,6 +93,11 @@ class InterruptResult(Judged):
             "over": self.over,
             "seed": self.seed,
             "seconds": self.seconds,
+        }
+
+    def details(self) -> dict[str, Any]:
+        """Every signal as it went, and the stacks while the trouble lasted."""
+        return {
             "stacks": self.stacks or None,
             "shots": [
                 {

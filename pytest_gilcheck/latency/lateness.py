@@ -14,6 +14,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+_DRAWN = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)  # shares of a distribution that a report draws
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -57,18 +59,22 @@ def lates(waits: Iterable[Wait]) -> list[float]:
 
 @dataclass(frozen=True)
 class Spread:
-    """The figures of one probe in one condition, in seconds; n counts intended moments."""
+    """The figures of one probe in one condition, in seconds; n counts intended moments; quantiles are (share, seconds)."""
 
     n: int
     p50: float
     p99: float
     max: float
+    quantiles: tuple[tuple[float, float], ...] = ()
 
     @classmethod
     def of(cls, waits: Iterable[Wait]) -> Spread | None:
         """None of no waits."""
         ordered = sorted(lates(waits))
-        return cls(len(ordered), quantile(ordered, 0.5), quantile(ordered, 0.99), ordered[-1]) if ordered else None
+        if not ordered:
+            return None
+        drawn = tuple((share, quantile(ordered, share)) for share in _DRAWN)
+        return cls(len(ordered), quantile(ordered, 0.5), quantile(ordered, 0.99), ordered[-1], drawn)
 
     def figures(self) -> dict[str, float]:
         return {"n": self.n, "p50": self.p50, "p99": self.p99, "max": self.max}

@@ -106,8 +106,6 @@ class LatencyResult(Judged):
             "stall": self.stall,
             "oversleep": self.oversleep,
             "held": None if self.held is None or self.held.unusable else self.held.fraction,
-            "holders": [holder.figures() for holder in self.holders],
-            "sweep": [row.figures() for row in self.sweep],
             "cores_used": self.cores_used,
             "rounds": self.rounds,
             "seconds": self.seconds,
@@ -117,6 +115,21 @@ class LatencyResult(Judged):
                 if spread is not None:
                     figures |= {f"{name}_{condition}_{figure}": value for figure, value in spread.figures().items()}
         return figures
+
+    def details(self) -> dict[str, Any]:
+        """How late each probe was, as (share, seconds) of its distribution, who held the GIL, and other switch intervals."""
+        return {
+            "lateness": {
+                name: {
+                    condition: spread.quantiles
+                    for condition, spread in (("alone", probe.alone), ("beside", probe.beside))
+                    if spread is not None
+                }
+                for name, probe in self._probes()
+            },
+            "holders": [holder.figures() for holder in self.holders],
+            "sweep": [row.figures() for row in self.sweep],
+        }
 
     def headline(self) -> str:
         return f"{self.workload}: {self.verdict}: {self.reason}"

@@ -1,42 +1,70 @@
-"""Evidence on a terminal: a line for each check."""
+"""The summary of a run on a terminal: one table, a line for each check, and below it why, where it does not simply hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ..core.evidence import Record
+from .clean import name_of_test, one_line
+from .words import WORST_FIRST, short_figure
+
+COLOURS = {"violated": "red", "inconclusive": "yellow", "holds": "green"}
+_VERDICT, _FIGURE = 12, 12  # columns
+_INDENT = 2
+_MANY = 100  # checks from which those that hold are only counted
 
 
-def summary_title(verdicts: Mapping[str, int]) -> str:
+@dataclass(frozen=True)
+class Line:
+    """A line of the summary, and the verdict that its first word is; None for a line that goes on."""
+
+    verdict: str | None
+    text: str
+
+
+def summary_title(records: Iterable[Record]) -> str:
     """``gilcheck: 3 holds, 1 inconclusive``."""
-    counted = [f"{verdicts[verdict]} {verdict}" for verdict in ("violated", "inconclusive", "holds") if verdicts.get(verdict)]
+    verdicts = Counter(record["verdict"] or "measured" for record in records)
+    counted = [f"{verdicts[verdict]} {verdict}" for verdict in (*WORST_FIRST, "measured") if verdicts[verdict]]
     return f"gilcheck: {', '.join(counted)}"
 
 
-def summary_line(record: Record, verbose: bool = False) -> str:
-    """One check: verdict, its first figure, subject, and the cause or the reason."""
+def summary(records: Sequence[Record], *, width: int = 80, verbose: bool = False) -> list[Line]:
+    """The table: verdict, check, figure and test; below, for what does not hold, the cause or the reason. Of very many checks only
+    those that do not hold, unless verbose.
+
+    Args:
+        width: columns of the terminal; no line is longer.
+        verbose: the reason of every check, whole; otherwise of those that do not hold, in two lines at most.
+    """
+    checks = max((len(record["check"]) for record in records), default=0)
+    lines = []
+    good = [record for record in records if record["verdict"] in ("holds", None)]
+    if not verbose and len(records) > _MANY and good:
+        records = [record for record in records if record["verdict"] not in ("holds", None)]
+        lines.append(Line(None, f"{len(good)} that hold are not listed; -v lists them"))
+    for record in records:
+        verdict = record["verdict"] or "measured"
+        name = record["subject"] if record["number"] == 1 else f"{record['subject']} #{record['number']}"
+        head = f"{verdict:{_VERDICT}} {one_line(record['check'], checks):{checks}} {short_figure(record):>{_FIGURE}}  "
+        room = width - len(head)
+        lines.append(Line(verdict, head + name_of_test(name, max(20, room))))
+        if verbose or verdict not in ("holds", "measured"):
+            lines += [Line(None, part) for part in _why(record, width, None if verbose else 2)]
+    return lines
+
+
+def _why(record: Record, width: int, most: int | None) -> list[str]:
     figures = record["figures"]
-    words = record["reason"] if record["verdict"] == "inconclusive" or verbose else figures.get("diagnosis", record["reason"])
-    return f"{record['verdict']:12} {_first_figure(record['check'], figures):>8}  {record['subject']}: {words}"
-
-
-def _first_figure(check: str, figures: Mapping[str, Any]) -> str:
-    """The figure that the check is about, short; ``-`` if there is none."""
-    match check:
-        case "interrupt":
-            return _ms(figures.get("delivery_max"))
-        case "latency":
-            measured = [figures.get(f"{probe}_beside_p99") for probe in ("heartbeat", "echo", "loop")]
-            return _ms(max((value for value in measured if value is not None), default=None))
-        case "injection":
-            return f"{figures['steps']} st" if figures.get("steps") else "-"
-        case "fuzz":
-            return str(figures.get("kind") or f"{figures.get('schedules', 0):,}")
-        case _:
-            speedup = figures.get("speedup")
-            return "-" if speedup is None else f"{speedup:.2f}x"
-
-
-def _ms(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+    cause = None if record["verdict"] == "inconclusive" else figures.get("diagnosis")
+    words = record["reason"] if most is None and not cause else cause or record["reason"]
+    if most is None and cause:
+        words = f"{record['reason']}; cause: {cause}"
+    room = max(20, width - _INDENT)
+    lines = textwrap.wrap(one_line(words), room, break_long_words=True, break_on_hyphens=False)
+    if most is not None and len(lines) > most:
+        lines = [*lines[: most - 1], one_line(" ".join(lines[most - 1 :]), room)]
+    return [" " * _INDENT + line for line in lines]

@@ -14,7 +14,8 @@ from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
 from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, gil_came_back, switch_interval, watcher
-from ..core.team import Team, raise_plainly
+from ..core.machine import yardstick
+from ..core.team import Lap, Team, raise_plainly
 from ..core.values import Given, interval
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
@@ -37,6 +38,8 @@ DEFAULT_THREADS = 4  # or as many as there are cores, if fewer; never fewer than
 _ROUNDS_WANTED = 5
 _HELD_SECONDS = 0.2
 _PROCESS_LAPS = 3
+_ONE_THREAD_LAPS = 3  # at least; each gives a figure for each thread
+_SHORT_LAP = 0.25  # seconds
 _MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a call
 
 
@@ -161,7 +164,7 @@ def _warm_up(sampler: Sampler, calls: int) -> None:
 
 def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -> ScalingResult:
     calibration = sampler.calibration
-    blank = replace(blank, call_seconds=calibration.seconds, calls=calibration.calls)
+    blank = replace(blank, call_seconds=calibration.seconds, calls=calibration.calls, yardstick_before=yardstick())
     if (short := calibration.too_short) is not None:
         return replace(blank, reason=f"the workload is too short to time: {short}; give it more to do in one call")
     budget = how.budget or min(LONGEST_DEFAULT_BUDGET, max(DEFAULT_BUDGET, _ROUNDS_WANTED * _round_seconds(calibration, how)))
@@ -196,7 +199,8 @@ def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibratio
     if judgement.verdict is Verdict.INCONCLUSIVE and len(rounds) < 3 and not judgement.hopeless:
         took = _round_seconds(calibration, how)
         reason = f"{len(rounds)} round(s) fitted into budget={budget:g} s, and at least 3 are needed; one takes about {took:.2g} s"
-        return replace(judgement, reason=f"{reason}: budget={math.ceil(_ROUNDS_WANTED * took)} would do")
+        wanted = math.ceil(_ROUNDS_WANTED * took)
+        return replace(judgement, reason=f"{reason}: {f'budget={wanted}' if wanted > budget else 'a quieter machine'} would do")
     return judgement
 
 
@@ -224,8 +228,17 @@ def _concluded(
         held=held,
         identity=terms,
         pairs=tuple(rounds),
+        extra=_one_thread_laps(sampler, rounds),
+        yardstick_after=yardstick(),
     )
     return replace(result, diagnosis=diagnose(result.verdict, speedup, judgement.ceiling, how.threads, terms, held, seen))
+
+
+def _one_thread_laps(sampler: Sampler, rounds: list[Round]) -> tuple[Lap, ...]:
+    """A few more sequential laps where the verdict took few rounds: other interpreters are compared by them. Not of long ones."""
+    laps = _ONE_THREAD_LAPS - len(rounds)
+    short = rounds[0].work.sequential.wall / 1e9 <= _SHORT_LAP
+    return tuple(sampler.sequential(f"one thread, lap {number + 1}") for number in range(laps if short else 0))
 
 
 def _with_processes(result: ScalingResult, work: Workload, how: Plan, progress: Callable[[str], None]) -> ScalingResult:

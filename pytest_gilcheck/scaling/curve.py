@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
+from typing import Any
 
 from ..core.cores import usable_cores
 from ..core.errors import BadValue
@@ -36,6 +37,7 @@ class Point:
         speedup: over the sequential throughput.
         efficiency: speedup over workers.
         p50, p99: seconds that one call took; for processes the mean stands for both.
+        low, high: the least and the greatest speedup of a round, over the median sequential throughput.
     """
 
     mode: str
@@ -45,6 +47,8 @@ class Point:
     efficiency: float
     p50: float
     p99: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,28 @@ class CurveResult:
     amdahl: Mapping[str, Fit]
     notes: tuple[str, ...]
     rounds: int
+
+    def figures(self) -> dict[str, Any]:
+        """Throughput at its best in each mode, and the rounds."""
+        modes = dict.fromkeys(point.mode for point in self.points)
+        best = {mode: max(point.throughput for point in self.points if point.mode == mode) for mode in modes}
+        return {"rounds": self.rounds, **{f"{mode}_calls": throughput for mode, throughput in best.items()}}
+
+    def details(self) -> dict[str, Any]:
+        """All points, and the parameters of the fitted laws; see `models.Fit`."""
+        laws = {"usl": self.usl, "amdahl": self.amdahl}
+        return {
+            "points": self.points,
+            **{
+                law: {
+                    mode: {"scale": fit.single, "contention": fit.contention, "coherence": fit.coherence}
+                    | {"peak": fit.peak, "residual": fit.residual}
+                    for mode, fit in fits.items()
+                }
+                for law, fits in laws.items()
+            },
+            "notes": self.notes,
+        }
 
     def __str__(self) -> str:
         best = max(point.throughput for point in self.points)
@@ -167,7 +193,9 @@ def _point(mode: str, count: int, laps: list[tuple[float, Latencies]], calls: in
     latencies = sorted(latency for _, lap in laps for latency in lap)
     cuts = quantiles(latencies, n=100, method="inclusive") if len(latencies) > 1 else latencies * 99
     throughput = _throughput(laps, calls, count)
-    return Point(mode, count, throughput, throughput / base, throughput / base / count, cuts[49], cuts[98])
+    rounds = [calls * count / wall / base for wall, _ in laps]
+    speedup = throughput / base
+    return Point(mode, count, throughput, speedup, speedup / count, cuts[49], cuts[98], min(rounds), max(rounds))
 
 
 def _throughput(laps: list[tuple[float, Latencies]], calls: int, workers: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.held import Held
 from ..core.interpreter import Interpreter
+from ..core.team import Lap
 from ..core.verdict import Judged
 from .claim import Claim
 from .diagnosis import Cause, Diagnosis, Identity
@@ -33,6 +34,8 @@ class ScalingResult(Judged):
         threshold: the speedup that the claim asks for on this machine.
         claim, interpreter, held, identity, diagnosis: the evidence behind these.
         call_seconds, calls: time of one call alone, and calls by each thread in a lap.
+        pairs, extra: the laps of all rounds; sequential laps beyond them, for `one_thread`.
+        yardstick_before, yardstick_after: seconds that `core.machine.yardstick` took around the measurement.
     """
 
     workload: str
@@ -47,10 +50,20 @@ class ScalingResult(Judged):
     seconds: float = 0.0
     call_seconds: float | None = None
     calls: int | None = None
+    yardstick_before: float | None = None
+    yardstick_after: float | None = None
     held: Held | None = None
     identity: Identity | None = None
     diagnosis: Diagnosis = field(default_factory=lambda: Diagnosis(Cause.UNKNOWN, "nothing was measured"))
     pairs: tuple[Round, ...] = field(default=(), repr=False)
+    extra: tuple[Lap, ...] = field(default=(), repr=False)
+
+    @property
+    def one_thread(self) -> list[float]:
+        """Seconds of one call in one thread alone, a figure for each thread's part of each sequential lap, less the time for which
+        it had no core."""
+        laps = [r.work.sequential for r in self.pairs] + list(self.extra)
+        return [max(1, stint.wall - (stint.run_queue or 0)) / (self.calls or 1) / 1e9 for lap in laps for stint in lap.stints]
 
     @property
     def efficiency(self) -> float | None:
@@ -81,6 +94,8 @@ class ScalingResult(Judged):
             "seconds": self.seconds,
             "call_seconds": self.call_seconds,
             "calls": self.calls,
+            "yardstick_before": self.yardstick_before,
+            "yardstick_after": self.yardstick_after,
             "held": None if self.held is None or self.held.unusable else self.held.fraction,
             "diagnosis": self.diagnosis.text,
         }
@@ -93,6 +108,24 @@ class ScalingResult(Judged):
                 "involuntary_switches": self.identity.involuntary,
             }
         return figures
+
+    def details(self) -> dict[str, Any]:
+        """`one_thread`, and every round: speedup with its two bounds, the reference kernel's, seconds for a call in each arm."""
+        each = (self.calls or 1) * self.threads * 1e9
+        return {
+            "one_thread": self.one_thread,
+            "rounds": [
+                {
+                    "speedup": r.work.speedup,
+                    "low": r.work.low,
+                    "high": r.work.high,
+                    "ceiling": r.reference.speedup,
+                    "sequential": r.work.sequential.own_wall / each,
+                    "threaded": r.work.threaded.wall / each,
+                }
+                for r in self.pairs
+            ],
+        }
 
     def headline(self) -> str:
         return f"{self.workload}: {self.verdict}: {self.reason}\n  cause: {self.diagnosis.text}"

@@ -152,6 +152,10 @@ class Sampler:
             reference = self._pair(self.reference, calibration.reference_calls, size, index, "reference, ", None)
             yield Round(index, work, reference)
 
+    def sequential(self, label: str) -> Lap:
+        """One more sequential lap: every thread's part, one after the other."""
+        return self._in_turn(self.work, self.calibration.calls, label, self.setup)
+
     def threaded(self, label: str, around: Callable[[Callable[[], None]], Callable[[], None]] = lambda call: call) -> Lap:
         """One more threaded lap, each thread's call wrapped by ``around``."""
         part = around(repeated(self.work, self.calibration.calls))
@@ -159,9 +163,7 @@ class Sampler:
 
     def _pair(self, work: Workload, calls: int, size: int, index: int, kind: str, setup: Callable[[], object] | None) -> Pair:
         def sequential() -> Lap:
-            label = f"round {index}, {kind}sequential"
-            self._prepare(label, setup)
-            return self.team.in_turn(repeated(work, calls), limit=self.limit, label=label)
+            return self._in_turn(work, calls, f"round {index}, {kind}sequential", setup)
 
         def threaded() -> Lap:
             return self._lap([repeated(work, calls)] * size, f"round {index}, {kind}threaded", setup)
@@ -171,6 +173,10 @@ class Sampler:
             return Pair(first, threaded())
         second = threaded()
         return Pair(sequential(), second)
+
+    def _in_turn(self, work: Workload, calls: int, label: str, setup: Callable[[], object] | None) -> Lap:
+        self._prepare(label, setup)
+        return self.team.in_turn(repeated(work, calls), limit=self.limit, label=label)
 
     def _lap(self, calls: list[Callable[[], None]], label: str, setup: Callable[[], object] | None) -> Lap:
         self._prepare(label, setup)

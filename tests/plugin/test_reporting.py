@@ -1,6 +1,8 @@
 import importlib.util
 import itertools
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -33,8 +35,9 @@ def test_there_is_one_summary_with_every_check(run):
     result.stdout.fnmatch_lines(
         [
             "*= gilcheck: 1 inconclusive, 1 holds =*",
-            "holds *::test_waits: *",
-            "inconclusive *::test_nothing: the workload is too short*",
+            "holds *scaling * *x *::test_waits",
+            "inconclusive *scaling * - *::test_nothing",
+            "  the workload is too short*",
         ]
     )
     assert result.stdout.str().count("= gilcheck:") == 1
@@ -60,6 +63,75 @@ def test_the_evidence_of_every_check_reaches_one_file_and_one_summary(run, pytes
     assert {name: r["verdict"] for name, r in records.items()} == {"test_waits": "holds", "test_nothing": "inconclusive"}
     assert records["test_waits"]["claim"]["min_speedup"] == 1.5
     assert records["test_waits"]["figures"]["threads"] == 2
+
+
+HOLDS_QUICKLY = """
+    import pytest
+    @pytest.mark.gil_fuzz(budget=2)
+    def test_reads(request):
+        assert request.node.name
+    class Counter:
+        value = 0
+    @pytest.fixture
+    def counter():
+        return Counter()
+    @pytest.mark.gil_fuzz(budget=2, invariant=lambda counter: counter.value == 2)
+    def test_counts(counter):
+        counter.value += 1
+"""
+
+
+def test_html_and_markdown_are_written_where_they_are_asked_for(run, pytester):
+    pytest.importorskip("jinja2")
+    result = run(HOLDS_QUICKLY, "--gilcheck-html=r.html", "--gilcheck-markdown=r.md", "--gilcheck-json=r.json")
+    result.assert_outcomes(passed=1, failed=1)
+    page = (pytester.path / "r.html").read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "test_counts" in page
+    assert "✗ **GIL-MASKED**" in (pytester.path / "r.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["html", "json", "markdown"])
+def test_a_report_that_cannot_be_written_is_a_usage_error_before_anything_runs(run, name):
+    result = run("def test_it(): pass", f"--gilcheck-{name}=no/such/folder/file")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"*gilcheck: {name}='*no/such/folder/file' (from command line --gilcheck-{name}): expected a file in*"]
+    )
+
+
+def test_github_is_told_at_the_line_of_the_test_and_in_the_steps_summary(run, pytester, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "step.md"))
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    result = run(HOLDS_QUICKLY)
+    result.stdout.fnmatch_lines(["::error file=test_github*.py,line=10,title=gilcheck fuzz%3A violated::*"])
+    assert "| test |" in (pytester.path / "step.md").read_text()
+    monkeypatch.setenv("GILCHECK_GITHUB", "false")
+    assert "::error" not in run(HOLDS_QUICKLY).stdout.str()
+
+
+def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester):
+    pytester.makepyfile(
+        """
+        import os, pathlib, time, pytest
+        @pytest.mark.gil_fuzz(budget=2)
+        def test_meets():
+            pass
+        def test_both_are_running():
+            pathlib.Path(f"run-{os.getpid()}").touch()
+            until = time.monotonic() + 60
+            while len(list(pathlib.Path(".").glob("run-*"))) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+        """
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gilcheck-json=e.json"]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [process.communicate(timeout=120)[0] for process in runs]
+    files = sorted(pytester.path.glob("e*.json"))
+    assert len(files) == 2
+    assert sum(f"ours is in {file.name}" in output for file in files for output in outputs) == 1
+    assert all(len(json.loads(file.read_text())["records"]) == 1 for file in files)
 
 
 def test_an_evidence_file_is_written_even_when_no_check_ran(run, pytester):
@@ -105,9 +177,6 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
 
 @pytest.mark.skipif(importlib.util.find_spec("coverage") is None, reason="coverage is not installed")
 def test_under_coverage_a_check_says_so_and_measures_nothing(pytester):
-    import subprocess
-    import sys
-
     path = pytester.makepyfile(
         """
         import time, pytest

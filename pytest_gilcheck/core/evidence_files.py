@@ -1,0 +1,224 @@
+"""Files of evidence: written whole or not at all, by any number of runs at once, and read with mistrust.
+
+A file is ``{"schema": 2, "run": {...}, "units": {...}, "records": [...]}``. Files of schema 1 are read as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import BadValue
+from .evidence import SCHEMA, UNITS, Record
+from .machine import commit
+from .verdict import Verdict
+
+if sys.platform != "win32":
+    import fcntl
+
+LARGEST = 512 * 1024 * 1024  # bytes; a thousand checks take some 4 MB
+_SINCE_SECOND = frozenset({"details", "machine", "gil"})  # schema 1 had none of them
+_VERDICTS = frozenset(str(verdict) for verdict in Verdict)
+
+
+class BadEvidence(ValueError):
+    """A file that is not evidence, or is of a schema that this version does not read; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run that writes one file.
+
+    Attributes:
+        id: drawn at random.
+        began: UTC, as ISO 8601.
+        folder: of the code under test; its commit is asked for when the file is written.
+    """
+
+    folder: Path
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    began: float = field(default_factory=time.time)
+
+
+def check_target(path: Path, source: str, name: str = "json") -> None:
+    """Refuse a path that `write` could not, or should not, replace.
+
+    Raises:
+        BadValue: its folder does not exist, or it is something other than a regular file.
+    """
+    if not path.absolute().parent.is_dir():
+        raise BadValue(name, str(path), "a file in a folder that exists", source)
+    if path.exists() and not path.is_file():
+        raise BadValue(name, str(path), "a regular file, or one that does not exist yet", source)
+
+
+def write(path: Path, records: Sequence[Record], run: Run) -> Path:
+    """Write the records whole or not at all: a reader never sees half a file, and a failed write loses nothing.
+
+    Returns:
+        Where they are: another run that wrote this file while ours went on keeps it, and ours goes beside it, as
+        ``NAME-1a2b3c4d.json`` with the beginning of the run's id.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path = path.resolve()  # a link stays, and what it points to is replaced
+    head, changed = commit(run.folder)
+    units = {name: unit for name, unit in UNITS.items() if any(name in entry["figures"] for entry in records)}
+    document = {
+        "schema": SCHEMA,
+        "run": {"id": run.id, "began": _utc(run.began), "ended": _utc(time.time()), "commit": head, "dirty": changed},
+        "units": units,
+        "records": list(records),
+    }
+    text = json.dumps(document, indent=1, allow_nan=False)
+    with _alone_in(path.parent):
+        if _written_since(path, run):
+            path = path.with_name(f"{path.stem}-{run.id[:8]}{path.suffix}")
+        replace(path, text + "\n")
+    return path
+
+
+def replace(path: Path, text: str) -> None:
+    """Put a text in place of a file, whole or not at all."""
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.chmod(draft, 0o666 & ~_umask())
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> list[Record]:
+    """The records of one file, each with the ``run`` that it is of, whatever schema they were written with.
+
+    Raises:
+        BadEvidence: too large, not JSON, not evidence, or of another schema.
+        OSError: it cannot be read.
+    """
+    if (size := path.stat().st_size) > LARGEST:
+        raise BadEvidence(f"{path}: {size / 1e6:.0f} MB, and evidence of more than {LARGEST / 1e6:.0f} MB is not read")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
+    except (ValueError, RecursionError) as error:
+        raise BadEvidence(f"{path}: not JSON, or cut off ({str(error) or type(error).__name__})") from None
+    if not isinstance(data, dict) or not isinstance(data.get("records"), list):
+        raise BadEvidence(f"{path}: not an evidence file")
+    schema = data.get("schema")
+    if isinstance(schema, bool) or schema not in range(1, SCHEMA + 1):
+        raise BadEvidence(f"{path}: schema {schema!r}, this version reads 1 to {SCHEMA}")
+    run = data["run"] if isinstance(data.get("run"), dict) else {}
+    for index, entry in enumerate(data["records"]):
+        if (why := _damage(entry)) is not None:
+            raise BadEvidence(f"{path}: record {index + 1}: {why}")
+    return [_from_first_schema(entry) | {"run": run} for entry in data["records"]]
+
+
+def merge(files: Iterable[Sequence[Record]]) -> list[Record]:
+    """The records of all files, the newest for each check, subject, number and interpreter, in order of first appearance."""
+    newest: dict[tuple[Any, ...], Record] = {}
+    for records in files:
+        for entry in records:
+            key = identity(entry)
+            if key not in newest or newest[key]["recorded"] <= entry["recorded"]:
+                newest[key] = entry
+    return list(newest.values())
+
+
+def identity(entry: Record) -> tuple[Any, ...]:
+    """What two records of the same check on the same interpreter have in common."""
+    return (entry["check"], entry["subject"], entry["number"], *interpreter_key(entry))
+
+
+def interpreter_key(entry: Record) -> tuple[Any, ...]:
+    python = entry["interpreter"]
+    return tuple(python.get(part) for part in ("implementation", "version", "build", "free_threaded_build", "platform"))
+
+
+def _damage(entry: Any) -> str | None:
+    """What of a record every reader relies on, and is not there; None if it is sound."""
+    if not isinstance(entry, dict):
+        return f"a {type(entry).__name__}, and no object"
+    for name in ("check", "subject", "reason", "recorded"):
+        if not isinstance(entry.get(name), str):
+            return f"its {name} is {_short(entry.get(name))}, and no text"
+    if entry.get("verdict") is not None and entry["verdict"] not in _VERDICTS:
+        return f"its verdict is {_short(entry['verdict'])}, none of {', '.join(sorted(_VERDICTS))}"
+    for name in ("claim", "figures", "interpreter", "details", "machine", "gil"):
+        if not isinstance(entry.get(name, {} if name in _SINCE_SECOND else None), dict):
+            return f"its {name} is {_short(entry.get(name))}, and no object"
+    python = entry["interpreter"]
+    for name in ("implementation", "version", "build", "platform"):
+        if not isinstance(python.get(name), str):
+            return f"its interpreter's {name} is {_short(python.get(name))}, and no text"
+    number = entry.get("number", 1)
+    if isinstance(number, bool) or not isinstance(number, int):
+        return f"its number is {_short(number)}, and no whole number"
+    return None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _from_first_schema(entry: Record) -> Record:
+    """Schema 1 had neither numbers nor details, and kept shots and stacks among the figures. What is there stays."""
+    figures = dict(entry["figures"])
+    moved = ("shots", "stacks", "breaks", "sweep", "holders", "locks")
+    details = {name: figures.pop(name) for name in moved if figures.get(name) is not None}
+    kept: Record = {"number": 1, "parameters": {}, "token": figures.get("token") or None, "machine": {}, "load": None}
+    gil = {"before": entry["interpreter"]["build"], "after": entry["interpreter"]["build"]}
+    return kept | {"gil": gil} | entry | {"figures": figures, "details": details | entry.get("details", {})}
+
+
+def _written_since(path: Path, run: Run) -> bool:
+    """Whether another run wrote this file after ours began."""
+    try:
+        if path.stat().st_mtime < run.began:
+            return False
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return bool(found["run"]["id"] != run.id)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return path.is_file()  # somebody else's, and new: not ours to replace
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs from looking at a folder while ours decides where to write; not on Windows, which locks no folder."""
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,218 @@
+"""The matrix as text, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from .clean import clean, name_of_test, one_line
+from .matrix import Cell, Column, Matrix
+from .regressions import Finding
+from .words import ASCII_MARKS, MARKS, WORST_FIRST, interval, main_figure, short_figure, slower
+
+_HEAD = 12  # columns for what a line is about
+_NARROWEST, _WIDEST = 14, 24  # columns for one interpreter
+_COLUMNS = (
+    "test", "check", "number", "interpreter", "verdict", "figure", "value", "unit", "low", "high", "cost", "cost_low", "cost_high",
+    "reason",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+
+
+def text(table: Matrix, found: Sequence[Finding] = (), *, width: int = 80, plain: bool = False) -> str:
+    """The matrix for a terminal of so many columns; interpreters that do not fit beside each other follow below.
+
+    Args:
+        plain: in ASCII.
+    """
+    if not table.rows:
+        return "no checks"
+    lines: list[str] = []
+    fit = max(1, (width - _HEAD) // _NARROWEST)
+    every = range(len(table.columns))
+    for start in range(0, len(table.columns), fit):
+        part = every[start : start + fit]
+        lines += _block(table, part, width, ASCII_MARKS if plain else MARKS)
+        lines.append("")
+    for words in [_legend(ASCII_MARKS if plain else MARKS), *changes(table), *map(str, found)]:
+        lines += textwrap.wrap(one_line(words), width, subsequent_indent="  ", break_on_hyphens=False)
+    ellipsis = "..." if plain else "\u2026"
+    return "\n".join(clean(line).replace("\u2026", ellipsis) for line in lines)
+
+
+def changes(table: Matrix) -> list[str]:
+    """A line for each test whose verdict is not the same everywhere, and one for records that were left out."""
+    lines = []
+    for row in table.rows:
+        if row.changed:
+            said: dict[str, list[str]] = {}
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                if cell is not None:
+                    said.setdefault(cell.record["verdict"] or "measured", []).append(column.label)
+            lines.append(
+                f"changes: {one_line(row.name)}: " + "; ".join(f"{verdict} on {', '.join(on)}" for verdict, on in said.items())
+            )
+    if table.replaced:
+        lines.append(f"{table.replaced} records are of checks that a newer record is of, and were left out")
+    return lines
+
+
+def markdown(table: Matrix, found: Sequence[Finding] = ()) -> str:
+    """The matrix as a GitHub table."""
+    head = ["test", *(column.label for column in table.columns)]
+    lines = ["| " + " | ".join(map(_escaped, head)) + " |", "|" + " --- |" * len(head)]
+    for row in table.rows:
+        cells = [f"`{_code(row.name)}`" + ("" if row.check == "scaling" else f" ({_escaped(row.check)})")]
+        for index, cell in enumerate(row.cells):
+            cells.append(_escaped_cell(cell, index == table.reference))
+        lines.append("| " + " | ".join(cells) + " |")
+    if (means := _means(table)) is not None:
+        lines.append("| one thread, geometric mean | " + " | ".join(means) + " |")
+    lines += ["", _legend(MARKS), *(f"- {_escaped(line)}" for line in changes(table))]
+    lines += [f"- **{_escaped(str(finding))}**" for finding in found]
+    return "\n".join(lines)
+
+
+def comma_separated(table: Matrix) -> str:
+    """A line for each test on each interpreter, with its main figure; every text that a spreadsheet would run gets a ``'``."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell is None:
+                continue
+            figures = cell.record["figures"]
+            costs = (cell.cost.ratio, cell.cost.low, cell.cost.high) if cell.cost is not None else (None, None, None)
+            figure = main_figure(cell.record) or (None, None, None)
+            bounds = (figures.get("low"), figures.get("high")) if row.check == "scaling" else (None, None)
+            line = [row.subject, row.check, row.number, column.label, cell.record["verdict"], *figure, *bounds, *costs]
+            writer.writerow([_inert(value) for value in [*line, one_line(cell.record["reason"])]])
+    return stream.getvalue()
+
+
+def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
+    """The matrix for programs: columns, rows with the records themselves, mean costs, and what was found."""
+
+    def told(column: Column) -> dict[str, Any]:
+        return {"label": column.label, "interpreter": column.interpreter, "file": column.file or None}
+
+    def shown(cell: Cell | None) -> dict[str, Any] | None:
+        if cell is None:
+            return None
+        costs = None if cell.cost is None else {"ratio": cell.cost.ratio, "low": cell.cost.low, "high": cell.cost.high}
+        kept = ("verdict", "reason", "figures", "recorded", "token")
+        return {name: cell.record[name] for name in kept} | {"cost": costs}
+
+    means = [table.mean_cost(index) for index in range(len(table.columns))]
+    document = {
+        "columns": [told(column) for column in table.columns],
+        "reference": table.columns[table.reference].label if table.columns else None,
+        "rows": [
+            {
+                "subject": row.subject,
+                "check": row.check,
+                "number": row.number,
+                "changed": row.changed,
+                "cells": [shown(cell) for cell in row.cells],
+            }
+            for row in table.rows
+        ],
+        "mean_cost": [None if mean is None else {"ratio": mean[0], "tests": mean[1]} for mean in means],
+        "findings": [
+            {
+                "condition": str(finding.condition),
+                "subject": finding.subject,
+                "interpreter": finding.interpreter,
+                "decided": finding.decided,
+                "words": finding.words,
+            }
+            for finding in found
+        ],
+    }
+    return json.dumps(document, indent=1)
+
+
+def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str]) -> list[str]:
+    """Some interpreters beside each other: a few lines for each test."""
+    each = max(_NARROWEST, min(_WIDEST, (width - _HEAD) // len(part)))
+
+    def line(head: str, cells: list[str]) -> str:
+        return (head.ljust(_HEAD) + "".join(one_line(cell, each - 1).ljust(each) for cell in cells)).rstrip()
+
+    lines = [line("", [table.columns[index].label for index in part])]
+    for row in table.rows:
+        cells = [row.cells[index] for index in part]
+        if all(cell is None for cell in cells):
+            continue
+        lines.append(name_of_test(row.name, width))
+        lines.append(line(f"  {one_line(row.check, _HEAD - 3)}", [_said(cell, marks) for cell in cells]))
+        if any(bounds := ["" if cell is None or row.check != "scaling" else interval(cell.record) for cell in cells]):
+            lines.append(line("  interval", bounds))
+        costs = ["reference" if index == table.reference else _cost(row.cells[index]) for index in part]
+        if any(cell is not None and cell.cost is not None for cell in row.cells):
+            lines.append(line("  1 thread", costs))
+    if (means := _means(table)) is not None:
+        lines.append("one thread, geometric mean")
+        lines.append(line("", [means[index] for index in part]))
+    return lines
+
+
+def _said(cell: Cell | None, marks: dict[str | None, str]) -> str:
+    if cell is None:
+        return ""
+    return f"{marks.get(cell.record['verdict'], '?')} {short_figure(cell.record)}"
+
+
+def _cost(cell: Cell | None) -> str:
+    if cell is None or cell.cost is None:
+        return ""
+    certain = cell.cost.low is not None and cell.cost.high is not None and not cell.cost.low <= 1 <= cell.cost.high
+    return f"{'' if certain else '~'}{slower(cell.cost.ratio)}"
+
+
+def _means(table: Matrix) -> list[str] | None:
+    means = [table.mean_cost(index) for index in range(len(table.columns))]
+    if not any(means):
+        return None
+    return [
+        "reference" if index == table.reference else "" if mean is None else f"{slower(mean[0])} ({mean[1]})"
+        for index, mean in enumerate(means)
+    ]
+
+
+def _legend(marks: dict[str | None, str]) -> str:
+    verdicts = "  ".join(f"{marks[verdict]} {verdict}" for verdict in reversed(WORST_FIRST))
+    return f"{verdicts}  ~ less than its own uncertainty"
+
+
+def _escaped_cell(cell: Cell | None, reference: bool) -> str:
+    if cell is None:
+        return ""
+    parts = [f"{MARKS.get(cell.record['verdict'], '?')} **{_escaped(short_figure(cell.record))}**"]
+    if cell.record["check"] == "scaling" and (bounds := interval(cell.record)):
+        parts[0] += f" ({bounds})"
+    if not reference and (words := _cost(cell)):
+        parts.append(f"one thread {words}")
+    return "<br>".join(parts)
+
+
+def _escaped(value: str) -> str:
+    """Text that Markdown shows as it is."""
+    flat = one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{mark}" if mark in "\\`*_{}[]|#~!@" else mark for mark in flat)
+
+
+def _code(value: str) -> str:
+    return one_line(value).replace("`", "'").replace("|", "\\|")
+
+
+def _inert(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text_of_it = one_line(value)
+    return f"'{text_of_it}" if text_of_it.startswith(_FORMULA) else text_of_it

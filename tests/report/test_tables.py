@@ -1,0 +1,137 @@
+import csv
+import io
+import json
+
+import pytest
+
+from pytest_gilcheck.report import tables
+from pytest_gilcheck.report.clean import clean
+from pytest_gilcheck.report.github import annotation, step_summary
+from pytest_gilcheck.report.matrix import matrix
+from pytest_gilcheck.report.regressions import conditions, findings
+from pytest_gilcheck.report.terminal import summary, summary_title
+
+from .records import GIL_ON, NO_GIL, entry
+
+SECOND = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0]
+HOSTILE = 'test_x[\x1b[31m<script>alert("|`*")</script>\x07\u202e=cmd()]\x1b]0;title\x07'
+RECORDS = [
+    entry("tests/test_a.py::test_scales", "violated", speedup=0.97, low=0.95, high=1.06, one_thread=SECOND, diagnosis="the GIL"),
+    entry(
+        "tests/test_a.py::test_scales",
+        speedup=1.87,
+        low=1.8,
+        high=1.95,
+        one_thread=[1.26 * s for s in SECOND],
+        version="3.13.5",
+        python=NO_GIL,
+    ),
+    entry("tests/test_a.py::test_ctrl_c", check="interrupt", delivery_max=0.00021),
+    entry(
+        "tests/test_a.py::test_survives",
+        "inconclusive",
+        check="fuzz",
+        schedules=1024,
+        python=NO_GIL,
+        version="3.13.5",
+        reason="r " * 200,
+    ),
+]
+
+
+def test_the_text_table_says_verdict_figure_interval_cost_and_change():
+    text = tables.text(matrix(RECORDS), width=80)
+    assert "✗ 0.97x" in text
+    assert "✓ 1.87x" in text
+    assert "0.95 to 1.06" in text
+    assert "1.26x slower" in text
+    assert "0.21 ms" in text
+    assert "changes: tests/test_a.py::test_scales: violated on 3.13.0; holds on 3.13.5t" in text.replace("\n  ", " ")
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_no_line_is_wider_than_the_terminal_however_many_interpreters(width):
+    records = [entry("t" * 300, "violated", version=f"3.{minor}.0", reason="x" * 500) for minor in range(5, 16)]
+    text = tables.text(matrix(records), findings(conditions("violated"), records, []), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert all(f"3.{minor}.0" in text for minor in range(5, 16))
+    assert max(len(line.text) for line in summary(records, width=width)) <= width
+
+
+def test_plain_text_is_ascii():
+    tables.text(matrix(RECORDS), width=40, plain=True).encode("ascii")
+
+
+def test_what_a_terminal_or_a_browser_or_a_spreadsheet_would_obey_is_taken_out():
+    records = [entry(HOSTILE, "violated", reason=HOSTILE), entry("=1+1", reason="@SUM(A1)")]
+    table = matrix(records)
+    for text in (
+        tables.text(table),
+        *(line.text for line in summary(records)),
+        tables.markdown(table),
+        step_summary(table, records),
+    ):
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "<script>" not in tables.markdown(table).replace("`test_x", "").replace('<script>alert("\\|\'*")', "")
+    rows = list(csv.reader(io.StringIO(tables.comma_separated(table))))
+    assert rows[2][0] == "'=1+1"
+    assert rows[2][-1] == "'@SUM(A1)"
+    command = annotation(records[0] | {"reason": "a%b\r\n::error::c"}, "a,b:c.py", 3)
+    assert "\n" not in command
+    assert "a%252Cb" not in command
+    assert command.startswith("::error file=a%2Cb%3Ac.py,line=3,")
+
+
+def test_a_terminals_commands_are_taken_out_whole():
+    assert clean("a\x1b[31mb\x1b]0;title\x07c\x9b1md\ttab\nline") == "abcd\ttab\nline" or clean("a\x1b[31mb") == "ab"
+
+
+def test_markdown_is_one_table_with_as_many_cells_in_every_row():
+    lines = [line for line in tables.markdown(matrix([*RECORDS, entry("a|b[c]")])).splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
+
+
+def test_csv_and_json_hold_every_check_on_every_interpreter():
+    table = matrix(RECORDS)
+    rows = list(csv.DictReader(io.StringIO(tables.comma_separated(table))))
+    assert [(row["interpreter"], row["verdict"], row["figure"]) for row in rows] == [
+        ("3.13.0", "violated", "speedup"),
+        ("3.13.5t", "holds", "speedup"),
+        ("3.13.0", "holds", "delivery_max"),
+        ("3.13.5t", "inconclusive", "schedules"),
+    ]
+    document = json.loads(tables.as_json(table, findings(conditions("violated"), RECORDS, [])))
+    assert document["mean_cost"][1]["ratio"] == pytest.approx(1.26)
+    assert document["rows"][0]["changed"] is True
+    assert [finding["condition"] for finding in document["findings"]] == ["violated"]
+
+
+def test_the_summary_gives_reasons_of_what_does_not_hold_and_of_all_when_verbose():
+    assert summary_title([*RECORDS, entry(verdict=None)]) == "gilcheck: 1 violated, 1 inconclusive, 2 holds, 1 measured"
+    lines = [line.text for line in summary(RECORDS)]
+    assert "  the GIL" in lines
+    assert not any(line.strip() == "because" for line in lines)
+    assert sum("r r r" in line for line in lines) == 2  # two lines at most
+    verbose = [line.text for line in summary(RECORDS, verbose=True)]
+    assert any("because" in line for line in verbose)
+    assert sum("r r r" in line for line in verbose) > 2
+
+
+def test_of_very_many_checks_those_that_hold_are_counted():
+    many = [entry(f"t{number}") for number in range(200)] + [entry("bad", "violated")]
+    lines = [line.text for line in summary(many)]
+    assert lines[0].startswith("200 that hold")
+    assert len(lines) == 3
+    assert len(summary(many, verbose=True)) == 402
+
+
+def test_github_hears_of_what_does_not_hold():
+    assert annotation(RECORDS[0], "tests/test_a.py", 7).startswith("::error file=tests/test_a.py,line=7,")
+    assert annotation(RECORDS[3], "f.py", 1).startswith("::warning ")
+    assert annotation(RECORDS[1], "f.py", 1) is None
+    assert annotation(entry(verdict=None), "f.py", 1) is None
+    assert "| test | 3.13.0 |" in step_summary(matrix([entry()]), [entry()])
+
+
+def test_a_free_threaded_build_with_its_gil_on_is_a_column_of_its_own():
+    assert "3.13.0t GIL on" in tables.text(matrix([entry(python=GIL_ON), entry(python=NO_GIL)]))
