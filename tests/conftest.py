@@ -2,6 +2,8 @@ import signal
 
 import pytest
 
+from pytest_gilcheck.settings import SETTINGS, variable
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: the programs that tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -11,6 +13,6 @@ pytest_plugins = ["pytester"]
 @pytest.fixture(autouse=True)
 def no_settings_of_the_machine(monkeypatch):
     """A developer's own GILCHECK_* must not decide what our tests see."""
-    for name in ("BUDGET", "TIMEOUT", "THREADS", "JSON", "STRICT", "ISOLATE", "SEED", "HTML", "MARKDOWN", "GITHUB", "GIL_REENABLED"):
-        monkeypatch.delenv(f"GILCHECK_{name}", raising=False)
+    for name in SETTINGS:
+        monkeypatch.delenv(variable(name), raising=False)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)

@@ -1,4 +1,4 @@
-"""Workers of pytest-xdist that are other interpreters: ``--dist each --tx popen//python=python3.13 --tx popen//python=python3.14t``.
+"""Workers of pytest-xdist that are other interpreters, as in ``--dist each --tx popen//python=python3.13 --tx popen//python=...``.
 
 xdist hands every local worker the ``sys.path`` of the controller, which to another interpreter is the wrong standard library: the
 worker dies on its first import, and xdist starts another, without end (pytest-xdist issue 1049, open since 2024). So such a worker

@@ -1,0 +1,193 @@
+"""Whole probes, of real interpreters and of broken ones."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from importlib import resources
+
+import pytest
+
+from pytest_gilcheck.core import evidence_files
+from pytest_gilcheck.probe.check import probe
+from pytest_gilcheck.probe.measuring import EXPERIMENTS, Effort
+from pytest_gilcheck.probe.records import records
+from pytest_gilcheck.probe.result import TEXT
+from pytest_gilcheck.probe.rows import FACTS, GROUPS
+from pytest_gilcheck.probe.session import Failed
+from pytest_gilcheck.probe.table import table
+
+from .interpreters import found, left, patched
+
+LITTLE = Effort(unit=0.03, pairs=2, rounds=1, window=0.1, shots=2, turns=20, starts=2, warm=0.2)
+ROWS = [row for group in GROUPS for row in group.rows]
+
+
+def only(monkeypatch, names):
+    """Leave out all experiments but these."""
+
+    def left_out(bench):
+        raise Failed("left out")
+
+    for name in EXPERIMENTS:
+        if name not in names:
+            monkeypatch.setitem(EXPERIMENTS, name, left_out)
+
+
+def test_a_probe_of_this_python_yields_every_row():
+    [column], refused, _ = probe([sys.executable], effort=LITTLE)
+    assert not refused
+    assert column.figures.keys() == {row.name for row in ROWS}
+    missing = {name: figure.note for name, figure in column.figures.items() if figure.value is None and figure.unit != TEXT}
+    assert all("core" in why for why in missing.values()), missing  # a machine with one core has nothing to compare it with
+    assert 1.5 < column.figures["sleep"].value < 2.5
+    assert column.figures["interrupt_c"].note.startswith("the operation took")
+    text = table([column], 160)
+    assert all(row.label in text for row in ROWS)
+    assert "0.54x (24.6 s / 45.5 s) CPython 2.x [Beazley 2009]" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", ["2.7.18", "3.8.18", "pypy3", "jython"])
+def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
+    if name not in found():
+        pytest.skip(f"there is no {name} here")
+    [column], refused, _ = probe([found()[name]], effort=LITTLE, patience=120)
+    assert not refused
+    assert column.figures.keys() == {row.name for row in ROWS}
+    missing = {name: figure.note for name, figure in column.figures.items() if figure.value is None and figure.unit != TEXT}
+    uninterruptible = {"interrupt_acquire", "interrupt_join"} if name == "2.7.18" else set()
+    assert {row for row, why in missing.items() if "one core" not in why} == uninterruptible, missing
+    assert all("not within 3 s (2 of 2)" in missing[row] for row in uninterruptible)
+    assert (column.figures["cost_coroutine"].note == "a generator: no asyncio") is (name in ("2.7.18", "jython"))
+
+
+@pytest.mark.parametrize(
+    ("command", "patch", "rows", "words"),
+    [
+        (
+            "pair",
+            "lambda order: os._exit(9)",
+            {"count", "json", "sleep", "json_unit"},
+            "it exited with status 9 in the middle of it",
+        ),
+        ("prepare", "lambda order: time.sleep(600)", {"count", "sha256"}, "it did not answer in 3 s"),
+        ("prepare", "lambda order: {}", {"count", "sha256"}, "it answered None instead of a number"),
+        ("pair", "lambda order: {'sequence': 1, 'threads': 0}", {"count", "sleep"}, "its clock stands still"),
+        ("burners", "lambda order: os.abort()", {"convoy_1", "convoy_0_p50"}, "it was killed by SIGABRT in the middle of it"),
+        ("echo", "lambda order: {}", {"convoy_2_p99"}, "it did not answer in 3 s"),
+        ("interrupt", "lambda order: {'left': 1}", {"interrupt_c", "interrupt_join"}, "instead of 'ready'"),
+        ("turns", "lambda order: {'late': ['soon', 'later']}", {"turns_alone"}, "it answered 'soon' instead of a number"),
+        ("turns", "lambda order: {}", {"turns_beside_p99"}, "its answer has no times"),
+        ("threads", "lambda order: 1 / 0", {"cost_thread", "cost_thread_memory"}, "ZeroDivisionError"),
+    ],
+)
+def test_what_goes_wrong_is_the_result_of_its_rows_and_of_no_other(tmp_path, monkeypatch, command, patch, rows, words):
+    only(monkeypatch, {group.name for group in GROUPS if rows & {row.name for row in group.rows}})
+    broken = patched(tmp_path, f"scope['COMMANDS'][{command!r}] = {patch}")
+    [column], refused, _ = probe([broken], effort=LITTLE, patience=3)
+    assert not refused
+    for row in rows:
+        assert column.figures[row].value is None
+        assert words in column.figures[row].note
+    assert column.figures["build"].text
+    if command == "threads":
+        assert column.figures["cost_process"].value > 0
+    assert not left(str(tmp_path))
+    assert "left out" in table([column], 120)
+
+
+def test_a_signal_that_nobody_hears_is_a_result(tmp_path, monkeypatch):
+    deaf = "import signal\nsignal.signal = lambda *_: None\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
+    only(monkeypatch, {"interrupt"})
+    [column], _, _ = probe([patched(tmp_path, deaf)], effort=LITTLE)
+    assert column.figures["interrupt_sleep"].note == "not within 3 s (2 of 2)"
+    assert not left(str(tmp_path))
+
+
+def test_the_evidence_is_of_the_probed_interpreter_and_has_no_verdict(tmp_path, monkeypatch):
+    only(monkeypatch, {"sleep"})
+    other = patched(
+        tmp_path, "scope['platform'].python_implementation = lambda: 'Other'\nscope['platform'].python_version = lambda: '1.0'"
+    )
+    [column], _, _ = probe([other], effort=LITTLE)
+    assert column.label.startswith("Other 1.0")
+    [record] = [record for record in records([column]) if record["subject"] == "sleep"]
+    assert (record["check"], record["verdict"], record["interpreter"]["implementation"]) == ("probe", None, "Other")
+    assert record["figures"]["sleep_low"] <= record["figures"]["sleep"] <= record["figures"]["sleep_high"]
+    assert len(records([column])) == len(GROUPS) - 1
+    assert record["details"]["units"] == {"sleep": "ratio"}
+    [other] = [record for record in records([column]) if record["subject"] == "turns"]
+    assert (other["figures"]["turns_alone"], other["details"]["remarks"]["turns_alone"]) == (None, "left out")
+    assert FACTS.name not in {record["subject"] for record in records([column])}
+
+
+def test_the_evidence_is_what_its_schema_says(tmp_path, monkeypatch):
+    fastjsonschema = pytest.importorskip("fastjsonschema")
+    only(monkeypatch, {"sleep"})
+    columns, _, _ = probe([found().get("2.7.18", sys.executable)], effort=LITTLE)
+    evidence_files.write(tmp_path / "e.json", records(columns), evidence_files.Run(tmp_path))
+    schema = json.loads(resources.files("pytest_gilcheck.core").joinpath("evidence.schema.json").read_text())
+    fastjsonschema.compile(schema)(json.loads((tmp_path / "e.json").read_text()))
+    assert [record["subject"] for record in evidence_files.read(tmp_path / "e.json")] == list(EXPERIMENTS)
+
+
+def gilcheck(*arguments, **options):
+    command = [sys.executable, "-m", "pytest_gilcheck.cli", "probe", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_whatever_ends_a_probe_it_leaves_no_process(number):
+    mark = f"mark{uuid.uuid4().hex}"
+    process = gilcheck("--quick", "--python", f"{sys.executable} -X {mark}", start_new_session=True)
+    mine = {process.pid}
+    until = time.monotonic() + 60
+    while not any("experiments.py" in " ".join(one.info["cmdline"]) for one in left(mark)):
+        assert time.monotonic() < until, process.communicate()
+        time.sleep(0.05)
+    assert len(left(mark)) > len(mine)
+    os.kill(process.pid, number)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    until = time.monotonic() + 10
+    while left(mark) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not left(mark)
+
+
+def run(*arguments, **options):
+    process = gilcheck(*arguments, **options)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def test_what_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
+    status, out, err = run(
+        "--quick", "--python=/no/python", "--python", sys.executable, f"--json={tmp_path}/e.json", "--timeout=60"
+    )
+    assert (status, err) == (1, "gilcheck: /no/python: there is no such program\n")
+    assert "Convoy effect" in out
+    kept = json.loads((tmp_path / "e.json").read_text())["records"]
+    assert [record["subject"] for record in kept] == list(EXPERIMENTS)
+    status, out, err = run("--python=/no/python", "--python=/no/other")
+    assert (status, out, err.count("\n")) == (2, "", 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["work:nap", "--python=python3"], "python=['python3'] (from command line): expected nothing beside MODULE:FUNCTION"),
+        (["work:nap", "--quick"], "quick=True (from command line): expected nothing beside MODULE:FUNCTION"),
+        (["--curve"], "curve=True (from command line): expected nothing without MODULE:FUNCTION"),
+        (["--min-speedup=2"], "min_speedup=2.0"),
+        (["--timeout=0"], "timeout=0.0"),
+        (["--json=/no/folder/e.json"], "json='/no/folder/e.json'"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(arguments, words):
+    status, out, err = run(*arguments)
+    assert (status, out, err.count("\n"), words in err) == (2, "", 1, True), err
