@@ -30,6 +30,7 @@ class Catcher(Instrument):
     def __init__(self) -> None:
         self._tell: Callable[..., None] = _nobody
         self._kind: type[BaseException] | None = None
+        self._interrupted: set[FrameType] = set()
         self._stopped_in: FrameType | None = None
         self._lines: list[int] = []
 
@@ -46,15 +47,18 @@ class Catcher(Instrument):
 
     def entered(self, frame: FrameType | None) -> None:
         interrupted = frame
+        self._interrupted.clear()
         while interrupted is not None:
             interrupted.f_trace = self._trace
+            self._interrupted.add(interrupted)
             interrupted = interrupted.f_back
         sys.settrace(self._trace)
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "exception":
-            self._kind = self._kind or argument[0]
-            if issubclass(argument[0], (self._kind, KeyboardInterrupt, asyncio.CancelledError)):
+            if self._kind is None and frame in self._interrupted:  # before that it is the handler's own affair
+                self._kind = argument[0]
+            if issubclass(argument[0], (self._kind or KeyboardInterrupt, KeyboardInterrupt, asyncio.CancelledError)):
                 self._stopped_in, self._lines = frame, []
         elif event == "line" and frame is self._stopped_in:
             self._lines.append(frame.f_lineno)

@@ -52,13 +52,18 @@ class CCalls(Instrument):
         self._slots: dict[int, int] = {}
         self._stacks: dict[int, list[tuple[int, str]]] = {}
         self._seen: list[CCall] | None = None
+        self._read_at = 0
 
-    def when_unheard(self) -> list[CCall] | None:
-        """The calls that were running when the signal was not seen in time; None if it was."""
+    def when_stuck(self) -> list[CCall] | None:
+        """The calls that were running when the signal was not seen in time, or the workload not left; None if all went well."""
         return self._seen
 
-    def unheard(self) -> None:
-        self._seen = self._read()
+    def long_ones(self, main: int, seconds: float) -> list[CCall]:
+        """Those of threads other than ``main`` that had been running for so many seconds by then."""
+        return [call for call in self._seen or [] if call.thread != main and self._read_at - call.since > seconds * 1e9]
+
+    def stuck(self) -> None:
+        self._seen, self._read_at = self._read(), monotonic_ns()
 
     def begin(self, tell: Callable[..., None]) -> None:
         self._pid = os.getpid()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..core.errors import BadValue
-from ..core.interpreter import Interpreter
+from ..core.interpreter import GIL, Interpreter, build
 from ..core.values import Given
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
@@ -259,14 +259,12 @@ def _blamed(
     number = signal.Signals(shot.number)
     if shot.trouble in (Trouble.DEAF, Trouble.LATE):
         progress("once more, to see in which C call")
-        for _ in range(_EXAMINATIONS):
-            calls = CCalls()
-            examined = fire(start, number, shot.moment, claimed, how.timeout, calls)
-            if (running := calls.when_unheard()) is not None:
-                if not shot.stacks:
-                    shot = replace(shot, stacks=examined.stacks, place=shot.place or examined.place)
-                return shot, culprit(shot, running, examined.pid)
-        return shot, culprit(shot)
+        if (seen := _running(start, shot, claimed, how)) is None:
+            return shot, culprit(shot)
+        running, examined = seen[0].when_stuck() or [], seen[1]
+        if not shot.stacks:
+            shot = replace(shot, stacks=examined.stacks, place=shot.place or examined.place)
+        return shot, culprit(shot, running, examined.pid)
     if shot.trouble is Trouble.SWALLOWED:
         progress("once more, to see who caught it")
         for _ in range(_EXAMINATIONS):
@@ -275,8 +273,23 @@ def _blamed(
                 break
         else:  # free-threaded builds sometimes lose the trace
             examined = replace(examined, notes=())
+            if shot.dozed and shot.others_busy and build() == GIL and (seen := _running(start, shot, claimed, how)) is not None:
+                kept = seen[0].long_ones(seen[1].pid, claimed.exits_within / 2)
+                if kept:  # on its way out, and another thread kept the GIL from it
+                    shot = replace(shot, trouble=Trouble.UNWINDING)
+                    return shot, culprit(shot, kept, seen[1].pid)
         shot = refined(shot, examined)
     return shot, culprit(shot)
+
+
+def _running(start: Start, shot: Shot, claimed: InterruptClaim, how: InterruptPlan) -> tuple[CCalls, Shot] | None:
+    """The C calls that ran while it was stuck, from one more shot at the same moment, and that shot; None if all went well then."""
+    for _ in range(_EXAMINATIONS):
+        calls = CCalls()
+        examined = fire(start, signal.Signals(shot.number), shot.moment, claimed, how.timeout, calls)
+        if calls.when_stuck() is not None:
+            return calls, examined
+    return None
 
 
 def _ms(spread: Spread | None) -> str:

@@ -26,6 +26,8 @@ def culprit(shot: Shot, calls: Sequence[CCall] = (), main: int | None = None) ->
     match shot.trouble:
         case Trouble.DEAF | Trouble.LATE:
             return _deaf(shot, calls, main)
+        case Trouble.UNWINDING if calls:
+            return _gil_keeper(threads(shot.stacks), [call for call in calls if call.thread != main])
         case Trouble.SWALLOWED | Trouble.UNWINDING:
             return _caught(shot)
         case Trouble.LOST:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from ..core.verdict import Verdict
 from .claim import InterruptClaim
-from .shot import UNDECIDED, Shot, Trouble
+from .shot import UNDECIDED, Shot, Trouble, clearly_late
 
 TO_BE_SEEN_TWICE = frozenset({Trouble.LATE, Trouble.LOST})
-_CLEARLY = 3.0  # times the limit, from which one late signal is enough
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def proven(shots: Sequence[Shot], claim: InterruptClaim) -> Shot | None:
     for shot in troubled:
         if shot.trouble not in TO_BE_SEEN_TWICE or sum(other.trouble is shot.trouble for other in troubled) > 1:
             return shot
-        if shot.trouble is Trouble.LATE and (shot.lateness or 0.0) > _CLEARLY * claim.within:
+        if shot.trouble is Trouble.LATE and clearly_late(shot, claim):
             return shot
     return None
 

@@ -28,6 +28,7 @@ from .target import Instrument, unpacked
 _PATIENCE = 3.0  # times `within`, and at least
 _LEAST_PATIENCE = 0.6  # seconds, until a signal that was not seen gets a second one after it
 _SECOND_CHANCE = 0.3  # seconds for that one
+_CLEARLY = 3.0  # times `within`, from which one late signal is enough
 _SURVIVORS_GRACE = 1.0  # seconds that child processes get to follow it
 
 
@@ -113,6 +114,11 @@ class Shot:
     def lateness(self) -> float | None:
         """Delivery, less what the machine is to blame for."""
         return None if self.delivery is None else max(0.0, self.delivery - self.denied)
+
+
+def clearly_late(shot: Shot, claim: InterruptClaim) -> bool:
+    """Whether its lateness alone refutes the claim, seen once."""
+    return (shot.lateness or 0.0) > _CLEARLY * claim.within
 
 
 @dataclass
@@ -255,7 +261,7 @@ def _watched(log: Log, shot: Shot, claim: InterruptClaim, instrument: Instrument
     log.wait(claim.within, lambda log: log.entered or log.gone)  # at once: the child may be waiting for this very core
     shot = replace(shot, sent=sent)
     if not log.entered and not log.gone:
-        instrument.unheard()
+        instrument.stuck()
         shot = _unheard(log, shot, claim, before)
     if log.entered and shot.entered is None:
         entered, place, handler = log.entered[0]
@@ -265,7 +271,12 @@ def _watched(log: Log, shot: Shot, claim: InterruptClaim, instrument: Instrument
             shot = replace(shot, denied=denied, trouble=Trouble.LATE)
             shot = shot if (shot.lateness or 0) > claim.within else replace(shot, trouble=Trouble.BUSY)
     if shot.trouble in (None, Trouble.LATE, Trouble.BUSY, Trouble.LOST) and not log.gone:
+        late = shot.trouble is Trouble.LATE and clearly_late(shot, claim)
         shot = _leaving(log, shot, claim)
+        if shot.trouble is Trouble.SWALLOWED:
+            instrument.stuck()
+            if late:  # what came first is proved: the rest may come of it (a big list that is freed on the way out, say)
+                shot = replace(shot, trouble=Trouble.LATE)
     if log.left is not None:
         shot = replace(shot, left=log.left[0], how=log.left[1])
     shot = replace(shot, gone=process.gone_at, status=process.status)
@@ -333,7 +344,10 @@ def _leaving(log: Log, shot: Shot, claim: InterruptClaim) -> Shot:
     log.wait(entered + claim.exits_within - time.monotonic(), lambda log: log.gone)
     if log.gone:
         return shot
-    denied = _denied(before, outside.look(process.pid), 0.0)
+    now, seconds = outside.look(process.pid), time.monotonic() - entered
+    denied = _denied(before, now, 0.0)
+    slept = before is None or now is None or now.asleep_since(before)
+    shot = replace(shot, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
     if time.monotonic() - entered - denied < claim.exits_within / 2:  # it had no core for more than half of its time
         return replace(shot, trouble=Trouble.BUSY, denied=denied)
     kept = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]

@@ -54,8 +54,8 @@ class Instrument:
     def entered(self, frame: FrameType | None) -> None:
         """In the child, when a handler is entered."""
 
-    def unheard(self) -> None:
-        """In the parent, when a signal was not seen in time."""
+    def stuck(self) -> None:
+        """In the parent, when a signal was not seen in time, or was seen and the workload not left."""
 
 
 class Target:

@@ -15,6 +15,7 @@ import base64
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import json
 import math
 from collections import Counter
@@ -32,6 +33,7 @@ VERDICTS = ("holds", "violated", "inconclusive", "measured")
 
 _SYMBOLS = {verdict: MARKS.get(verdict, MARKS[None]) for verdict in VERDICTS}
 _SCRIPTS = ("values.js", "svg.js", "charts.js", "lanes.js", "panel.js", "table.js")
+_NOTHING_ELSE = "base-uri 'none'; form-action 'none'"
 _MOST_CHANGES = 100  # listed by name; the filter shows all
 _DEEPEST = 12  # containers inside containers
 _EXACT = 2**53  # integers beyond are rounded by JSON.parse
@@ -68,7 +70,7 @@ def page(
         environment.from_string(_file("page.html")).render(
             title=clean(title),
             notes=[clean(note) for note in notes],
-            policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'",
+            policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; {_NOTHING_ELSE}",
             style=trusted(style),
             script=trusted(script),
             facts=trusted(_escaped(json.dumps({"units": UNITS, "columns": [column.label for column in found.columns]}))),
@@ -130,7 +132,7 @@ def _changes(found: Matrix) -> dict[str, Any]:
     listed = []
     for row in filter(lambda row: row.changed, found.rows):
         here = [(column.label, _verdict(cell)) for column, cell in zip(found.columns, row.cells, strict=True) if cell]
-        turns = [(*one, *other) for one, other in zip(here, here[1:], strict=False) if one[1] != other[1]]
+        turns = [(*one, *other) for one, other in itertools.pairwise(here) if one[1] != other[1]]
         listed.append({"name": row.name, "check": row.check, "turns": turns})
         if len(listed) == _MOST_CHANGES:
             break

@@ -120,13 +120,14 @@ def diagnose(
         seen: what a look at the threads showed, if one was taken.
     """
     details = _details(held, seen)
-    if scales(speedup, top, threads):
+    by_gil = held is not None and not held.unusable and held.fraction >= _HELD
+    if scales(speedup, top, threads) and not (verdict is Verdict.VIOLATED and by_gil):  # a noisy speedup does not outweigh that
         return Diagnosis(Cause.SCALES, f"scales: {speedup:.2f}x, beside {top.typical:.2f}x by a kernel that does", details)
     if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED:
         share = f"{seen.lock_share:.0%} of looks found a thread there"
         text = f"serialised by your own lock {seen.lock_name!r}, at {seen.lock_line}: {share}"
         return Diagnosis(Cause.LOCK, text, details)
-    if held is not None and not held.unusable and held.fraction >= _HELD:
+    if held is not None and by_gil:
         where = f" of the time, mostly at {held.holder}" if held.holder else " of the time"
         text = f"serialised by the GIL: would scale without it, unless something else serialises; held {held.fraction:.0%}{where}"
         return Diagnosis(Cause.GIL, text, details)

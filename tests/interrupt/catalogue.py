@@ -86,7 +86,7 @@ def sum_of_a_range():
     sum(range(10**9))
 
 
-@case(VIOLATED, DEAF, "sum(range(10 ** 9))", only_with_gil=True)
+@case(VIOLATED, DEAF | {"stuck in cleanup"}, "sum(range(10 ** 9))", only_with_gil=True)  # seen just before the thread has the GIL
 def sum_in_another_thread():
     threading.Thread(target=lambda: sum(range(10**9)), daemon=True).start()
     time.sleep(60)

@@ -405,3 +405,36 @@ def test_threads_of_other_plugins_do_not_stand_in_the_way(monkeypatch):
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.skipif(gilcheck.interpreter.build == "free-threaded", reason="there is no GIL to keep")
+def test_a_thread_that_takes_the_gil_while_the_workload_is_being_left_is_named_and_no_except_is():
+    def handler(number, frame):
+        threading.Thread(target=lambda: sum(range(10**9)), daemon=True).start()
+        raise KeyboardInterrupt
+
+    def work():
+        signal.signal(signal.SIGINT, handler)
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.05, exits_within=1.0)
+    assert result.verdict == "violated"
+    assert "sum(range(10**9))" in result.culprit.replace(" ", ""), result
+    assert "keeps the GIL" in result.culprit
+
+
+def test_what_is_late_and_then_not_left_is_late_first():
+    began = time.perf_counter()
+    sum(range(10**6))
+    numbers = range(int(10**6 * 0.4 / (time.perf_counter() - began)))
+
+    def work():
+        try:
+            sum(numbers)  # one C call of about 0.4 s, in which nobody looks
+        except KeyboardInterrupt:
+            pass
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5)
+    assert result.verdict == "violated"
+    assert result.trouble == "late", result

@@ -12,6 +12,7 @@ from importlib import resources
 import pytest
 
 from pytest_gilcheck.core import evidence_files
+from pytest_gilcheck.probe import measuring
 from pytest_gilcheck.probe.check import probe
 from pytest_gilcheck.probe.measuring import EXPERIMENTS, Effort
 from pytest_gilcheck.probe.records import records
@@ -191,3 +192,11 @@ def test_what_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
 def test_bad_usage_is_one_line_and_status_2(arguments, words):
     status, out, err = run(*arguments)
     assert (status, out, err.count("\n"), words in err) == (2, "", 1, True), err
+
+
+@pytest.mark.parametrize(("others", "kept", "doubtful"), [([0.0] * 4, 4, False), ([1.0, 0.0] * 4, 4, False), ([1.0] * 8, 8, True)])
+def test_laps_that_others_disturbed_are_left_out_or_told(others, kept, doubtful):
+    bench = measuring.Bench([], Effort(pairs=4), 1)
+    laps = measuring._until_clean(bench, lambda at: [measuring._Pair(1.0, 1.0, others[at])])
+    assert len(laps) == kept
+    assert measuring._speedup([pair for [pair] in laps]).note.startswith("doubtful: others took 1.0 of") is doubtful

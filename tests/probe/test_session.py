@@ -95,3 +95,17 @@ def test_a_guest_that_ignores_signals_ends_too(tmp_path):
     os.kill(guest.process.pid, signal.SIGTERM)
     guest.close()
     assert not left(str(tmp_path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+def test_a_guest_hears_sigint_even_where_we_ignore_it_like_a_background_job(tmp_path):
+    patch = (
+        "import signal\nscope['COMMANDS']['facts'] = lambda order: {'ignored': signal.getsignal(signal.SIGINT) is signal.SIG_IGN}"
+    )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Guest([patched(tmp_path, patch)], patience=20) as guest:
+            assert guest.ask("facts") == {"ignored": False}
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

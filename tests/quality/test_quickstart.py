@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_gilcheck.core.evidence import read
+from pytest_gilcheck.core.evidence_files import read
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 
 ROOT = Path(__file__).parents[2]

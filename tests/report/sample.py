@@ -58,8 +58,13 @@ def record(check: str, subject: str, python: Python, chance: random.Random) -> R
     """A record of this check, as far as possible as the check itself would write it."""
     free = python["build"] == "free-threaded"
     made = {
-        "scaling": _scaling, "curve": _curve, "latency": _latency, "interrupt": _interrupt, "injection": _injection, "fuzz": _fuzz,
-    }[check](free, chance)  # fmt: skip
+        "scaling": _scaling,
+        "curve": _curve,
+        "latency": _latency,
+        "interrupt": _interrupt,
+        "injection": _injection,
+        "fuzz": _fuzz,
+    }[check](free, chance)
     verdict, reason, claim, figures, details = made
     title = f"{subject.rpartition('::')[2]}: {verdict}: {reason}"
     rows = "\n".join(f"  {name:<16}  {value}" for name, value in figures.items())
@@ -79,8 +84,14 @@ def record(check: str, subject: str, python: Python, chance: random.Random) -> R
         "machine": {"system": "Linux 6.1.0", "processor": "Some Processor at 3.00 GHz", "cores": 8, "memory": 16 * 2**30},
         "load": round(chance.uniform(0.1, 1.5), 2),
         "recorded": f"2026-11-21T20:{chance.randrange(50):02}:00Z",
-        "run": {"id": "0f" * 16, "began": "2026-11-21T20:00:00Z", "ended": "2026-11-21T20:50:00Z", "commit": "c0ffee" * 6, "dirty": False},
-    }  # fmt: skip
+        "run": {
+            "id": "0f" * 16,
+            "began": "2026-11-21T20:00:00Z",
+            "ended": "2026-11-21T20:50:00Z",
+            "commit": "c0ffee" * 6,
+            "dirty": False,
+        },
+    }
 
 
 _Made = tuple[str | None, str, dict[str, Any], dict[str, Any], dict[str, Any]]
@@ -97,11 +108,24 @@ def _scaling(free: bool, chance: random.Random) -> _Made:
         )
     verdict = "inconclusive" if chance.random() < 0.15 else "holds" if free else "violated"
     figures = {
-        "speedup": true, "low": true * 0.95, "high": true * 1.04, "ceiling": 6.4, "efficiency": true / 6.4, "threshold": 4.0, "threads": 8,
-        "cores_used": 6.1 if free else 1.0, "cause": "scales" if free else "gil", "rounds": 9, "seconds": 1.9, "call_seconds": 0.0042,
-        "calls": 5, "held": None if free else 0.99, "blocked": 0.02 if free else 0.86, "denied": 0.0,
+        "speedup": true,
+        "low": true * 0.95,
+        "high": true * 1.04,
+        "ceiling": 6.4,
+        "efficiency": true / 6.4,
+        "threshold": 4.0,
+        "threads": 8,
+        "cores_used": 6.1 if free else 1.0,
+        "cause": "scales" if free else "gil",
+        "rounds": 9,
+        "seconds": 1.9,
+        "call_seconds": 0.0042,
+        "calls": 5,
+        "held": None if free else 0.99,
+        "blocked": 0.02 if free else 0.86,
+        "denied": 0.0,
         "diagnosis": "scales" if free else "serialised by the GIL: would scale without it, unless something else serialises",
-    }  # fmt: skip
+    }
     one_thread = [0.0042 * (1.3 if free else 1.0) * chance.uniform(0.97, 1.03) for _ in range(12)]
     reason = f"{true:.2f}x with 8 threads; asked for at least 4x"
     return verdict, reason, {"text": "at least 4x faster with 8 threads"}, figures, {"rounds": rounds, "one_thread": one_thread}
@@ -137,8 +161,18 @@ def _latency(free: bool, chance: random.Random) -> _Made:
         "echo": {"alone": sorted(spread(1.4e-4, 5)), "beside": sorted(spread(2e-4 if free else 5e-3, slow / 20))},
     }
     p99 = {f"{probe}_{condition}_p99": points[7][1] for probe, both in lateness.items() for condition, points in both.items()}
-    figures = {"workers": 2, "switch_interval": 0.005, "p99_limit": 0.01, "max_limit": 0.1, "requests_alone": 4100.0,
-               "requests_beside": 3900.0 if free else 150.0, "convoy": 0.95 if free else 0.04, "stall": 0.0004, "seconds": 4.1, **p99}  # fmt: skip
+    figures = {
+        "workers": 2,
+        "switch_interval": 0.005,
+        "p99_limit": 0.01,
+        "max_limit": 0.1,
+        "requests_alone": 4100.0,
+        "requests_beside": 3900.0 if free else 150.0,
+        "convoy": 0.95 if free else 0.04,
+        "stall": 0.0004,
+        "seconds": 4.1,
+        **p99,
+    }
     verdict = "holds" if p99["heartbeat_beside_p99"] <= 0.01 else "violated"
     sweep = [{"interval": 0.0005, "heartbeat": {"p50": 1e-3, "p99": 2e-3}, "echo": None, "requests": 900.0, "calls": 40.0}]
     reason = f"heartbeat p99 {p99['heartbeat_beside_p99'] * 1e3:.3g} ms beside the workload; asked for at most 10 ms"
@@ -153,17 +187,31 @@ def _latency(free: bool, chance: random.Random) -> _Made:
 
 def _interrupt(free: bool, chance: random.Random) -> _Made:
     shots: list[dict[str, Any]] = [
-        {"signal": "SIGINT" if turn % 2 else "SIGTERM", "moment": turn / 12, "delivery": chance.lognormvariate(-8.5, 0.7),
-         "unwinding": chance.lognormvariate(-7.5, 0.8), "exit": chance.lognormvariate(-4, 0.5), "trouble": None}
+        {
+            "signal": "SIGINT" if turn % 2 else "SIGTERM",
+            "moment": turn / 12,
+            "delivery": chance.lognormvariate(-8.5, 0.7),
+            "unwinding": chance.lognormvariate(-7.5, 0.8),
+            "exit": chance.lognormvariate(-4, 0.5),
+            "trouble": None,
+        }
         for turn in range(12)
-    ]  # fmt: skip
+    ]
     late = chance.random() < 0.5
     if late:
         shots[3] |= {"delivery": 0.8, "trouble": "late"}
         shots[7] |= {"delivery": None, "unwinding": None, "exit": None, "trouble": "deaf"}
     seen = [shot["delivery"] for shot in shots if shot["delivery"] is not None]
-    figures = {"delivery_min": min(seen), "delivery_median": sorted(seen)[5], "delivery_max": max(seen), "signals": 12, "seed": 653385,
-               "trouble": "deaf" if late else None, "culprit": "sum(range(10 ** 8)) at test_x.py:8 (test_y)" if late else None, "over": 1.0}  # fmt: skip
+    figures = {
+        "delivery_min": min(seen),
+        "delivery_median": sorted(seen)[5],
+        "delivery_max": max(seen),
+        "signals": 12,
+        "seed": 653385,
+        "trouble": "deaf" if late else None,
+        "culprit": "sum(range(10 ** 8)) at test_x.py:8 (test_y)" if late else None,
+        "over": 1.0,
+    }
     stacks = 'Current thread (most recent call first):\n  File "test_x.py", line 8 in test_y' if late else None
     claim = {
         "text": "signals seen within 0.2 s, and the process gone 2 s later",
@@ -171,7 +219,13 @@ def _interrupt(free: bool, chance: random.Random) -> _Made:
         "within": 0.2,
         "exits_within": 2.0,
     }
-    return "violated" if late else "holds", "deaf: not seen for 0.93 s" if late else "12 of 12 signals seen in time", claim, figures, {"shots": shots, "stacks": stacks}  # fmt: skip
+    return (
+        "violated" if late else "holds",
+        "deaf: not seen for 0.93 s" if late else "12 of 12 signals seen in time",
+        claim,
+        figures,
+        {"shots": shots, "stacks": stacks},
+    )
 
 
 def _injection(free: bool, chance: random.Random) -> _Made:
@@ -191,13 +245,41 @@ def _injection(free: bool, chance: random.Random) -> _Made:
 
 def _fuzz(free: bool, chance: random.Random) -> _Made:
     steps: list[dict[str, Any]] = [
-        {"thread": 0, "index": 1, "source": "old = counter.value", "note": "reads counter.value = 0", "file": "counter.py", "line": 7},
+        {
+            "thread": 0,
+            "index": 1,
+            "source": "old = counter.value",
+            "note": "reads counter.value = 0",
+            "file": "counter.py",
+            "line": 7,
+        },
         {"switch": [0, 1], "why": "is preempted"},
-        {"thread": 1, "index": 2, "source": "old = counter.value", "note": "reads counter.value = 0", "file": "counter.py", "line": 7},
-        {"thread": 1, "index": 3, "source": "counter.value = old + 1  # and a comment that goes on", "note": "writes counter.value = 1", "file": "counter.py", "line": 8},
+        {
+            "thread": 1,
+            "index": 2,
+            "source": "old = counter.value",
+            "note": "reads counter.value = 0",
+            "file": "counter.py",
+            "line": 7,
+        },
+        {
+            "thread": 1,
+            "index": 3,
+            "source": "counter.value = old + 1  # and a comment that goes on",
+            "note": "writes counter.value = 1",
+            "file": "counter.py",
+            "line": 8,
+        },
         {"switch": [1, 0], "why": "ends or waits"},
-        {"thread": 0, "index": 4, "source": "counter.value = old + 1", "note": "writes counter.value = 1", "file": "counter.py", "line": 8},
-    ]  # fmt: skip
+        {
+            "thread": 0,
+            "index": 4,
+            "source": "counter.value = old + 1",
+            "note": "writes counter.value = 1",
+            "file": "counter.py",
+            "line": 8,
+        },
+    ]
     token = "gil1_AAECAwQFBgcICQ"
     figures = {
         "mode": "search",
@@ -253,7 +335,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def hostile() -> list[Record]:
-    """Records with every string and every value that should break a page, in every place of every check; and some with places missing."""
+    """Records with what should break a page in every place of every check, and some with places missing."""
     made: list[Any] = []
     for turn, text in enumerate(HOSTILE):
         for check in CHECKS:

@@ -1,0 +1,33 @@
+"""Which cause is named, on figures made up for it."""
+
+import pytest
+
+from pytest_gilcheck.core.held import Held
+from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.scaling.ceiling import Ceiling
+from pytest_gilcheck.scaling.diagnosis import Cause, diagnose, identity
+
+from .made import rounds
+
+BUSY_MACHINE = Ceiling(low=None, high=2.0, typical=1.05)  # beside which even 1.0x looks like all that there was
+
+
+def cause(verdict, held, speedup=1.0, top=BUSY_MACHINE):
+    seen = None if held is None else Held(held, 40, 0.005, {"work.py:3 (work)": 1.0})
+    return diagnose(verdict, speedup, top, 2, identity(rounds([speedup] * 5)), seen, None).cause
+
+
+def test_a_refuted_claim_whose_workload_held_the_gil_does_so_because_of_the_gil_however_noisy_the_speedup():
+    assert cause(Verdict.VIOLATED, held=0.97) is Cause.GIL
+
+
+def test_without_a_held_gil_that_speedup_is_all_there_was_to_have():
+    top = Ceiling(low=None, high=2.0, typical=1.3)
+    assert cause(Verdict.VIOLATED, held=0.1, speedup=1.28, top=top) is Cause.SCALES
+    assert cause(Verdict.VIOLATED, held=0.97, speedup=1.28, top=top) is Cause.GIL
+
+
+@pytest.mark.parametrize("held", [0.97, None])
+def test_what_reaches_the_ceiling_and_was_not_refuted_scales(held):
+    top = Ceiling(low=1.8, high=2.0, typical=1.95)
+    assert cause(Verdict.HOLDS, held, speedup=1.9, top=top) is Cause.SCALES
