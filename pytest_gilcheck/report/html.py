@@ -18,6 +18,7 @@ import importlib.util
 import itertools
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -34,6 +35,8 @@ VERDICTS = ("holds", "violated", "inconclusive", "measured")
 _SYMBOLS = {verdict: MARKS.get(verdict, MARKS[None]) for verdict in VERDICTS}
 _SCRIPTS = ("values.js", "svg.js", "charts.js", "lanes.js", "panel.js", "table.js")
 _NOTHING_ELSE = "base-uri 'none'; form-action 'none'"
+_AFTER_SEPARATORS = re.compile("(?<=/)|(?<=::)")  # where a name may go on in the next line
+_FACTS = ("GIL", "switch interval", "cores", "platform", "machine", "load", "commit", "recorded")  # of an interpreter
 _MOST_CHANGES = 100  # listed by name; the filter shows all
 _DEEPEST = 12  # containers inside containers
 _EXACT = 2**53  # integers beyond are rounded by JSON.parse
@@ -64,6 +67,8 @@ def page(
     jinja2: Any = importlib.import_module("jinja2")  # an extra: not a name that type checkers may look for
     trusted = importlib.import_module("markupsafe").Markup
     found = matrix([_sound(record) for record in records], reference=reference, ordered=ordered)
+    columns = [_column(found, index) for index in range(len(found.columns))]
+    everywhere = {name: columns[0][name] for name in _FACTS if len({column[name] for column in columns}) == 1}
     style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(map(_file, _SCRIPTS)) + "})();\n"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return str(
@@ -78,7 +83,9 @@ def page(
             symbols=_SYMBOLS,
             checks=sorted({row.check for row in found.rows}),
             counts=Counter(_verdict(cell) for row in found.rows for cell in row.cells if cell),
-            columns=[_column(found, index) for index in range(len(found.columns))],
+            columns=columns,
+            everywhere=everywhere,
+            differing=[name for name in _FACTS if name not in everywhere],
             rows=[_row(row) for row in found.rows],
             reference=found.columns[found.reference].label if found.columns else "",
             reference_index=found.reference,
@@ -94,7 +101,7 @@ def page(
 def _row(row: Row) -> dict[str, Any]:
     verdicts = [_verdict(cell) for cell in row.cells if cell]
     return {
-        "subject": row.subject,
+        "parts": _AFTER_SEPARATORS.split(row.subject),
         "check": row.check,
         "number": row.number,
         "verdicts": [verdict for verdict in VERDICTS if verdict in verdicts],
@@ -116,8 +123,8 @@ def _column(found: Matrix, index: int) -> dict[str, Any]:
         "label": column.label,
         "counts": Counter(map(_verdict, cells)),
         "cost": "" if cost is None else f"{slower(cost[0])} (of {cost[1]:,})",
-        "gil": _gil(python),
-        "interval": "" if interval is None else seconds(interval),
+        "GIL": _gil(python),
+        "switch interval": "" if interval is None else seconds(interval),
         "cores": python.get("cores", ""),
         "platform": python["platform"],
         "machine": _several(_machine(cell.record["machine"]) for cell in cells),

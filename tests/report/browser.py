@@ -1,0 +1,99 @@
+"""A real browser without a window, for the page that a report is; and what it says of a page."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+
+def missing() -> str | None:
+    """What this machine has not got; None if there is a browser."""
+    if CHROMIUM is None or DRIVER is None:
+        return "no Chromium with its chromedriver here"
+    try:
+        import selenium  # noqa: F401
+    except ImportError:
+        return "selenium is not installed"
+    return None
+
+
+class Browser:
+    """One tab.
+
+    Attributes:
+        driver: selenium's.
+    """
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def open(self, path: Path, address: str = "") -> None:
+        """Go there, with nothing said before, and wait until the page's script says it is done."""
+        self.driver.get("about:blank")
+        self.said()
+        self.requests()
+        self.driver.get(path.as_uri() + address)
+        self.until("return document.readyState === 'complete'")
+
+    def run(self, script: str, *arguments: object) -> Any:
+        """The value of a JavaScript function's body."""
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, script: str, seconds: float = 20.0) -> None:
+        """Wait until it returns something true."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, seconds, poll_frequency=0.02).until(lambda _: self.run(script), script)
+
+    def said(self) -> list[str]:
+        """What came on the console since the last call, errors and warnings of the browser's own among it."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        """The addresses that were asked for since the last call, in order."""
+        told = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [each["params"]["request"]["url"] for each in told if each["method"] == "Network.requestWillBeSent"]
+
+    def press(self, *keys: str) -> None:
+        """Keys, one after the other, to whatever has the focus."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def prefer(self, scheme: str) -> None:
+        """The system's wish for light or dark."""
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def wide(self, pixels: int) -> None:
+        """The width of the page's window."""
+        size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+@contextmanager
+def browser(folder: Path) -> Iterator[Browser]:
+    """A browser of its own, that keeps what it keeps in this folder, and is gone afterwards with all its processes."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={folder}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # of selenium's own connections
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+        driver.set_page_load_timeout(120)
+        try:
+            yield Browser(driver)
+        finally:
+            with suppress(Exception):
+                driver.quit()
