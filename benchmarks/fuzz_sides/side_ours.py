@@ -12,17 +12,39 @@ from programs import ROOT, Given, load
 sys.path.insert(0, str(ROOT))
 
 from pytest_gilcheck import gilcheck
+from pytest_gilcheck.fuzz.check import FuzzPlan, explorer_for
+from pytest_gilcheck.fuzz.policy import RandomWalk
+from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule
 
 
 def throughput(program: Given, mode: str, seconds: float) -> dict[str, Any]:
-    """``mode`` is random-walk, one-preemption, two-preemptions or sequential."""
-    from pytest_gilcheck.fuzz.program import Program
-    from pytest_gilcheck.fuzz.search import schedules_per_second
+    """How many schedules are run in that time.
 
+    ``mode`` is random-walk; or sequential, one-preemption, two-preemptions: at all places in turn, as a search does.
+    """
     start, used = time.perf_counter(), time.process_time()
-    rate = schedules_per_second(Program(program.threads, program.setup, program.invariant), mode, seconds)
+    rate = _schedules_per_second(Program(program.threads, program.setup, program.invariant), mode, seconds)
     spent = time.perf_counter() - start
     return {"schedules": rate * spent, "seconds": spent, "cpu": time.process_time() - used}
+
+
+def _schedules_per_second(program: Program, mode: str, seconds: float) -> float:
+    with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
+        points = max(run.points for run in explorer.sequential())
+        places = [Choice(point, 1) for point in range(2, points)]
+        begun, before, turn = time.monotonic(), explorer.runs, 0
+        while time.monotonic() - begun < seconds:
+            for _ in range(20):
+                turn += 1
+                if mode == "random-walk":
+                    explorer.once(RandomWalk(turn))
+                    continue
+                one = places[turn % len(places)]
+                two = Choice(one.point + 1 + turn % points, 0)
+                chosen = {"sequential": (), "one-preemption": (one,), "two-preemptions": (one, two)}[mode]
+                explorer.follow(Schedule(chosen), recording=mode != "sequential")
+        return (explorer.runs - before) / (time.monotonic() - begun)
 
 
 def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,22 +124,6 @@ def read(path: Path) -> list[Record]:
         if (why := _damage(entry)) is not None:
             raise BadEvidence(f"{path}: record {index + 1}: {why}")
     return [_from_first_schema(entry) | {"run": run} for entry in data["records"]]
-
-
-def merge(files: Iterable[Sequence[Record]]) -> list[Record]:
-    """The records of all files, the newest for each check, subject, number and interpreter, in order of first appearance."""
-    newest: dict[tuple[Any, ...], Record] = {}
-    for records in files:
-        for entry in records:
-            key = identity(entry)
-            if key not in newest or newest[key]["recorded"] <= entry["recorded"]:
-                newest[key] = entry
-    return list(newest.values())
-
-
-def identity(entry: Record) -> tuple[Any, ...]:
-    """What two records of the same check on the same interpreter have in common."""
-    return (entry["check"], entry["subject"], entry["number"], *interpreter_key(entry))
 
 
 def interpreter_key(entry: Record) -> tuple[Any, ...]:

@@ -20,7 +20,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .engine import Engine
-from .visible import Access, Table, Visibility, gil_is_checked_after, is_step
+from .policy import Planned
+from .schedule import Schedule
+from .visible import Table, Visibility, gil_is_checked_after, is_step
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
@@ -42,16 +44,6 @@ class Events:
         self._tables: dict[int, Table] = {}
         self._takes_part = engine.takes_part
         self._tool = -1
-
-    @property
-    def code(self) -> list[CodeType]:
-        """All code that has made, or could have made, a step so far."""
-        return [table.code for table in self._tables.values()]
-
-    @property
-    def steps(self) -> int:
-        """How many places in it are steps."""
-        return sum(len(table.steps) + len(table.calls) for table in self._tables.values())
 
     def __enter__(self) -> Events:
         if not _MONITORED:
@@ -183,25 +175,10 @@ def check_alone() -> None:
             before = len(seen)
             engine.begin()
             engine.observer = lambda task, point, access, frame: seen.append(point)
-            engine.run([_probe], (), _Nobody())
+            engine.run([_probe], (), Planned(Schedule(())))
             engine.end()
             if len(seen) - before != _PROBE_STEPS:
                 raise EventsTaken(f"of {_PROBE_STEPS} steps {len(seen) - before} were seen: {_active()} takes the others")
-
-
-class _Nobody:
-    """Never changes anything."""
-
-    next = 0
-    tracks = False
-
-    def begin(self, tasks: object) -> None: ...
-
-    def at(self, point: int, task: Any, others: object, access: Access) -> Any:
-        return task
-
-    def forced(self, point: int, ready: object, default: Any) -> Any:
-        return default
 
 
 class _Thing:

@@ -101,7 +101,6 @@ class Explorer:
     Attributes:
         runs: how many so far.
         uncontrolled: what was beyond control in any of them.
-        refused: what cannot be explored at all.
     """
 
     program: Program
@@ -111,7 +110,6 @@ class Explorer:
     progress: Callable[[str], None] = lambda label: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
-    refused: str = ""
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[Run, Failure | None]:
         """One run.
@@ -126,7 +124,6 @@ class Explorer:
             gc.collect(0)  # what the last runs made; never in a run, where a finalizer could come at any step
         engine.begin()
         broken = None
-        ended = False
         try:
             try:
                 arguments = self.program.fresh()
@@ -134,14 +131,12 @@ class Explorer:
                 if not run.stuck and not run.refused:
                     broken = self.program.broken(arguments)
             finally:
-                ended = True
                 engine.end()
                 if self.program.teardown is not None:
                     torn = self._torn_down()
                     broken = broken or torn
         except SetupStuck as error:
             raise NothingToExplore(f"the setup or the invariant is stuck: {error}") from None
-        assert ended, "whatever happened"
         if run.uncontrolled and len(self.uncontrolled) < 10:
             self.uncontrolled += run.uncontrolled
         if run.refused:

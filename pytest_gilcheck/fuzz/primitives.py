@@ -24,7 +24,6 @@ from .task import DONE, Abort, Task, Uncontrolled
 from .visible import Access
 
 _ACQUIRE = Access("write", "a lock", 0)
-_QUEUE = Access("write", "a queue", 0)
 active: Engine | None = None  # the engine of the check that is under way
 disabled: str | None = None  # where the locks were made that do nothing: "file:line"
 

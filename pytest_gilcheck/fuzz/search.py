@@ -19,8 +19,7 @@ from time import monotonic
 
 from .engine import Run
 from .explorer import Explorer, Failure
-from .policy import PartialOrder, Policy, Priorities, RandomWalk, UniformWalk
-from .program import Program
+from .policy import PartialOrder, Policy, Priorities, UniformWalk
 from .schedule import Choice, Schedule
 
 PCT_DEPTH = 3
@@ -237,34 +236,6 @@ class Search:
         found = self.found
         found.cut = found.failure is None and found.complete < self._preemptions and found.sampled < _FEWEST_SAMPLES
         return found
-
-
-def schedules_per_second(program: Program, policy: str, seconds: float) -> float:
-    """How many schedules of a program are run in a second.
-
-    Args:
-        policy: ``"sequential"``, ``"one-preemption"``, ``"two-preemptions"``: at all places in turn, as a search does; or
-            ``"random-walk"``.
-        seconds: how long to try.
-    """
-    from .check import FuzzPlan, explorer_for
-
-    with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
-        points = max(run.points for run in explorer.sequential())
-        places = [Choice(point, 1) for point in range(2, points)]
-        begun, before, turn = monotonic(), explorer.runs, 0
-        while monotonic() - begun < seconds:
-            for _ in range(20):
-                turn += 1
-                if policy == "random-walk":
-                    explorer.once(RandomWalk(turn))
-                    continue
-                one = places[turn % len(places)]
-                two = Choice(one.point + 1 + turn % points, 0)
-                chosen = {"sequential": (), "one-preemption": (one,), "two-preemptions": (one, two)}[policy]
-                explorer.follow(Schedule(chosen), recording=policy != "sequential")
-        runs: int = explorer.runs - before
-        return runs / (monotonic() - begun)
 
 
 def _portfolio(seed: int, lengths: list[int], points: int) -> Iterator[Policy]:

@@ -61,10 +61,6 @@ class Task:
         self.thread: Any = None
         self.job: Callable[..., object] | None = None
         self.arguments: tuple[Any, ...] = ()
-        self.renew()
-
-    def renew(self) -> None:
-        """Ready for another run."""
         self.state: State = READY
         self.error: BaseException | None = None
         self.wants: object = None

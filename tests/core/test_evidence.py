@@ -157,14 +157,6 @@ def test_a_file_beyond_the_limit_is_refused_unread(tmp_path, monkeypatch):
         evidence_files.read(tmp_path / "e.json")
 
 
-def test_merging_keeps_the_newest_of_each_check_and_every_interpreter():
-    old, new = entry(recorded="2026-01-01T00:00:00Z", speedup=1), entry(recorded="2026-02-01T00:00:00Z", speedup=2)
-    second = new | {"number": 2}
-    elsewhere = json.loads(json.dumps(old))
-    elsewhere["interpreter"]["build"] = "another"
-    assert evidence_files.merge([[new, elsewhere, second], [old]]) == [new, elsewhere, second]
-
-
 class Shared:
     value = 0
 
