@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from .core.evidence import Record
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
-from .report.regressions import ALONE, EXPECTED, Finding, conditions, findings
+from .report.regressions import ALONE, EXPECTED, Condition, Finding, conditions, findings
 from .report.words import MARKS
 
 FORMATS = ("text", "markdown", "json", "csv", "html")
@@ -32,11 +33,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "others are still compared), 3 nothing was found, but something of --fail-on could not be told.",
     )
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=Path, help="evidence of any number of runs, or a folder: all *.json files in it"
+        "files", metavar="FILE", nargs="+", help="evidence of any number of runs, or a folder: all .json files in and below it"
     )
-    parser.add_argument("--baseline", metavar="FILE", type=Path, action="append", default=[], help="evidence to hold them against")
     parser.add_argument(
-        "--fail-on", metavar="LIST", help=f"{EXPECTED}; against the baseline, except the first two".replace("%", "%%")
+        "--baseline", metavar="FILE", action="append", default=[], help="evidence to hold them against; may be repeated"
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="LIST",
+        action="append",
+        help=f"{EXPECTED}; against the baseline, except the first two; of scaling checks, the last two".replace("%", "%%"),
     )
     parser.add_argument("--reference", metavar="LABEL", help="the interpreter that costs 1 in one thread (default: the first)")
     parser.add_argument("--format", metavar="HOW", default="text", help=f"{', '.join(FORMATS)} (default: text)")
@@ -50,10 +56,12 @@ def run(given: argparse.Namespace) -> int:
     Raises:
         BadValue: an argument that cannot be used.
     """
-    _check(given)
-    wanted = conditions(given.fail_on) if given.fail_on is not None else ()
-    records, damaged = _read(given.files)
-    baseline, damaged_too = _read(given.baseline)
+    wanted = _check(given)
+    baselines = _unfolded(given.baseline, "--baseline")
+    files = _unfolded(given.files, "FILE", but=baselines)
+    _refuse_overlap(given, files, baselines)
+    records, damaged = _read(files)
+    baseline, damaged_too = _read(baselines)
     for line in damaged + damaged_too:
         print(f"gilcheck: {one_line(line)}", file=sys.stderr)
     if not records and (damaged or damaged_too):
@@ -74,42 +82,77 @@ def run(given: argparse.Namespace) -> int:
     return UNDECIDED if found else HOLDS
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check(given: argparse.Namespace) -> tuple[Condition, ...]:
+    """The conditions, if all that was given can be used."""
     if given.format not in FORMATS:
         raise BadValue("format", given.format, f"one of {', '.join(FORMATS)}", "command line --format")
     if given.format == "html" and (why := html.unavailable()) is not None:
         raise BadValue("format", given.format, f"another format, because {why}", "command line --format")
     if given.output is not None:
         evidence_files.check_target(given.output, "command line --output", "output")
-    if given.fail_on is not None and not given.baseline:
-        needy = [str(each) for each in conditions(given.fail_on) if each.name not in ALONE]
-        if needy:
-            raise BadValue("fail-on", needy[0], "--baseline beside it", "command line --fail-on")
+    for name, paths in (("FILE", given.files), ("--baseline", given.baseline)):
+        if "" in paths:  # an unset variable, and no wish for the current folder
+            raise BadValue(name, "", "a file or a folder", "command line")
+    wanted = tuple(condition for text in given.fail_on or () for condition in conditions(text))
+    needy = [str(condition) for condition in wanted if condition.name not in ALONE]
+    if needy and not given.baseline:
+        raise BadValue("fail-on", needy[0], "--baseline beside it", "command line --fail-on")
+    if given.baseline and not needy:
+        expected = "--fail-on beside it, for instance regressed,missing"
+        raise BadValue("baseline", given.baseline[0], expected, "command line --baseline")
+    return wanted
+
+
+def _refuse_overlap(given: argparse.Namespace, files: Sequence[Path], baselines: Sequence[Path]) -> None:
+    if both := {_real(path) for path in files} & {_real(path) for path in baselines}:
+        raise BadValue("baseline", str(min(both)), "a file that is not compared with itself", "command line --baseline")
+    if given.output is not None and _real(given.output) in {_real(path) for path in (*files, *baselines)}:
+        raise BadValue("output", str(given.output), "a file that is not read as well", "command line --output")
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return path
 
 
 def _read(files: Sequence[Path]) -> tuple[list[Record], list[str]]:
     """All records, each with the name of its file, and a line for each file that cannot be read."""
     records: list[Record] = []
     damaged = []
-    for path in _unfolded(files):
+    for path in files:
         try:
             records += [entry | {"file": str(path)} for entry in evidence_files.read(path)]
         except evidence_files.BadEvidence as error:
             damaged.append(str(error))
-        except OSError as error:
-            damaged.append(f"{path}: {error.strerror or error}")
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+            damaged.append(f"{path}: {getattr(error, 'strerror', None) or error}")
     return records, damaged
 
 
-def _unfolded(files: Sequence[Path]) -> list[Path]:
-    """The files, and those of each folder."""
-    found: list[Path] = []
-    for path in files:
-        inside = sorted(path.glob("*.json")) if path.is_dir() else [path]
-        if not inside:
-            raise BadValue("FILE", str(path), "a folder with .json files in it", "command line")
-        found += inside
-    return found
+def _unfolded(paths: Sequence[str], name: str, but: Sequence[Path] = ()) -> list[Path]:
+    """The files, each once, and those in and below each folder; of a folder's, not those in ``but``."""
+    found: dict[Path, Path] = {}
+    left_out = {_real(path) for path in but}
+    for path in map(Path, paths):
+        if not _is_folder(path):
+            found.setdefault(_real(path), path)
+            continue
+        inside = sorted(each for each in path.rglob("*") if each.suffix.lower() == ".json" and each.is_file())
+        kept = [each for each in inside if _real(each) not in left_out]
+        if not kept:
+            raise BadValue(name, str(path), "a folder with .json files in it", "command line")
+        for each in kept:
+            found.setdefault(_real(each), each)
+    return list(found.values())
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # what is wrong with it is said when it is read
+        return False
 
 
 def _formatted(how: str, table: Matrix, records: Sequence[Record], found: Sequence[Finding]) -> str:
@@ -120,7 +163,8 @@ def _formatted(how: str, table: Matrix, records: Sequence[Record], found: Sequen
     if how == "csv":
         return tables.comma_separated(table).rstrip("\n")
     if how == "html":
-        return html.page(records, title="gilcheck compare", notes=[str(finding) for finding in found])
+        reference = table.columns[table.reference].label if table.columns else None
+        return html.page(records, title="gilcheck compare", notes=[str(finding) for finding in found], reference=reference)
     return tables.text(table, found, width=shutil.get_terminal_size().columns, plain=not _can_write("".join(MARKS.values())))
 
 
@@ -131,13 +175,21 @@ def _put(given: argparse.Namespace, text: str) -> None:
         except OSError as error:
             raise BadValue("output", str(given.output), f"a file that can be written ({error})", "command line --output") from None
         return
+    if sys.stdout is None:  # closed before we began; the exit status still counts
+        return
     encoding = sys.stdout.encoding or "ascii"
-    print(text.encode(encoding, "replace").decode(encoding))
+    try:
+        print(text.encode(encoding, "replace").decode(encoding), flush=True)
+    except BrokenPipeError:  # whoever read it has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise BadValue("output", "standard output", f"a place that can be written ({error})", "command line") from None
 
 
 def _can_write(text: str) -> bool:
     try:
-        text.encode(sys.stdout.encoding or "ascii")
+        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except (UnicodeError, LookupError):
         return False
     return True

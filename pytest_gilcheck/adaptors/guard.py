@@ -100,6 +100,10 @@ class Guard:
         if self._child is not None:
             self._child.clock(None if seconds is None else seconds + _GRACE)
 
+    def pytest_collection_finish(self) -> None:
+        """Threads that plugins started before the first test are theirs, whenever we were made."""
+        self._native_threads = _native_threads()
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Around everything: knows when the call is over, and keeps the child's warnings."""

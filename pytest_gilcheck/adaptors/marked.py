@@ -77,6 +77,12 @@ def markers_of(item: pytest.Item) -> list[Marker]:
     return [marker for name, marker in MARKERS.items() if item.get_closest_marker(name) is not None]
 
 
+def check_of(marker: Marker, item: pytest.Item) -> str:
+    """What the marker's check is called in evidence."""
+    injects = any(each.kwargs.get("inject") is not None for each in item.iter_markers(marker.name))
+    return "injection" if injects else marker.name.removeprefix("gil_")
+
+
 def unsupported(item: pytest.Item, marker: Marker) -> str | None:
     """Why the marker cannot be used on this item; None if it can."""
     if not isinstance(item, pytest.Function):

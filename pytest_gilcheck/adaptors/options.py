@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ..core.errors import BadValue
@@ -27,17 +29,38 @@ def settings_of(config: pytest.Config) -> Settings:
     )
     try:
         settings.check()
-        for name in FILES:
-            path, source = settings.value(name)
-            if path is not None:
-                check_target(config.invocation_params.dir / path, source, name)
-        path, source = settings.value("html")
-        if path is not None and (why := html.unavailable()) is not None:
-            raise BadValue("html", path, f"a file that can be written, but {why}", source)
+        if not hasattr(config, "workerinput"):  # xdist's workers write none of them, and may be elsewhere
+            _check_files(config, settings)
     except BadValue as error:
         raise pytest.UsageError(f"gilcheck: {error}") from error
     config.stash[_KEY] = settings
     return settings
+
+
+def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, str] | None:
+    """Where the file that a setting names is to be written, and where that was said; None if it is not asked for.
+
+    What an ini file says is relative to its folder, everything else to where pytest was called.
+    """
+    path, source = settings.value(name)
+    if path is None:
+        return None
+    if source.startswith("ini "):
+        return (config.inipath.parent if config.inipath else config.rootpath) / path, source
+    return config.invocation_params.dir / path, source
+
+
+def _check_files(config: pytest.Config, settings: Settings) -> None:
+    taken: dict[Path, str] = {}
+    for name in FILES:
+        if (found := target(config, settings, name)) is None:
+            continue
+        path, source = found
+        check_target(path, source, name)
+        if (other := taken.setdefault(path.resolve(), name)) != name:
+            raise BadValue(name, str(path), f"a file of its own: it is where {other} is to be written", source)
+        if name == "html" and (why := html.unavailable()) is not None:
+            raise BadValue(name, str(path), f"a file that can be written, but {why}", source)
 
 
 def _ini_text(config: pytest.Config, name: str) -> str | None:

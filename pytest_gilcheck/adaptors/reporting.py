@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..report import tables
 from ..report.github import annotation, step_summary
-from ..report.matrix import Matrix, matrix
+from ..report.matrix import Matrix, matrix, newest
 from ..report.terminal import COLOURS, summary, summary_title
 from ..report.words import MARKS
-from .options import settings_of
+from .options import settings_of, target
 
 _PROPERTIES = (
     "speedup", "low", "high", "ceiling", "efficiency", "threshold", "threads", "cores_used", "cause", "rounds", "seconds", "held",
@@ -38,6 +39,9 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
     ]
 
 
+_OUTCOMES = ("passed", "xpassed", "xfailed", "skipped", "failed")  # the worst last
+
+
 class Summary:
     """Gathers the evidence out of the reports, of this process or of xdist's workers, shows it, and writes it down."""
 
@@ -46,6 +50,7 @@ class Summary:
         self._run = evidence_files.Run(config.rootpath)
         self._records: list[evidence.Record] = []
         self._places: dict[str, tuple[str, int]] = {}  # a test's file and line
+        self._open: dict[tuple[str, str], tuple[str, list[evidence.Record]]] = {}  # a test's outcome so far, and its records
         self._lines: list[tuple[str, bool]] = []  # what to say of files, and whether it is bad
 
     def pytest_report_collectionfinish(self, config: pytest.Config) -> list[str]:
@@ -55,31 +60,47 @@ class Summary:
         found = getattr(report, "gilcheck", [])
         gateway = getattr(getattr(report, "node", None), "gateway", None)  # of xdist's worker
         where = {} if gateway is None else {"worker": gateway.id}
-        self._records += [entry | where | {"outcome": _outcome(report)} for entry in found]
+        test = (report.nodeid, where.get("worker", ""))
+        worst, records = self._open.get(test, ("passed", [])) if report.when != "setup" else ("passed", [])
+        worst = max(worst, _outcome(report), key=_OUTCOMES.index)
+        records += [entry | where for entry in found]
+        for entry in records:
+            entry["outcome"] = worst
+        self._open[test] = worst, records
+        if report.when == "teardown":
+            del self._open[test]
+        self._records += records[len(records) - len(found) :]
         if found:
             file, line, _ = report.location
             self._places[report.nodeid] = (file, (line or 0) + 1)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._config.option.collectonly:  # nothing was to be measured, and old evidence stays
+            return
         writers: dict[str, Callable[[Path], Path]] = {
             "json": self._write_json,
             "html": self._write_html,
             "markdown": self._write_table,
         }
         for name, write in writers.items():
-            path, source = settings_of(self._config).value(name)
-            if path is None:
+            if (found := target(self._config, settings_of(self._config), name)) is None:
                 continue
-            wanted = self._config.invocation_params.dir / path
+            path, source = found
             try:
-                written = write(wanted)
+                written = write(path)
             except OSError as error:  # the failures of the run must still be shown
-                self._lines.append((f"gilcheck: {BadValue(name, path, f'a file that can be written ({error})', source)}", True))
+                self._lines.append(
+                    (f"gilcheck: {BadValue(name, str(path), f'a file that can be written ({error})', source)}", True)
+                )
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
                 continue
-            if written.name != wanted.resolve().name:
+            if written.name != path.resolve().name:
                 words = f"gilcheck: {path} is of another run that went on at the same time; ours is in {written.name}"
                 self._lines.append((words, False))
+
+        if self._config.pluginmanager.get_plugin("terminalreporter") is None:
+            for words, _ in self._lines:
+                sys.stderr.write(f"{words}\n")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for words, bad in self._lines:
@@ -128,7 +149,7 @@ class Summary:
     def _tell_github(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Annotations are lines of the log; the step's summary is a file that any number of steps append to."""
         base = Path(os.environ.get("GITHUB_WORKSPACE") or self._config.rootpath)
-        for record in self._records:
+        for record in newest(self._records)[0]:
             file, line = self._places.get(record["subject"], (record["subject"].partition("::")[0], 1))
             path = self._config.rootpath / file
             relative = path.relative_to(base) if path.is_relative_to(base) else Path(file)
@@ -143,10 +164,10 @@ class Summary:
 
 
 def _outcome(report: pytest.TestReport) -> str:
-    """What became of the test; a violated claim may be what it asserts."""
+    """What became of a phase of the test; a violated claim may be what it asserts."""
     if hasattr(report, "wasxfail"):
         return "xfailed" if report.skipped else "xpassed"
-    return report.outcome
+    return report.outcome if report.outcome in _OUTCOMES else "failed"  # "rerun": it will be run again, because it failed
 
 
 def _writes(terminalreporter: pytest.TerminalReporter, text: str) -> bool:

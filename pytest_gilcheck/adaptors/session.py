@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
 from ..calls import Gilcheck
 from ..core import evidence
-from ..core.verdict import Inconclusive
+from ..core.verdict import Inconclusive, Judged, Verdict
 from ..settings import replay_key
 from .guard import Guard
-from .marked import markers_of, run, unsupported
+from .marked import check_of, markers_of, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
 
 _KEY = pytest.StashKey["Session"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
+_LONGEST_REASON = 1000
 _COUNTS = pytest.StashKey[Counter[str]]()
 
 
@@ -56,16 +58,17 @@ class Session:
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
         self.guard = Guard(config, uses_check)
 
-    def checks(self, item: pytest.Item) -> Gilcheck:
-        def record(entry: evidence.Record) -> None:
-            entry["subject"] = item.nodeid
-            counts = item.stash.setdefault(_COUNTS, Counter())
-            counts[entry["check"]] += 1
-            entry["number"] = counts[entry["check"]]
-            item.stash.setdefault(_RECORDS, []).append(entry)
-            earlier = sum(str(name).endswith(".verdict") for name, _ in item.user_properties)
-            item.user_properties += figures_as_properties(entry, earlier + 1)
+    def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
+        """The record becomes the item's."""
+        entry["subject"] = item.nodeid
+        counts = item.stash.setdefault(_COUNTS, Counter())
+        counts[entry["check"]] += 1
+        entry["number"] = counts[entry["check"]]
+        item.stash.setdefault(_RECORDS, []).append(entry)
+        earlier = sum(str(name).endswith(".verdict") for name, _ in item.user_properties)
+        item.user_properties += figures_as_properties(entry, earlier + 1)
 
+    def checks(self, item: pytest.Item) -> Gilcheck:
         def result(measured: object) -> None:
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
@@ -73,7 +76,7 @@ class Session:
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
             item.add_report_section("call", "gilcheck", f"{measured}{note}")
 
-        return Gilcheck(self._settings, on_record=record, on_result=result, clock=self.guard.clock)
+        return Gilcheck(self._settings, on_record=partial(self.keep, item), on_result=result, clock=self.guard.clock)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -134,7 +137,22 @@ class Session:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Attach the evidence, which xdist and the guard then carry, to the report of the phase that it is from."""
         report = yield
+        if report.failed and call.when != "teardown" and uses_check(item):
+            self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         return report
+
+    def _note_unfinished(
+        self, item: pytest.Item, known: Sequence[evidence.Record], raised: pytest.ExceptionInfo[BaseException] | None
+    ) -> None:
+        """A check that a failing test did not come to, or did not come out of, is on record too: a crash must not look like a test
+        that was not there."""
+        there = {entry["check"] for entry in known}
+        wanted = [check_of(marker, item) for marker in markers_of(item)] or ([] if there else ["test"])
+        why = "" if raised is None else raised.exconly(tryshort=True).partition("\n")[0]
+        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=f"the test ended without it: {why}"[:_LONGEST_REASON])
+        for check in wanted:
+            if check not in there:
+                self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))

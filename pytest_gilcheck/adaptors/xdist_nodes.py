@@ -11,12 +11,16 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+_OLDEST = (3, 11)
+_START = 30.0  # seconds
+_VERSION = "import sys; sys.stdout.write('%d %d' % sys.version_info[:2])"
 _ASK = """
 import sys
 from importlib.util import find_spec  # and no import: pytest warns of plugins that it comes too late to rewrite
@@ -29,14 +33,29 @@ def refuse_missing(specs: Sequence[Any]) -> None:
     """Look at every ``--tx`` before any worker is started.
 
     Raises:
-        pytest.UsageError: a local interpreter that does not exist.
+        pytest.UsageError: a local interpreter that does not exist, or that does not start.
     """
-    for spec in specs:
-        python = getattr(spec, "python", None)
-        if spec.popen and python and shutil.which(shlex.split(python)[0]) is None:  # options may follow: python3.14t -X gil=1
-            raise pytest.UsageError(
-                f"gilcheck: python={python!r} (from command line --tx): expected an interpreter that can be started"
-            )
+    for python in dict.fromkeys(str(spec.python) for spec in specs if spec.popen and getattr(spec, "python", None) is not None):
+        if (why := _unusable(python)) is not None:
+            words = f"an interpreter of Python {_OLDEST[0]}.{_OLDEST[1]} or later that can be started, but {why}"
+            raise pytest.UsageError(f"gilcheck: python={python!r} (from command line --tx): expected {words}")
+
+
+def _unusable(python: str) -> str | None:
+    """Why this is no interpreter that a worker could be; None if it is one. Options may follow: ``python3.14t -X gil=1``."""
+    try:
+        command = shlex.split(python)
+        if not command or shutil.which(command[0]) is None:
+            return "there is no such program"
+        asked = subprocess.run([*command, "-c", _VERSION], capture_output=True, text=True, errors="replace", timeout=_START)
+        version = tuple(int(part) for part in asked.stdout.split())
+    except subprocess.TimeoutExpired:
+        return f"it says nothing in {_START:g} s"
+    except (OSError, ValueError) as error:
+        return f"it is none ({error})"
+    if asked.returncode or len(version) != 2:
+        return f"it is none (exit status {asked.returncode})"
+    return None if version >= _OLDEST else f"it is Python {version[0]}.{version[1]}"
 
 
 def keep_own_path(node: Any) -> None:

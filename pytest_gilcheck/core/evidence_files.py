@@ -6,6 +6,7 @@ A file is ``{"schema": 2, "run": {...}, "units": {...}, "records": [...]}``. Fil
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from .errors import BadValue
@@ -27,6 +29,7 @@ if sys.platform != "win32":
 
 LARGEST = 512 * 1024 * 1024  # bytes; a thousand checks take some 4 MB
 _SINCE_SECOND = frozenset({"details", "machine", "gil"})  # schema 1 had none of them
+_ABSENT = "absent"
 _VERDICTS = frozenset(str(verdict) for verdict in Verdict)
 
 
@@ -50,15 +53,25 @@ class Run:
 
 
 def check_target(path: Path, source: str, name: str = "json") -> None:
-    """Refuse a path that `write` could not, or should not, replace.
+    """Refuse a path that `write` could not replace, while there is nothing to lose yet.
 
     Raises:
-        BadValue: its folder does not exist, or it is something other than a regular file.
+        BadValue: its folder does not exist or cannot be written, or it is something other than a regular file.
     """
-    if not path.absolute().parent.is_dir():
-        raise BadValue(name, str(path), "a file in a folder that exists", source)
-    if path.exists() and not path.is_file():
-        raise BadValue(name, str(path), "a regular file, or one that does not exist yet", source)
+    try:
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise BadValue(name, str(path), "a file in a folder that exists", source)
+        if path.exists() and not path.is_file():
+            raise BadValue(name, str(path), "a regular file, or one that does not exist yet", source)
+        if path.suffix == ".py":
+            raise BadValue(name, str(path), "a file that is no Python source", source)
+        tempfile.TemporaryFile(dir=folder).close()
+        path.name.encode()
+        path.with_name(f"{path.name}{'x' * 16}.part").exists()  # of its draft; a name may be too long
+    except (OSError, RuntimeError, UnicodeError) as error:  # RuntimeError: a link to itself, before 3.13
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadValue(name, str(path), f"a file that can be written ({why})", source) from None
 
 
 def write(path: Path, records: Sequence[Record], run: Run) -> Path:
@@ -108,10 +121,13 @@ def read(path: Path) -> list[Record]:
         BadEvidence: too large, not JSON, not evidence, or of another schema.
         OSError: it cannot be read.
     """
-    if (size := path.stat().st_size) > LARGEST:
-        raise BadEvidence(f"{path}: {size / 1e6:.0f} MB, and evidence of more than {LARGEST / 1e6:.0f} MB is not read")
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > LARGEST else file.read(LARGEST + 1)  # it may be a pipe, which has no size
+    if max(size, len(content)) > LARGEST:
+        raise BadEvidence(f"{path}: evidence of more than {LARGEST / 1e6:.0f} MB is not read")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
+        data = json.loads(content.decode(), parse_constant=lambda name: None, parse_float=_finite, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise BadEvidence(f"{path}: not JSON, or cut off ({str(error) or type(error).__name__})") from None
     if not isinstance(data, dict) or not isinstance(data.get("records"), list):
@@ -126,6 +142,20 @@ def read(path: Path) -> list[Record]:
     return [_from_first_schema(entry) | {"run": run} for entry in data["records"]]
 
 
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; one that says a thing twice says nothing."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"an object says {_short(next(name for name in names if names.count(name) > 1))} twice")
+    return made
+
+
 def interpreter_key(entry: Record) -> tuple[Any, ...]:
     python = entry["interpreter"]
     return tuple(python.get(part) for part in ("implementation", "version", "build", "free_threaded_build", "platform"))
@@ -138,8 +168,9 @@ def _damage(entry: Any) -> str | None:
     for name in ("check", "subject", "reason", "recorded"):
         if not isinstance(entry.get(name), str):
             return f"its {name} is {_short(entry.get(name))}, and no text"
-    if entry.get("verdict") is not None and entry["verdict"] not in _VERDICTS:
-        return f"its verdict is {_short(entry['verdict'])}, none of {', '.join(sorted(_VERDICTS))}"
+    verdict = entry.get("verdict", _ABSENT)
+    if verdict is not None and not (isinstance(verdict, str) and verdict in _VERDICTS):
+        return f"its verdict is {_short(verdict)}, none of {', '.join(sorted(_VERDICTS))}"
     for name in ("claim", "figures", "interpreter", "details", "machine", "gil"):
         if not isinstance(entry.get(name, {} if name in _SINCE_SECOND else None), dict):
             return f"its {name} is {_short(entry.get(name))}, and no object"
@@ -147,6 +178,8 @@ def _damage(entry: Any) -> str | None:
     for name in ("implementation", "version", "build", "platform"):
         if not isinstance(python.get(name), str):
             return f"its interpreter's {name} is {_short(python.get(name))}, and no text"
+    if not isinstance(python.get("free_threaded_build"), (bool, NoneType)):
+        return f"its interpreter's free_threaded_build is {_short(python['free_threaded_build'])}, neither true nor false"
     number = entry.get("number", 1)
     if isinstance(number, bool) or not isinstance(number, int):
         return f"its number is {_short(number)}, and no whole number"

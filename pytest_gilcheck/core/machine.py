@@ -63,7 +63,7 @@ def commit(folder: Path) -> tuple[str | None, bool | None]:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True, timeout=10).stdout.strip()
 
 
 def _processor() -> str:

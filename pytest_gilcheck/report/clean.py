@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _CONTROLS = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # a terminal's own commands, whole
     "|\x1b[@-_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"  # C0 without tab and newline, C1
     "|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]"  # which turn the direction of a line round
+    "|[\u200b\u2060\ufeff]"  # which nobody sees
     "|[\ud800-\udfff]"  # half a character
 )
 
@@ -21,10 +23,53 @@ def clean(value: object) -> str:
 def one_line(value: object, width: int | None = None) -> str:
     """The text on one line, cut at ``width`` columns."""
     text = " ".join(clean(value).split())
-    return text if width is None or len(text) <= width else f"{text[: max(0, width - 1)]}\u2026"
+    if width is None or columns(text) <= width:
+        return text
+    return f"{_beginning(text, width - 1)}\u2026"
 
 
 def name_of_test(subject: str, width: int) -> str:
     """A test's name in so many columns: its end says more than its beginning."""
     text = one_line(subject)
-    return text if len(text) <= width else f"\u2026{text[len(text) - width + 1 :]}"
+    return text if columns(text) <= width else f"\u2026{_beginning(text[::-1], width - 1)[::-1]}"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal it takes: East Asian characters take two, and what is put on top of another none."""
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+def padded(text: str, width: int) -> str:
+    """At least so many columns."""
+    return text + " " * (width - columns(text))
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of at most so many columns, all but the first with the indent; words longer than a line are cut."""
+    lines: list[str] = []
+    line = ""
+    for word in one_line(text).split():
+        longer = f"{line} {word}" if line else (indent if lines else "") + word
+        if columns(longer) > width and line:
+            lines.append(line)
+            longer = indent + word
+        while columns(longer) > width and (part := _beginning(longer, width)) and part.strip():
+            lines.append(part)
+            longer = indent + longer[len(part) :]
+        line = longer
+    return [*lines, line] if line else lines
+
+
+def _beginning(text: str, width: int) -> str:
+    taken = 0
+    for place, character in enumerate(text):
+        taken += _columns_of(character)
+        if taken > width:
+            return text[:place]
+    return text
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -14,14 +14,14 @@ _LEVELS = {"violated": "error", "inconclusive": "warning"}
 
 
 def annotation(record: Record, file: str, line: int) -> str | None:
-    """The workflow command that shows a check at its test; None of one that holds.
+    """The workflow command that shows a check at its test; None of one that holds, or whose test asserts that it does not.
 
     Args:
         file: of the test, relative to the root of the repository.
         line: counted from 1.
     """
     level = _LEVELS.get(record["verdict"] or "")
-    if level is None:
+    if level is None or (level == "error" and record.get("outcome") in ("passed", "xfailed")):
         return None
     title = f"gilcheck {record['check']}: {record['verdict']}"
     properties = f"file={_property(file)},line={line},title={_property(title)}"

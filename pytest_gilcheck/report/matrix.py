@@ -18,6 +18,8 @@ from ..core.evidence_files import interpreter_key
 from .clean import one_line
 from .words import number
 
+_LONGEST = 1e9  # seconds: no time of a call is longer
+_EXACT = 500  # values up to which the bounds are worked out exactly: that takes as long as the cube of their number
 _RISK = 0.05  # that the median is outside of its bounds; from six figures on there are such bounds
 
 
@@ -108,7 +110,7 @@ def matrix(records: Iterable[Record], *, reference: str | None = None, ordered: 
     Raises:
         LookupError: there is no column of that label; its message names those that are.
     """
-    kept, replaced = _newest(records)
+    kept, replaced = newest(records)
     groups = _columns(kept)
     keys = sorted(groups, key=_age) if ordered else list(groups)
     columns = _labelled(keys, groups)
@@ -139,10 +141,12 @@ def label_of(python: dict[str, Any]) -> str:
 
 def cost(entry: Record, base: Record) -> Cost | None:
     """What one call costs in one thread, against the same check on the reference."""
-    ours, theirs = _one_thread(entry), _one_thread(base)
+    ours, theirs = one_thread(entry), one_thread(base)
     if not ours or not theirs:
         return None
     ratio = median(ours) / median(theirs)
+    if not 1e-6 < ratio < 1e6:  # no build does that: one of them is no time
+        return None
     bounds, others = median_bounds(ours), median_bounds(theirs)
     if bounds is None or others is None:
         return Cost(ratio, None, None)
@@ -164,6 +168,9 @@ def median_bounds(values: Sequence[float]) -> tuple[float, float] | None:
     Source: H. A. David, H. N. Nagaraja, Order Statistics (2003), 7.1.
     """
     ordered, n = sorted(values), len(values)
+    if n > _EXACT:
+        cut = int((n - 1.96 * math.sqrt(n)) / 2)  # the binomial's normal approximation
+        return ordered[cut - 1], ordered[n - cut]
     below, cut = 0.0, 0  # the chance that at most `cut - 1` values are below the median
     while 2 * (below + math.comb(n, cut) / 2**n) <= _RISK:
         below += math.comb(n, cut) / 2**n
@@ -171,7 +178,8 @@ def median_bounds(values: Sequence[float]) -> tuple[float, float] | None:
     return (ordered[cut - 1], ordered[n - cut]) if cut else None
 
 
-def _one_thread(entry: Record) -> list[float]:
+def one_thread(entry: Record) -> list[float]:
+    """Seconds of calls in one thread, as far as they were measured."""
     found = entry["details"].get("one_thread")
     values = found if isinstance(found, list) else []
     sound = [float(value) for value in values if _positive(value)]
@@ -186,7 +194,7 @@ def _yardsticks(entry: Record) -> list[float]:
 
 
 def _positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LONGEST
 
 
 def _cell(entry: Record | None, base: Record | None) -> Cell | None:
@@ -195,7 +203,7 @@ def _cell(entry: Record | None, base: Record | None) -> Cell | None:
     return Cell(entry, None if base is None or base is entry else cost(entry, base))
 
 
-def _newest(records: Iterable[Record]) -> tuple[list[Record], int]:
+def newest(records: Iterable[Record]) -> tuple[list[Record], int]:
     """The newest record of each check, interpreter and file."""
     newest: dict[tuple[Any, ...], Record] = {}
     count = 0
@@ -207,24 +215,32 @@ def _newest(records: Iterable[Record]) -> tuple[list[Record], int]:
     return list(newest.values()), count - len(newest)
 
 
-def _source(entry: Record) -> str:
+def _source(entry: Record, names: Sequence[str] = ("file", "worker")) -> str:
     """What tells two records of the same check on the same interpreter apart: their files, or the workers of one run."""
-    return " ".join(str(entry[name]) for name in ("file", "worker") if entry.get(name))
+    return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
 def _columns(records: Sequence[Record]) -> dict[tuple[Any, ...], list[Record]]:
-    """Records by column: by interpreter, and by where they come from too where two have the same check on the same interpreter."""
-    twice: set[tuple[Any, ...]] = set()
-    owner: dict[tuple[Any, ...], str] = {}
-    for entry in records:
-        key = (entry["check"], entry["subject"], entry["number"], *interpreter_key(entry))
-        if owner.setdefault(key, _source(entry)) != _source(entry):
-            twice.add(interpreter_key(entry))
+    """Records by column: by interpreter; by file too where two files have the same check on the same interpreter; and by worker
+    where two workers of one file do, as with ``--dist each``, and not where they shared the tests."""
+    files, workers = _twice(records, (), ("file",)), _twice(records, ("file",), ("worker",))
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for entry in records:
-        key = interpreter_key(entry)
-        groups.setdefault((key, _source(entry) if key in twice else ""), []).append(entry)
+        python = interpreter_key(entry)
+        names = [name for name, known in (("file", files), ("worker", workers)) if python in known]
+        groups.setdefault((python, _source(entry, names)), []).append(entry)
     return groups
+
+
+def _twice(records: Sequence[Record], same: Sequence[str], other: Sequence[str]) -> set[tuple[Any, ...]]:
+    """The interpreters on which one check is known twice, from the same of the first and another of the second."""
+    found: set[tuple[Any, ...]] = set()
+    owner: dict[tuple[Any, ...], str] = {}
+    for entry in records:
+        key = (entry["check"], entry["subject"], entry["number"], _source(entry, same), *interpreter_key(entry))
+        if owner.setdefault(key, _source(entry, other)) != _source(entry, other):
+            found.add(interpreter_key(entry))
+    return found
 
 
 def _labelled(keys: list[tuple[Any, ...]], groups: dict[tuple[Any, ...], list[Record]]) -> list[Column]:

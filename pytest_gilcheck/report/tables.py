@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from .clean import clean, name_of_test, one_line
+from .clean import clean, name_of_test, one_line, padded, wrapped
 from .matrix import Cell, Column, Matrix
 from .regressions import Finding
 from .words import ASCII_MARKS, MARKS, WORST_FIRST, interval, main_figure, short_figure, slower
@@ -24,22 +23,21 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 
 
 def text(table: Matrix, found: Sequence[Finding] = (), *, width: int = 80, plain: bool = False) -> str:
-    """The matrix for a terminal of so many columns; interpreters that do not fit beside each other follow below.
+    """The matrix for a terminal of so many columns, and what was found; interpreters that do not fit follow below.
 
     Args:
         plain: in ASCII.
     """
-    if not table.rows:
-        return "no checks"
-    lines: list[str] = []
+    lines = [] if table.rows else ["no checks"]
     fit = max(1, (width - _HEAD) // _NARROWEST)
     every = range(len(table.columns))
     for start in range(0, len(table.columns), fit):
         part = every[start : start + fit]
         lines += _block(table, part, width, ASCII_MARKS if plain else MARKS)
         lines.append("")
-    for words in [_legend(ASCII_MARKS if plain else MARKS), *changes(table), *map(str, found)]:
-        lines += textwrap.wrap(one_line(words), width, subsequent_indent="  ", break_on_hyphens=False)
+    legend = [_legend(ASCII_MARKS if plain else MARKS)] if table.rows else []
+    for words in [*legend, *changes(table), *map(str, found)]:
+        lines += wrapped(words, width, indent="  ")
     ellipsis = "..." if plain else "\u2026"
     return "\n".join(clean(line).replace("\u2026", ellipsis) for line in lines)
 
@@ -134,7 +132,7 @@ def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
             for finding in found
         ],
     }
-    return json.dumps(document, indent=1)
+    return json.dumps(document, indent=1, allow_nan=False)
 
 
 def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str]) -> list[str]:
@@ -142,7 +140,7 @@ def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str])
     each = max(_NARROWEST, min(_WIDEST, (width - _HEAD) // len(part)))
 
     def line(head: str, cells: list[str]) -> str:
-        return (head.ljust(_HEAD) + "".join(one_line(cell, each - 1).ljust(each) for cell in cells)).rstrip()
+        return (padded(head, _HEAD) + "".join(padded(one_line(cell, each - 1), each) for cell in cells)).rstrip()
 
     lines = [line("", [table.columns[index].label for index in part])]
     for row in table.rows:

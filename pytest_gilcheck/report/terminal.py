@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..core.evidence import Record
-from .clean import name_of_test, one_line
+from .clean import name_of_test, one_line, wrapped
+from .matrix import label_of
 from .words import WORST_FIRST, short_figure
 
 COLOURS = {"violated": "red", "inconclusive": "yellow", "holds": "green"}
-_VERDICT, _FIGURE = 12, 12  # columns
+_VERDICT, _FIGURE = 12, 12  # columns, at least
+_NAME = 12  # columns that a test's name gets, at least
 _INDENT = 2
 _MANY = 100  # checks from which those that hold are only counted
 
@@ -37,7 +38,7 @@ def summary(records: Sequence[Record], *, width: int = 80, verbose: bool = False
     those that do not hold, unless verbose.
 
     Args:
-        width: columns of the terminal; no line is longer.
+        width: columns of the terminal; no line is longer, down to 60.
         verbose: the reason of every check, whole; otherwise of those that do not hold, in two lines at most.
     """
     checks = max((len(record["check"]) for record in records), default=0)
@@ -46,12 +47,15 @@ def summary(records: Sequence[Record], *, width: int = 80, verbose: bool = False
     if not verbose and len(records) > _MANY and good:
         records = [record for record in records if record["verdict"] not in ("holds", None)]
         lines.append(Line(None, f"{len(good)} that hold are not listed; -v lists them"))
-    for record in records:
+    pythons = [label_of(record["interpreter"]) for record in records]
+    several = max(map(len, pythons), default=0) + 1 if len(set(pythons)) > 1 else 0
+    figures = max([_FIGURE, *(len(short_figure(record)) for record in records)])
+    for record, python in zip(records, pythons, strict=True):
         verdict = record["verdict"] or "measured"
         name = record["subject"] if record["number"] == 1 else f"{record['subject']} #{record['number']}"
-        head = f"{verdict:{_VERDICT}} {one_line(record['check'], checks):{checks}} {short_figure(record):>{_FIGURE}}  "
-        room = width - len(head)
-        lines.append(Line(verdict, head + name_of_test(name, max(20, room))))
+        head = f"{verdict:{_VERDICT}} {python if several else '':{several}}"
+        head += f"{one_line(record['check'], checks):{checks}} {short_figure(record):>{figures}}  "
+        lines.append(Line(verdict, head + name_of_test(name, max(_NAME, width - len(head)))))
         if verbose or verdict not in ("holds", "measured"):
             lines += [Line(None, part) for part in _why(record, width, None if verbose else 2)]
     return lines
@@ -64,7 +68,7 @@ def _why(record: Record, width: int, most: int | None) -> list[str]:
     if most is None and cause:
         words = f"{record['reason']}; cause: {cause}"
     room = max(20, width - _INDENT)
-    lines = textwrap.wrap(one_line(words), room, break_long_words=True, break_on_hyphens=False)
+    lines = wrapped(words, room)
     if most is not None and len(lines) > most:
         lines = [*lines[: most - 1], one_line(" ".join(lines[most - 1 :]), room)]
     return [" " * _INDENT + line for line in lines]

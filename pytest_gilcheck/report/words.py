@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,13 +10,14 @@ from .clean import one_line
 
 MARKS = {"holds": "\u2713", "violated": "\u2717", "inconclusive": "?", None: "\u00b7"}
 ASCII_MARKS = {"holds": "+", "violated": "x", "inconclusive": "?", None: "-"}
+_GREATEST = 1e300  # beyond which a file's integer is no float any more
 WORST_FIRST = ("violated", "inconclusive", "holds")
 
 
 def number(figures: Mapping[str, Any], name: str) -> float | None:
     """A figure that is a finite number; None of anything else, whatever a file holds."""
     value = figures.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_GREATEST < value < _GREATEST:
         return None
     return float(value)
 

@@ -104,3 +104,25 @@ def test_five_figures_bound_no_median():
 @pytest.mark.parametrize("junk", [["x", None, math.inf, -1, True], "text", {"a": 1}])
 def test_figures_that_are_no_numbers_are_no_figures(junk):
     assert cost(entry() | {"details": {"one_thread": junk}}, entry(one_thread=SECOND)) is None
+
+
+def test_two_runs_whose_workers_shared_the_tests_are_two_columns():
+    def run(file):
+        return [entry(f"t{n}", file=file) | {"worker": f"gw{(n + len(file)) % 2}"} for n in range(6)]
+
+    assert [column.file for column in matrix(run("a.json") + run("bb.json")).columns] == ["a.json", "bb.json"]
+    each = [entry("t", file="a.json") | {"worker": worker} for worker in ("gw0", "gw1")]
+    assert [column.file for column in matrix(each).columns] == ["gw0", "gw1"]
+
+
+def test_many_figures_have_bounds_too_and_those_are_nearly_the_exact_ones():
+    low, high = median_bounds(range(100_000))
+    assert 49_600 < low < 49_700 < 50_300 < high < 50_400
+    exact, near = median_bounds(range(500)), median_bounds(range(501))
+    assert abs(exact[0] - near[0]) <= 2
+    assert abs(exact[1] - near[1]) <= 2
+
+
+def test_times_that_no_machine_has_cost_nothing():
+    for time in (10**400, 1e300, 5e-324):
+        assert cost(entry(one_thread=[time] * 8), entry(one_thread=[1.0] * 8)) is None

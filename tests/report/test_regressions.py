@@ -3,7 +3,7 @@ import pytest
 from pytest_gilcheck.core.errors import BadValue
 from pytest_gilcheck.report.regressions import conditions, findings
 
-from .records import NO_GIL, entry
+from .records import GIL_ON, NO_GIL, entry
 
 SECOND = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0]
 
@@ -17,7 +17,19 @@ def found(text, new, old):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "slow", "slower", "slower:", "slower:ten%", "slower:-1%", "violated:10%", "slower:10", "violated,,"]
+    "text",
+    [
+        "",
+        "slow",
+        "slower",
+        "slower:",
+        "slower:ten%",
+        "slower:-1%",
+        "violated:10%",
+        "slower:10",
+        "slower:\u0661\u0660%",
+        "violated,,",
+    ],
 )
 def test_a_condition_that_does_not_exist_is_refused(text):
     with pytest.raises(BadValue, match="fail-on"):
@@ -72,6 +84,7 @@ def test_slower_is_found_only_when_all_of_its_interval_is_beyond_the_limit():
     assert found("slower:10%", [entry(one_thread=times(1.3))], base)[0][0] is True
     assert found("slower:10%", [entry(one_thread=times(1.12))], base)[0][0] is False  # cannot be told: no pass, and no failure
     assert found("slower:10%", [entry(one_thread=times(1.05))], base) == []
+    assert found("slower:2%", [entry(one_thread=times(1.01))], base)[0][0] is False  # it may be 3% slower
     assert found("slower:10%", [entry(one_thread=[1.3, 1.3])], base)[0][0] is False
 
 
@@ -80,6 +93,7 @@ def test_a_lost_speedup_needs_intervals_apart():
     assert found("speedup-lost:10%", [entry(speedup=1.2, low=1.1, high=1.3)], base)[0][0] is True
     assert found("speedup-lost:10%", [entry(speedup=1.7, low=1.4, high=2.0)], base)[0][0] is False
     assert found("speedup-lost:10%", [entry(speedup=1.9, low=1.8, high=2.0)], base) == []
+    assert found("speedup-lost:10%", [entry(speedup=1.9, low=0.5, high=2.5)], base)[0][0] is False
 
 
 def test_a_check_that_is_gone_is_missing_and_a_new_one_is_not():
@@ -89,14 +103,80 @@ def test_a_check_that_is_gone_is_missing_and_a_new_one_is_not():
     assert found("missing", [entry("a"), entry("b")], [entry("a")]) == []
 
 
-def test_another_patch_release_has_a_counterpart_and_another_build_has_none():
+def test_another_patch_release_has_a_counterpart_and_another_build_or_platform_has_none():
     assert found("regressed", [entry(verdict="violated", version="3.13.7")], [entry(version="3.13.0")])
-    only = found("regressed", [entry(verdict="violated", python=NO_GIL), entry("b")], [entry(), entry("b")])
-    assert only == []
+    for python in (NO_GIL, {"platform": "darwin-arm64"}):
+        [(decided, words)] = found("regressed", [entry(verdict="violated", python=python), entry("b")], [entry(), entry("b")])
+        assert not decided
+        assert "1 of the baseline did not run: test_it.py::test_it on 3.13.0" in words
+
+
+def test_a_free_threaded_build_whose_gil_is_on_now_is_found():
+    before = [entry(python=NO_GIL)]
+    assert found("regressed", [entry(python=GIL_ON)], before) == [(True, "was measured without a GIL, and its GIL is on now")]
+    both = [entry(python=NO_GIL), entry(python=GIL_ON)]  # a matrix that has it both ways
+    assert found("regressed", both, before) == []
+
+
+def test_a_check_of_the_baseline_that_did_not_run_is_no_pass():
+    for condition in ("regressed", "verdict-changed"):
+        [(decided, _)] = found(condition, [entry("a")], [entry("a"), entry("b")])
+        assert not decided
+    assert found("regressed", [entry("a")], [entry("a"), entry("b", verdict="violated")]) == []
+    timed = entry("b", one_thread=SECOND, speedup=2.0)
+    for condition in ("slower:10%", "speedup-lost:10%"):
+        same = entry("a", one_thread=SECOND, speedup=2.0, low=1.9, high=2.1)
+        assert found(condition, [same], [same]) == []
+        [(decided, _)] = found(condition, [same], [same, timed])
+        assert not decided
+
+
+def test_a_figure_that_is_gone_is_no_pass_and_conditions_without_any_figure_say_so():
+    base = [entry(one_thread=SECOND, speedup=2.0, low=1.9, high=2.1)]
+    for condition in ("slower:10%", "speedup-lost:10%"):
+        [(decided, words)] = found(condition, [entry()], base)
+        assert not decided
+        assert "measured" in words
+        [(decided, words)] = found(condition, [entry(check="latency")], [entry(check="latency")])
+        assert not decided
+        assert "what this condition compares" in words
+
+
+def test_what_was_inconclusive_and_is_violated_may_be_a_regression():
+    [(decided, _)] = found("regressed", [entry(verdict="violated")], [entry(verdict="inconclusive")])
+    assert not decided
+    assert found("regressed", [entry(verdict="inconclusive")], [entry(verdict="inconclusive")]) == []
+
+
+def test_another_claim_that_holds_is_not_the_same_that_held():
+    loose = entry() | {"claim": {"text": "a smaller claim"}}
+    [(decided, words)] = found("regressed", [loose], [entry()])
+    assert (decided, "text was claim, is a smaller claim" in words) == (False, True)
+    [(decided, words)] = found("verdict-changed", [entry(threads=8)], [entry(threads=2)])
+    assert (decided, "threads was 2, is 8" in words) == (False, True)
+    [(decided, words)] = found("speedup-lost:10%", [entry(speedup=2, low=2, threads=8)], [entry(speedup=2, threads=2)])
+    assert (decided, "with 8 threads, and 2 before" in words) == (False, True)
+
+
+def test_of_two_records_of_one_check_the_newest_counts_as_in_the_table():
+    first = entry(verdict="violated", recorded="2026-01-01T00:00:00Z")
+    second = entry(verdict="holds", recorded="2026-01-01T00:00:09Z")
+    assert found("violated", [first, second], []) == []
+    assert len(found("violated", [first | {"file": "a"}, second | {"file": "b"}], [])) == 1
+
+
+def test_records_without_a_verdict_pass_nothing():
+    for records in ([], [entry(verdict=None, check="curve")]):
+        [(decided, words)] = found("violated", records, [])
+        assert (decided, "no check with a verdict" in words) == (False, True)
+
+
+def test_an_undecided_check_is_found_whatever_its_test_made_of_it():
+    assert found("inconclusive", [entry(verdict="inconclusive") | {"outcome": "passed"}], [])
 
 
 def test_a_baseline_of_something_else_altogether_proves_nothing():
-    [(decided, words)] = found("regressed", [entry("a")], [entry("b")])
+    [(decided, words)] = found("regressed", [entry("a")], [entry("b", verdict="violated")])
     assert not decided
     assert "no check that these have" in words
     assert found("violated", [entry("a")], [entry("b")]) == []
