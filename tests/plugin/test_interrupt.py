@@ -23,10 +23,13 @@ def test_a_test_that_sees_ctrl_c_passes_and_the_summary_says_how_fast(run):
         @pytest.mark.gil_interrupt(repeats=2, over=0.1)
         def test_sleeps(seconds):
             time.sleep(seconds)
-        """
+        """,
+        "-v",
     )
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*= gilcheck: 1 holds =*", "holds * ms  *::test_sleeps: 2 of SIGINT: seen within * ms*"])
+    result.stdout.fnmatch_lines(
+        ["*= gilcheck: 1 holds =*", "holds *interrupt * ms  *::test_sleeps", "  2 of SIGINT: seen within * ms*"]
+    )
 
 
 def test_a_deaf_test_fails_with_the_call_that_did_not_look_and_its_stack(run):

@@ -24,9 +24,11 @@ SERIAL = """
 
 
 def test_a_test_that_scales_passes_and_the_summary_says_how_far(run):
-    result = run(WAITS)
+    result = run(WAITS, "-v")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["gilcheck: CPython *", "*= gilcheck: 1 holds =*", "holds * *x  *::test_waits: scales: *"])
+    result.stdout.fnmatch_lines(
+        ["gilcheck: CPython *", "*= gilcheck: 1 holds =*", "holds *scaling * *x  *::test_waits", "  at least *cause: scales: *"]
+    )
 
 
 def test_a_test_that_does_not_scale_fails_with_the_table_and_the_line_of_its_lock(run):
@@ -165,10 +167,11 @@ def test_the_closest_marker_wins_argument_by_argument(run):
 
         @pytest.mark.gil_scaling(min_speedup=2)
         def test_waits(): time.sleep(0.01)
-        """
+        """,
+        "-v",
     )
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*scales*"])
+    result.stdout.fnmatch_lines(["*with 4 threads; asked for at least 2x*"])
 
 
 def test_what_the_test_raises_is_its_failure(run):

@@ -134,6 +134,130 @@ def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester):
     assert all(len(json.loads(file.read_text())["records"]) == 1 for file in files)
 
 
+UNFINISHED = {
+    "raises": "raise RuntimeError('no work today')",
+    "crashes": "os.abort()",
+    "exits": "os._exit(0)",
+    "waits for a fixture that fails": "pass",
+}
+
+
+@pytest.mark.parametrize("what", UNFINISHED)
+def test_a_check_that_its_test_did_not_come_out_of_is_on_record_and_decides_nothing(run, pytester, what):
+    result = run(
+        f"""
+        import os, pytest
+        @pytest.fixture
+        def given():
+            assert {"fixture" not in what}
+        @pytest.mark.gil_scaling(threads=2, min_speedup=1.1)
+        def test_marked(given):
+            {UNFINISHED[what]}
+        def test_calls(given, gilcheck):
+            {UNFINISHED[what]}
+            gilcheck.scaling(lambda: None)
+        def test_other(): pass
+        """,
+        "--gilcheck-json=e.json",
+    )
+    assert result.parseoutcomes()["passed"] == 1
+    records = {r["subject"].rpartition("::")[2]: r for r in json.loads((pytester.path / "e.json").read_text())["records"]}
+    assert {name: (r["check"], r["verdict"], r["outcome"]) for name, r in records.items()} == {
+        "test_marked": ("scaling", "inconclusive", "failed"),
+        "test_calls": ("test", "inconclusive", "failed"),
+    }
+    assert "no work today" in records["test_marked"]["reason"] or what != "raises"
+    result.stdout.fnmatch_lines(["*= gilcheck: 2 inconclusive =*"])
+
+
+def test_a_test_that_skips_itself_leaves_no_record(run, pytester):
+    run(
+        """
+        import pytest
+        @pytest.mark.gil_scaling
+        def test_skips(): pytest.skip("not here")
+        """,
+        "--gilcheck-json=e.json",
+    ).assert_outcomes(skipped=1)
+    assert json.loads((pytester.path / "e.json").read_text())["records"] == []
+
+
+def test_the_outcome_on_record_is_the_tests_and_not_that_of_the_phase_which_measured(run, pytester):
+    run(
+        """
+        import pytest
+        @pytest.fixture
+        def measured(gilcheck):
+            return gilcheck.scaling(lambda: None)
+        @pytest.fixture
+        def torn():
+            yield
+            raise RuntimeError
+        def test_fails(measured): assert 0
+        def test_passes(measured): pass
+        def test_is_torn_down(measured, torn): pass
+        """,
+        "--gilcheck-json=e.json",
+    )
+    records = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert {r["subject"].rpartition("::")[2]: r["outcome"] for r in records} == {
+        "test_fails": "failed",
+        "test_passes": "passed",
+        "test_is_torn_down": "failed",
+    }
+
+
+def test_threads_that_plugins_start_before_the_first_test_do_not_end_isolation(run, pytester):
+    pytester.makepyfile(
+        pytest_server="""
+        import threading, time
+        def serve(): time.sleep(3600)
+        def pytest_sessionstart(): threading.Thread(target=serve, daemon=True).start()
+        """
+    )
+    pytester.syspathinsert()
+    result = run(
+        """
+        import os, pytest
+        @pytest.mark.gil_scaling
+        def test_crashes(): os.abort()
+        def test_other(): pass
+        """,
+        "--gilcheck-json=e.json",  # which makes the guard before that thread is there
+        "-ppytest_server",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+
+
+def test_collecting_only_leaves_old_evidence_alone(run, pytester):
+    (pytester.path / "e.json").write_text("what was there")
+    run("def test_it(gilcheck): pass", "--gilcheck-json=e.json", "--collect-only")
+    assert (pytester.path / "e.json").read_text() == "what was there"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--gilcheck-json=same", "--gilcheck-markdown=same"], "markdown='*same'*expected a file of its own: it is where json is*"),
+        (["--gilcheck-json=test_victim.py"], "json='*test_victim.py'*expected a file that is no Python source*"),
+        ([f"--gilcheck-json={'x' * 300}"], "json='*'*expected a file that can be written*"),
+    ],
+)
+def test_a_target_that_would_lose_something_is_a_usage_error(run, options, words):
+    result = run("def test_it(): pass", *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*gilcheck: {words}"])
+
+
+def test_what_an_ini_file_says_is_relative_to_it(run, pytester):
+    pytester.makeini("[pytest]\ngilcheck_json = e.json")
+    pytester.mkdir("below")
+    pytester.makepyfile("def test_it(): pass")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", ".."]
+    subprocess.run(command, cwd=pytester.path / "below", check=True)
+    assert (pytester.path / "e.json").exists()
+
+
 def test_an_evidence_file_is_written_even_when_no_check_ran(run, pytester):
     run("def test_it(): pass", "--gilcheck-json=e.json")
     assert json.loads((pytester.path / "e.json").read_text())["records"] == []

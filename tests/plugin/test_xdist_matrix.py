@@ -63,6 +63,31 @@ def test_a_worker_of_another_environment_keeps_its_own_path(pytester, another_pr
     result.stdout.fnmatch_lines([f"*AssertionError: {sys.prefix}*"])
 
 
+@pytest.mark.parametrize(
+    ("python", "words"),
+    [
+        ("/no/such/python", "there is no such program"),
+        ("'x", "it is none"),
+        (" ", "there is no such program"),
+        ("/bin/false", "it is none (exit status 1)"),
+        ("/bin/cat", "it is none"),
+    ],
+)
+def test_what_is_no_interpreter_is_one_line_before_any_worker_starts(pytester, python, words):
+    result = each(pytester, f"popen//python={python}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.outlines + result.errlines if "expected an interpreter" in line]
+    assert words in line
+
+
+def test_workers_elsewhere_do_not_need_the_folders_that_reports_go_to(pytester, tmp_path):
+    pytester.mkdir("reports")
+    options = [f"--rsyncdir={pytester.path}", "--gilcheck-json=reports/e.json", pytester.path]
+    result = each(pytester, f"popen//chdir={tmp_path}", options=options)
+    result.assert_outcomes(passed=1, failed=1)
+    assert len(read(pytester.path / "reports/e.json")) == 2
+
+
 @pytest.mark.skipif(not OTHERS, reason="OTHER_PYTHONS names no other interpreters with this plugin")
 def test_one_run_over_several_interpreters_gives_the_verdicts_of_one_run_on_each(pytester):
     pythons = [sys.executable, *OTHERS]
@@ -89,7 +114,7 @@ def test_an_interpreter_that_is_not_there_or_has_no_plugin_is_one_line(pytester,
     missing = each(pytester, "popen//python=python9.99")
     assert missing.ret == pytest.ExitCode.USAGE_ERROR
     missing.stderr.fnmatch_lines(
-        ["*gilcheck: python='python9.99' (from command line --tx): expected an interpreter that can be started"]
+        ["*gilcheck: python='python9.99' (from command line --tx): expected an interpreter * there is no such program"]
     )
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     bare = each(pytester, f"popen//python={tmp_path / 'bare' / 'bin' / 'python'}")
