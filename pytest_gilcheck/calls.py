@@ -415,7 +415,8 @@ class Gilcheck:
         Args:
             share: (which, of how many): run only this share of the schedules, where others run the rest.
         """
-        from .fuzz.check import fuzz, plan
+        from .fuzz.check import fuzz
+        from .fuzz.plan import plan
 
         values, sources = self._values(program.begin, arguments, FUZZ_ARGUMENTS, source)
         how = plan(**values, sources=sources, share=share)

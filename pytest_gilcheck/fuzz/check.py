@@ -2,125 +2,31 @@
 
 from __future__ import annotations
 
-import gc
-import random
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
-from types import ModuleType
-from typing import Any
 
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
-from ..core.origin import ours, under_test
-from ..core.values import Given
 from ..core.verdict import Verdict
 from . import primitives
-from .engine import FAIR_TO_SPINNERS, Engine, Run
-from .events import Events, EventsTaken, check_alone
+from .engine import FAIR_TO_SPINNERS, Run
+from .events import EventsTaken, check_alone
 from .explain import told
 from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure, Trouble
 from .minimise import minimal, observed
-from .patches import Patches
+from .plan import EXHAUSTIVE, GIL_POINTS, SEARCH, STRESS, FuzzPlan
 from .policy import Planned
 from .program import Program
 from .result import FuzzResult, Kind, LockTried
-from .schedule import BadToken, Token, checksum
+from .schedule import Token, checksum
 from .search import Search, Searched
+from .stage import explorer_for
+from .stressed import stressed
 
-DEFAULT_BUDGET = 5.0
-DEFAULT_TIMEOUT = 20.0
-DEFAULT_PREEMPTIONS = 2
-SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS = "search", "exhaustive", "gil", "stress"
-MODES = (SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS)
 _REPLAYS = 10
 _CLASSIFYING = 0.5  # of the budget, at most, goes into telling whether a failure shows today
 _MINIMISING = 1.0  # seconds
-
-
-@dataclass(frozen=True)
-class FuzzPlan:
-    """How to search; everything already checked.
-
-    Attributes:
-        preemptions: the most that are enumerated.
-        budget: seconds for the search; a failure takes a little longer, to be made small and told.
-        timeout: seconds of one run after which it hangs.
-        seed: of what is sampled.
-        mode: ``"search"``; ``"exhaustive"``: never sample; ``"gil"``: switch only where a build with a GIL can; ``"stress"``: for
-            real.
-        replay: a token to follow instead of a search.
-        sensitivity: whether to search again without each lock.
-        include: modules and packages that are under test although they would not be, by name.
-        share: (which, of how many) of the schedules are run here.
-    """
-
-    preemptions: int = DEFAULT_PREEMPTIONS
-    budget: float = DEFAULT_BUDGET
-    timeout: float = DEFAULT_TIMEOUT
-    seed: int = 0
-    mode: str = SEARCH
-    replay: Token | None = None
-    sensitivity: bool = False
-    include: tuple[str, ...] = ()
-    share: tuple[int, int] = (0, 1)
-
-
-def plan(
-    *,
-    preemptions: object = None,
-    budget: object = None,
-    timeout: object = None,
-    seed: object = None,
-    mode: object = None,
-    replay: object = None,
-    sensitivity: object = None,
-    include: object = None,
-    share: tuple[int, int] = (0, 1),
-    sources: dict[str, str] | None = None,
-) -> FuzzPlan:
-    """A plan out of unchecked values; None takes the default, for ``seed`` a random one.
-
-    Raises:
-        BadValue: a value of the wrong type or range, or a damaged token.
-    """
-    given = Given(sources)
-    if mode is not None and mode not in MODES:
-        raise BadValue("mode", mode, " or ".join(repr(name) for name in MODES), given.source("mode"))
-    if sensitivity is not None and not isinstance(sensitivity, bool):
-        raise BadValue("sensitivity", sensitivity, "True or False", given.source("sensitivity"))
-    token = None
-    if replay is not None:
-        try:
-            token = Token.read(replay) if isinstance(replay, str) else None
-        except BadToken as error:
-            raise BadValue("replay", replay, f"a token from a report, but {error}", given.source("replay")) from None
-        if token is None:
-            raise BadValue("replay", replay, "a token from a report, as a string", given.source("replay"))
-    return FuzzPlan(
-        preemptions=given.whole("preemptions", preemptions, 0, DEFAULT_PREEMPTIONS),
-        budget=given.seconds("budget", budget, DEFAULT_BUDGET),
-        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
-        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
-        mode=SEARCH if mode is None else str(mode),
-        replay=token,
-        sensitivity=bool(sensitivity),
-        include=_included(include, given.source("include")),
-        share=share,
-    )
-
-
-def _included(include: object, source: str) -> tuple[str, ...]:
-    given: Sequence[object] = () if include is None else [include] if isinstance(include, (str, ModuleType)) else include  # type: ignore[assignment]
-    if not isinstance(given, Sequence):
-        raise BadValue("include", include, "modules, or their names", source)
-    names = [entry.__name__ if isinstance(entry, ModuleType) else entry for entry in given]
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise BadValue("include", name, "a module, or its name", source)
-    return tuple(str(name) for name in names)
 
 
 def program(
@@ -177,8 +83,6 @@ def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = l
     try:
         check_alone()
         if how.mode == STRESS:
-            from .stressed import stressed
-
             result = stressed(program, how, blank, progress)
         else:
             with explorer_for(program, how, progress) as explorer:
@@ -195,52 +99,6 @@ def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = l
     if build() != blank.interpreter.build:
         result = replace(result, reason=f"{result.reason} (the GIL was switched on during the check)")
     return replace(result, seconds=monotonic() - begun)
-
-
-@contextmanager
-def explorer_for(program: Program, how: FuzzPlan, progress: Callable[[str], None]) -> Any:
-    """Everything in place for runs of this program, and nothing afterwards."""
-    takes_part = _takes_part(how.include)
-    roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
-    collecting = gc.isenabled()
-    with ExitStack() as stack:
-        engine = stack.enter_context(Engine(len(program.threads), takes_part, how.timeout))
-        events = stack.enter_context(Events(engine))
-        stack.enter_context(Patches(engine, roots))
-        gc.disable()  # a finalizer of a cycle could run at any step; it runs between runs
-        try:
-            yield Explorer(program, engine, events, progress=progress)
-        finally:
-            if collecting:
-                gc.enable()
-
-
-def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
-    """Which files are under test."""
-    files: set[str] = set()
-    folders: list[str] = []
-    for name in include:
-        try:
-            __import__(name)
-        except ImportError as error:
-            raise BadValue("include", name, f"a module that can be imported ({error})", "argument") from None
-        module = sys.modules[name]
-        file = getattr(module, "__file__", None)
-        if file is None:
-            raise BadValue("include", name, "a module written in Python: this one has no source file", "argument")
-        files.add(file)
-        folders += [f"{path}/" for path in getattr(module, "__path__", ())]
-    known: dict[str, bool] = {}
-
-    def takes_part(file: str) -> bool:
-        answer = known.get(file)
-        if answer is None:
-            answer = known[file] = (
-                under_test(file) or file in files or any(file.startswith(folder) for folder in folders)
-            ) and not ours(file)
-        return answer
-
-    return takes_part
 
 
 def _checked(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, begun: float) -> FuzzResult:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from time import monotonic
 
 from ..core.verdict import Verdict
-from .check import FuzzPlan, explorer_for
 from .explorer import NothingToExplore
+from .plan import FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
 from .search import Search
+from .stage import explorer_for
 from .stress import stress
 
 

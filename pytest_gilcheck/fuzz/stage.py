@@ -1,0 +1,64 @@
+"""The stage for runs of a program: engine, events and patches in place, and nothing of them afterwards."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ..core.errors import BadValue
+from ..core.origin import ours, under_test
+from .engine import Engine
+from .events import Events
+from .explorer import Explorer
+from .patches import Patches
+from .plan import FuzzPlan
+from .program import Program
+
+
+@contextmanager
+def explorer_for(program: Program, how: FuzzPlan, progress: Callable[[str], None]) -> Any:
+    """Everything in place for runs of this program, and nothing afterwards."""
+    takes_part = _takes_part(how.include)
+    roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
+    collecting = gc.isenabled()
+    with ExitStack() as stack:
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, how.timeout))
+        events = stack.enter_context(Events(engine))
+        stack.enter_context(Patches(engine, roots))
+        gc.disable()  # a finalizer of a cycle could run at any step; it runs between runs
+        try:
+            yield Explorer(program, engine, events, progress=progress)
+        finally:
+            if collecting:
+                gc.enable()
+
+
+def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
+    """Which files are under test."""
+    files: set[str] = set()
+    folders: list[str] = []
+    for name in include:
+        try:
+            __import__(name)
+        except ImportError as error:
+            raise BadValue("include", name, f"a module that can be imported ({error})", "argument") from None
+        module = sys.modules[name]
+        file = getattr(module, "__file__", None)
+        if file is None:
+            raise BadValue("include", name, "a module written in Python: this one has no source file", "argument")
+        files.add(file)
+        folders += [f"{path}/" for path in getattr(module, "__path__", ())]
+    known: dict[str, bool] = {}
+
+    def takes_part(file: str) -> bool:
+        answer = known.get(file)
+        if answer is None:
+            answer = known[file] = (
+                under_test(file) or file in files or any(file.startswith(folder) for folder in folders)
+            ) and not ours(file)
+        return answer
+
+    return takes_part
