@@ -103,8 +103,9 @@ def test_what_goes_wrong_is_the_result_of_its_rows_and_of_no_other(tmp_path, mon
 def test_a_signal_that_nobody_hears_is_a_result(tmp_path, monkeypatch):
     deaf = "import signal\nsignal.signal = lambda *_: None\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
     only(monkeypatch, {"interrupt"})
+    monkeypatch.setattr(measuring, "_SHOT", 0.5)
     [column], _, _ = probe([patched(tmp_path, deaf)], effort=LITTLE)
-    assert column.figures["interrupt_sleep"].note == "not within 3 s (2 of 2)"
+    assert column.figures["interrupt_sleep"].note == "not within 0.5 s (2 of 2)"
     assert not left(str(tmp_path))
 
 
