@@ -1,7 +1,7 @@
 """What evidence and reports cost a run of many checks: their share of its time, and of what.
 
 Runs pytest on generated tests, each with one scaling check, with every report switched on, and adds up the time in the functions
-that make records and reports. Prints one line for each, and their share of the whole run.
+that make records and reports. Prints one line for each, and their share of the whole run; exits with 1 if that is above the limit.
 
     python benchmarks/report_cost.py --checks 1000
 """
@@ -51,7 +51,8 @@ def timed(holder: object, name: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checks", type=int, default=1000)
+    parser.add_argument("--checks", type=int, default=1000, help="tests with a check each (default: 1000)")
+    parser.add_argument("--limit", type=float, default=0.02, help="share of the run that reports may cost (default: 0.02)")
     given = parser.parse_args()
     timed(calls, "record")
     timed(session, "figures_as_properties")
@@ -70,9 +71,13 @@ def main() -> int:
     print()
     for name, seconds in sorted(spent.items(), key=lambda item: -item[1]):
         print(f"{name:28} {seconds:7.3f} s  {seconds / took:.2%}")
-    print(f"{'all':28} {sum(spent.values()):7.3f} s  {sum(spent.values()) / took:.2%} of {took:.1f} s, {given.checks} checks")
+    share = sum(spent.values()) / took
+    print(f"{'all':28} {sum(spent.values()):7.3f} s  {share:.2%} of {took:.1f} s, {given.checks} checks")
     print(", ".join(f"{suffix} {size / 1e6:.2f} MB" for suffix, size in sorted(sizes.items())))
-    return 0
+    if sizes.keys() != {".json", ".md", ".xml"} | ({".html"} if len(reports) == 4 else set()):
+        print("a report was not written: nothing was measured")
+        return 1
+    return int(share > given.limit)
 
 
 if __name__ == "__main__":
