@@ -142,10 +142,11 @@ class Patches:
                 continue
             seen.add(id(thing))
             for place, name, value in _contents(thing, path):
-                if type(value) is threading.local:
-                    self._engine.locals.append(value)
-                elif isinstance(value, threading.local):
-                    self._engine.fresh_threads = True  # its __init__ runs once in each thread
+                if isinstance(value, threading.local):
+                    if type(value).__init__ is threading.local.__init__:
+                        self._engine.locals.append(value)
+                    else:
+                        self._engine.fresh_threads = True  # it runs once in each thread; that costs five times as much
                 if type(value) is tuple and any(type(each) in (_LOCK, _RLOCK) for each in value):
                     named = f"{path}.{name}"
                     both = [stand_in(each, named) if type(each) in (_LOCK, _RLOCK) else each for each in value]

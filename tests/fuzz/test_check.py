@@ -221,10 +221,21 @@ def test_a_timeout_comes_only_when_nobody_else_can_go_on():
     fuzz(waits, threading.Event.set, setup=threading.Event).assert_holds()
 
 
-def test_what_threads_keep_for_themselves_is_gone_in_the_next_run():
-    local = threading.local()
+class Named(threading.local):
+    name = None
+
+
+class Begun(threading.local):
+    def __init__(self):
+        self.begun = True
+
+
+@pytest.mark.parametrize("kind", [threading.local, Named, Begun])
+def test_what_threads_keep_for_themselves_is_gone_in_the_next_run(kind):
+    local = kind()
 
     def thread():
+        assert kind is not Begun or local.begun
         assert not hasattr(local, "value")
         local.value = 1
         assert local.value == 1
