@@ -180,11 +180,10 @@ def _put(given: argparse.Namespace, text: str) -> None:
     encoding = sys.stdout.encoding or "ascii"
     try:
         print(text.encode(encoding, "replace").decode(encoding), flush=True)
-    except BrokenPipeError:  # whoever read it has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise BadValue("output", "standard output", f"a place that can be written ({error})", "command line") from None
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains of it once more as it ends
+        if not isinstance(error, BrokenPipeError):  # whose reader has read enough
+            raise BadValue("output", "standard output", f"a place that can be written ({error})", "command line") from None
 
 
 def _can_write(text: str) -> bool:

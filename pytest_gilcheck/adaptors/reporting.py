@@ -57,19 +57,19 @@ class Summary:
         return [] if config.get_verbosity() < 0 else [f"gilcheck: {Interpreter.current()}"]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found = getattr(report, "gilcheck", [])
         gateway = getattr(getattr(report, "node", None), "gateway", None)  # of xdist's worker
         where = {} if gateway is None else {"worker": gateway.id}
         test = (report.nodeid, where.get("worker", ""))
         worst, records = self._open.get(test, ("passed", [])) if report.when != "setup" else ("passed", [])
         worst = max(worst, _outcome(report), key=_OUTCOMES.index)
-        records += [entry | where for entry in found]
+        found = [entry | where for entry in getattr(report, "gilcheck", [])]
+        records += found
         for entry in records:
             entry["outcome"] = worst
         self._open[test] = worst, records
         if report.when == "teardown":
             del self._open[test]
-        self._records += records[len(records) - len(found) :]
+        self._records += found
         if found:
             file, line, _ = report.location
             self._places[report.nodeid] = (file, (line or 0) + 1)

@@ -9,6 +9,7 @@ from .clean import clean, one_line
 from .matrix import Matrix
 from .tables import markdown
 from .terminal import summary_title
+from .words import asserted_violated
 
 _LEVELS = {"violated": "error", "inconclusive": "warning"}
 
@@ -21,7 +22,7 @@ def annotation(record: Record, file: str, line: int) -> str | None:
         line: counted from 1.
     """
     level = _LEVELS.get(record["verdict"] or "")
-    if level is None or (level == "error" and record.get("outcome") in ("passed", "xfailed")):
+    if level is None or asserted_violated(record):
         return None
     title = f"gilcheck {record['check']}: {record['verdict']}"
     properties = f"file={_property(file)},line={line},title={_property(title)}"

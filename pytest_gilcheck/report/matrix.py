@@ -205,14 +205,14 @@ def _cell(entry: Record | None, base: Record | None) -> Cell | None:
 
 def newest(records: Iterable[Record]) -> tuple[list[Record], int]:
     """The newest record of each check, interpreter and file."""
-    newest: dict[tuple[Any, ...], Record] = {}
+    kept: dict[tuple[Any, ...], Record] = {}
     count = 0
     for entry in records:
         count += 1
         key = (_source(entry), entry["check"], entry["subject"], entry["number"], *interpreter_key(entry))
-        if key not in newest or newest[key]["recorded"] <= entry["recorded"]:
-            newest[key] = entry
-    return list(newest.values()), count - len(newest)
+        if key not in kept or kept[key]["recorded"] <= entry["recorded"]:
+            kept[key] = entry
+    return list(kept.values()), count - len(kept)
 
 
 def _source(entry: Record, names: Sequence[str] = ("file", "worker")) -> str:

@@ -14,14 +14,13 @@ from typing import Any
 from ..core.errors import BadValue
 from ..core.evidence import Record
 from .matrix import cost, label_of, newest, one_thread
-from .words import interval, number, short_figure, slower
+from .words import asserted_violated, interval, number, short_figure, slower
 
 ALONE = ("violated", "inconclusive")  # which need no baseline
 PLAIN = (*ALONE, "verdict-changed", "regressed", "missing")
 GRADED = ("slower", "speedup-lost")
 EXPECTED = "some of " + ", ".join(PLAIN) + ", slower:10%, speedup-lost:10%, by commas"
 _SHARE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)%")
-
 
 _Key = tuple[Any, ...]
 
@@ -104,17 +103,17 @@ def _finding(condition: Condition, entry: Record, words: str, decided: bool = Tr
 def _alone(condition: Condition, records: Sequence[Record]) -> list[Finding]:
     if not any(entry["verdict"] for entry in records):
         return [Finding(condition, "every test", "every interpreter", "no check with a verdict is on record", decided=False)]
-    asserted = ("passed", "xfailed") if condition.name == "violated" else ()  # a test may assert that its claim is violated
     return [
         _finding(condition, entry, entry["reason"])
         for entry in records
-        if entry["verdict"] == condition.name and entry.get("outcome") not in asserted
+        if entry["verdict"] == condition.name and not asserted_violated(entry)
     ]
 
 
 def _against(
     condition: Condition, records: Sequence[Record], before: Mapping[_Key, Record], gone: Mapping[_Key, Record]
 ) -> list[Finding]:
+    judge, graded = _JUDGES.get(condition.name, _turned), condition.name in GRADED
     found: list[Finding] = []
     compared = 0
     gone = dict(gone)
@@ -126,18 +125,12 @@ def _against(
                 found.append(_finding(condition, entry, "was measured without a GIL, and its GIL is on now"))
                 compared += 1
             continue
-        graded = condition.name in GRADED
         if graded and not _has(condition, old):
             continue
         compared += graded or bool(old["verdict"])
-        said = (_slower if condition.name == "slower" else _speedup_lost)(condition.share, entry, old) if graded else None
-        if not graded:
-            said = _turned(condition, entry, old)
-        if said is not None:
+        if (said := judge(condition, entry, old)) is not None:
             found.append(_finding(condition, entry, *said))
-    lost = [
-        entry for entry in gone.values() if (_has(condition, entry) if condition.name in GRADED else entry["verdict"] == "holds")
-    ]
+    lost = [entry for entry in gone.values() if (_has(condition, entry) if graded else entry["verdict"] == "holds")]
     if lost:
         one = f"{lost[0]['subject']} on {label_of(lost[0]['interpreter'])}"
         words = f"{len(lost)} of the baseline did not run: {one}" + (", and others" if len(lost) > 1 else "")
@@ -180,19 +173,19 @@ def _another_claim(entry: Record, old: Record) -> str | None:
     return None
 
 
-def _slower(share: float, entry: Record, old: Record) -> tuple[str, bool] | None:
+def _slower(condition: Condition, entry: Record, old: Record) -> tuple[str, bool] | None:
     ratio = cost(entry, old)
     if ratio is None:
         return "no time of one thread was measured", False
     words = f"one call in one thread is {slower(ratio.ratio)}"
     if ratio.low is None or ratio.high is None:
         return f"{words}; too little was measured for bounds", False
-    if ratio.high <= 1 + share:
+    if ratio.high <= 1 + condition.share:
         return None
-    return f"{words} ({ratio.low:.2f} to {ratio.high:.2f})", ratio.low > 1 + share
+    return f"{words} ({ratio.low:.2f} to {ratio.high:.2f})", ratio.low > 1 + condition.share
 
 
-def _speedup_lost(share: float, entry: Record, old: Record) -> tuple[str, bool] | None:
+def _speedup_lost(condition: Condition, entry: Record, old: Record) -> tuple[str, bool] | None:
     then = _speedup(old)
     assert then is not None, "looked at before"
     if _speedup(entry) is None:
@@ -202,10 +195,13 @@ def _speedup_lost(share: float, entry: Record, old: Record) -> tuple[str, bool] 
     )
     if (threads := [each["figures"].get("threads") for each in (old, entry)])[0] != threads[1]:
         return f"{words}; with {threads[1]} threads, and {threads[0]} before", False
-    if (least := number(entry["figures"], "low")) is not None and least >= (1 - share) * then:
+    if (least := number(entry["figures"], "low")) is not None and least >= (1 - condition.share) * then:
         return None
     high, low = number(entry["figures"], "high"), number(old["figures"], "low")
-    return words, high is not None and low is not None and high < (1 - share) * low
+    return words, high is not None and low is not None and high < (1 - condition.share) * low
+
+
+_JUDGES = {"slower": _slower, "speedup-lost": _speedup_lost}
 
 
 def _speedup(entry: Record) -> float | None:
