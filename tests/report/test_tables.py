@@ -135,3 +135,10 @@ def test_github_hears_of_what_does_not_hold():
 
 def test_a_free_threaded_build_with_its_gil_on_is_a_column_of_its_own():
     assert "3.13.0t GIL on" in tables.text(matrix([entry(python=GIL_ON), entry(python=NO_GIL)]))
+
+
+def test_a_violated_claim_is_annotated_unless_its_test_asserts_it():
+    record = entry(verdict="violated")
+    assert annotation(record | {"outcome": "failed"}, "test_it.py", 1).startswith("::error ")
+    assert annotation(record | {"outcome": "passed"}, "test_it.py", 1) is None
+    assert annotation(entry(verdict="inconclusive") | {"outcome": "passed"}, "test_it.py", 1).startswith("::warning ")
