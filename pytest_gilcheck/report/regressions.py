@@ -130,7 +130,7 @@ def _against(
         compared += graded or bool(old["verdict"])
         if (said := judge(condition, entry, old)) is not None:
             found.append(_finding(condition, entry, *said))
-    lost = [entry for entry in gone.values() if (_has(condition, entry) if graded else entry["verdict"] == "holds")]
+    lost = [entry for entry in gone.values() if _concerns(condition, entry)]
     if lost:
         one = f"{lost[0]['subject']} on {label_of(lost[0]['interpreter'])}"
         words = f"{len(lost)} of the baseline did not run: {one}" + (", and others" if len(lost) > 1 else "")
@@ -139,6 +139,13 @@ def _against(
         words = "the baseline has no check that these have, on the same interpreter, with what this condition compares"
         found.append(Finding(condition, "every test", "every interpreter", words, decided=False))
     return found
+
+
+def _concerns(condition: Condition, gone: Record) -> bool:
+    """Whether the condition cannot be told because this check of the baseline did not run."""
+    if condition.name in GRADED:
+        return _has(condition, gone)
+    return gone["verdict"] == "holds" if condition.name == "regressed" else bool(gone["verdict"])
 
 
 def _has(condition: Condition, entry: Record) -> bool:

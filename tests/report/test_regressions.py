@@ -123,6 +123,7 @@ def test_a_check_of_the_baseline_that_did_not_run_is_no_pass():
         [(decided, _)] = found(condition, [entry("a")], [entry("a"), entry("b")])
         assert not decided
     assert found("regressed", [entry("a")], [entry("a"), entry("b", verdict="violated")]) == []
+    assert found("verdict-changed", [entry("a")], [entry("a"), entry("b", verdict="violated")])[0][0] is False
     timed = entry("b", one_thread=SECOND, speedup=2.0)
     for condition in ("slower:10%", "speedup-lost:10%"):
         same = entry("a", one_thread=SECOND, speedup=2.0, low=1.9, high=2.1)
