@@ -34,8 +34,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_gilcheck.core.interpreter import FREE_THREADED, Interpreter, build
-from pytest_gilcheck.scaling.check import plan, scaling
+from pytest_gilcheck.scaling.check import scaling
 from pytest_gilcheck.scaling.claim import claim
+from pytest_gilcheck.scaling.plan import plan
 
 THREADS = 2
 CLAIMS = {"1.5x": {"min_speedup": 1.5}, "no slowdown": {"max_slowdown": 1.25}}

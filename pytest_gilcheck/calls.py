@@ -141,8 +141,9 @@ class Gilcheck:
         self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None = None
     ) -> ScalingResult:
         """`scaling` with arguments that nobody has looked at yet, from a marker say; ``source`` names where they came from."""
-        from .scaling.check import plan, scaling
+        from .scaling.check import scaling
         from .scaling.claim import claim
+        from .scaling.plan import plan
         from .scaling.result import ScalingResult
 
         values, sources = self._values(work, arguments, SCALING_ARGUMENTS, source)
@@ -234,8 +235,9 @@ class Gilcheck:
         """`interrupt` with arguments that nobody has looked at yet; ``source`` names where they came from."""
         if "inject" in arguments:
             return self._injected(work, arguments, source, name)
-        from .interrupt.check import interrupt, plan
+        from .interrupt.check import interrupt
         from .interrupt.claim import claim
+        from .interrupt.plan import plan
         from .interrupt.result import InterruptResult
 
         if "invariant" in arguments or "exception" in arguments:
@@ -327,8 +329,9 @@ class Gilcheck:
         self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None = None
     ) -> LatencyResult:
         """`latency` with arguments that nobody has looked at yet; ``source`` names where they came from."""
-        from .latency.check import LONGEST_DEFAULT_BUDGET, latency, plan
+        from .latency.check import LONGEST_DEFAULT_BUDGET, latency
         from .latency.claim import claim
+        from .latency.plan import plan
         from .latency.result import LatencyResult
 
         values, sources = self._values(work, arguments, LATENCY_ARGUMENTS, source)
@@ -459,8 +462,8 @@ class Gilcheck:
         Raises:
             BadValue: an argument that cannot be used.
         """
-        from .scaling.check import DEFAULT_TIMEOUT
         from .scaling.curve import curve
+        from .scaling.plan import DEFAULT_TIMEOUT
 
         given = {key: value for key, value in (("budget", budget), ("timeout", timeout)) if value is not None}
         values, sources = self._values(work, given, ("budget", "timeout"), "argument")

@@ -6,11 +6,10 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..core.errors import BadValue
 from ..core.interpreter import GIL, Interpreter, build
-from ..core.values import Given
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from . import judgement
@@ -19,13 +18,11 @@ from .ccalls import CCalls
 from .claim import InterruptClaim
 from .culprit import trimmed
 from .explain import culprit, reason, refined, told_who_caught
+from .plan import InterruptPlan
 from .result import InterruptResult, Spread
 from .shot import Rehearsal, Shot, Trouble, fire, rehearse
 from .starting import Start
 
-DEFAULT_REPEATS = 8
-DEFAULT_OVER = 1.0
-DEFAULT_TIMEOUT = 60.0
 _IDLE_SHOTS = 5
 _IDLE_MOMENT = 0.005
 _TOO_SHORT = 0.001  # seconds in which no signal can be aimed
@@ -34,56 +31,6 @@ _TRIES = 2  # times the repeats, before too many that came too late make it inco
 _AT_ONCE = 0.05  # seconds in which any workload may end
 _OWN_END, _MUCH_LEFT = 0.9, 0.25  # of the time it takes alone: reached all the same, although so much was left at the signal
 _LAST_MOMENT = 0.9  # of the rehearsed time: the next run may be faster
-
-
-@dataclass(frozen=True)
-class InterruptPlan:
-    """How to try; everything already checked.
-
-    Attributes:
-        repeats: how many of each signal must find the workload running.
-        over: seconds from its beginning over which their moments are spread, if it lasts as long.
-        seed: of the moments.
-        timeout: seconds that the setup may take.
-        budget: seconds after which no more signals are sent; None for no such bound.
-        setup: called in each child first.
-    """
-
-    repeats: int = DEFAULT_REPEATS
-    over: float = DEFAULT_OVER
-    seed: int = 0
-    timeout: float = DEFAULT_TIMEOUT
-    budget: float | None = None
-    setup: Callable[[], object] | None = None
-
-
-def plan(
-    *,
-    repeats: object = None,
-    over: object = None,
-    seed: object = None,
-    timeout: object = None,
-    budget: object = None,
-    setup: object = None,
-    sources: dict[str, str] | None = None,
-) -> InterruptPlan:
-    """A plan out of unchecked values; None takes the default, for ``seed`` a random one.
-
-    Args:
-        sources: where each value came from, by its name, for errors.
-
-    Raises:
-        BadValue: a value of the wrong type or range.
-    """
-    given = Given(sources)
-    return InterruptPlan(
-        repeats=given.whole("repeats", repeats, 1, DEFAULT_REPEATS),
-        over=given.seconds("over", over, DEFAULT_OVER),
-        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
-        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
-        budget=given.seconds("budget", budget, None),
-        setup=given.callable("setup", setup),
-    )
 
 
 def interrupt(

@@ -16,12 +16,10 @@ from ..core.workloads import Workload, name_of
 from .claim import LatencyClaim
 from .load import Load
 from .peer import ClientGone, Peer
-from .plan import LatencyPlan, plan
+from .plan import LatencyPlan
 from .result import LatencyResult
 from .session import ALONE, BESIDE, COVER, FEWEST_ROUNDS, Session
 from .window import ProbeHung
-
-__all__ = ["LatencyPlan", "latency", "plan"]
 
 DEFAULT_BUDGET = 4.0  # seconds, of which a clear case takes less than two; longer for a slow workload, up to
 LONGEST_DEFAULT_BUDGET = 30.0

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 from ..core.child import can_fork
@@ -16,13 +16,13 @@ from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.machine import yardstick
 from ..core.team import Lap, Team, raise_plainly
-from ..core.values import Given, interval
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from .ceiling import fair, roomy
 from .claim import Claim
 from .diagnosis import Cause, diagnose, identity, scales
 from .judgement import Judgement, judge, refuted_by_held
+from .plan import Plan
 from .processes import run_in_processes
 from .reference import reference_kernel
 from .result import ScalingResult
@@ -33,72 +33,12 @@ from .workload import repeated
 
 DEFAULT_BUDGET = 1.0  # seconds; longer for a slow workload, up to
 LONGEST_DEFAULT_BUDGET = 30.0
-DEFAULT_TIMEOUT = 60.0
-DEFAULT_THREADS = 4  # or as many as there are cores, if fewer; never fewer than 2
 _ROUNDS_WANTED = 5
 _HELD_SECONDS = 0.2
 _PROCESS_LAPS = 3
 _ONE_THREAD_LAPS = 3  # at least; each gives a figure for each thread
 _SHORT_LAP = 0.25  # seconds
 _MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a call
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to measure; everything already checked.
-
-    Attributes:
-        threads: how many run at once, at least 2.
-        budget: seconds for the check; None for `DEFAULT_BUDGET`, or what five rounds of a slow workload take.
-        timeout: seconds after which one lap counts as hung.
-        cores: pin to so many cores; None leaves the affinity alone.
-        switchinterval: seconds, for the check; None leaves it alone.
-        warmup: untimed calls first.
-        setup: called before each lap, untimed.
-        diagnosed: whether to look for the cause too, which takes about as long again where it does not scale.
-    """
-
-    threads: int
-    budget: float | None = None
-    timeout: float = DEFAULT_TIMEOUT
-    cores: int | None = None
-    switchinterval: float | None = None
-    warmup: int = 1
-    setup: Callable[[], object] | None = None
-    diagnosed: bool = True
-
-
-def plan(
-    *,
-    threads: object = None,
-    budget: object = None,
-    timeout: object = None,
-    cores: object = None,
-    switchinterval: object = None,
-    warmup: object = None,
-    setup: object = None,
-    sources: dict[str, str] | None = None,
-) -> Plan:
-    """A plan out of unchecked values; None takes the default.
-
-    Args:
-        sources: where each value came from, by its name, for errors.
-
-    Raises:
-        BadValue: a value of the wrong type or range.
-    """
-    given = Given(sources)
-    return Plan(
-        threads=given.whole("threads", threads, 2, max(2, min(DEFAULT_THREADS, usable_cores()))),
-        budget=given.seconds("budget", budget, None),
-        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
-        cores=given.whole("cores", cores, 1, None),
-        switchinterval=None
-        if switchinterval is None
-        else interval("switchinterval", switchinterval, given.source("switchinterval")),
-        warmup=given.whole("warmup", warmup, 0, 1),
-        setup=given.callable("setup", setup),
-    )
 
 
 def scaling(

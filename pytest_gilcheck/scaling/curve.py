@@ -15,8 +15,8 @@ from ..core.interpreter import Interpreter, watcher
 from ..core.neighbours import busiest
 from ..core.workloads import Workload, name_of
 from . import modes as m
-from .check import plan
 from .models import Fit, amdahl, universal_scalability
+from .plan import plan
 from .sampling import SHORTEST_UNIT
 from .workload import Latencies
 

@@ -17,8 +17,9 @@ import pytest
 from pytest_gilcheck.core.child import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build, watcher
 from pytest_gilcheck.core.team import TeamHung
-from pytest_gilcheck.latency.check import latency, plan
+from pytest_gilcheck.latency.check import latency
 from pytest_gilcheck.latency.claim import claim
+from pytest_gilcheck.latency.plan import plan
 from pytest_gilcheck.latency.result import LatencyResult
 
 pytestmark = pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")

@@ -4,8 +4,8 @@ import pytest
 
 from pytest_gilcheck.core.errors import BadValue
 from pytest_gilcheck.core.interpreter import FREE_THREADED, GIL, build
-from pytest_gilcheck.latency.check import plan
 from pytest_gilcheck.latency.claim import claim
+from pytest_gilcheck.latency.plan import plan
 
 OTHER = GIL if build() == FREE_THREADED else FREE_THREADED
 

@@ -1,8 +1,8 @@
 import pytest
 
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.scaling.check import plan
 from pytest_gilcheck.scaling.claim import claim
+from pytest_gilcheck.scaling.plan import plan
 
 
 def test_the_default_depends_on_the_build():
