@@ -34,8 +34,6 @@ MACHINE_LOCK = "GILCHECK_LOCK"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "exclusive: measures time: no other test of this session runs beside it")
-    config.addinivalue_line("markers", "slow: deselected by default, because it takes long; -m slow runs these tests alone")
     config.pluginmanager.register(Deselected(config), "suite-deselected")
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Worker(Path(os.environ[FOLDER]), config.workerinput["workerid"]), "suite-worker")

@@ -9,4 +9,5 @@ PREFIX = "undecided: "
 
 def undecided(reason: str) -> NoReturn:
     """Skip the test, with this reason. A session with too many such skips fails (`tests/suite.py`)."""
+    __tracebackhide__ = True  # the summary shows the caller's line
     pytest.skip(f"{PREFIX}{reason}")
