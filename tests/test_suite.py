@@ -97,7 +97,9 @@ def test_an_exclusive_test_runs_while_no_other_does_and_after_them(run, pytester
         """,
         "-n3",
     ).assert_outcomes(passed=15)
-    spans = sorted((*map(float, words[:2]), *words[2:]) for path in pytester.path.glob("span-*") for words in [path.read_text().split()])
+    spans = sorted(
+        (*map(float, words[:2]), *words[2:]) for path in pytester.path.glob("span-*") for words in [path.read_text().split()]
+    )
     assert [kind for _, _, kind, _, _ in spans] == ["other"] * 12 + ["exclusive"] * 3
     others, exclusive = spans[:12], spans[12:]
     assert max(end for _, end, *_ in others) <= exclusive[0][0]

@@ -35,6 +35,7 @@ def shape(text):
     return re.sub(r"\b(us|ms|rounds?)\b", "UNIT", text)
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(build() == FREE_THREADED, reason="the README shows the output of a GIL build")
 @pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
 def test_the_output_shown_is_the_output_of_the_example(pytester):

@@ -55,6 +55,7 @@ def never(wrong, result):
     return result.verdict != "inconclusive"
 
 
+@pytest.mark.exclusive
 @pytest.mark.parametrize("work", [hold, hold_in_a_loop])
 def test_a_call_into_c_that_holds_the_gil_is_violated_and_named(work):
     result = check(work, p99=0.02)
@@ -69,6 +70,7 @@ def test_a_call_into_c_that_holds_the_gil_is_violated_and_named(work):
         assert result.stall > 0.02
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
 @pytest.mark.skipif(os.name == "nt", reason="no usleep here")
 def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
@@ -85,6 +87,7 @@ def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
         assert result.cores_used < 0.5
 
 
+@pytest.mark.exclusive
 @pytest.mark.parametrize("work", [nap, hash_buffer])
 def test_what_lets_go_of_the_gil_holds(work):
     result = check(work, p99=0.05)
@@ -126,6 +129,7 @@ def test_a_max_far_above_every_delay_holds():
     never("violated", check(nap, max=2.0))
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
 def test_a_max_below_the_calls_that_hold_the_gil_is_violated():
     never("holds", check(hold, max=0.03))
@@ -237,6 +241,7 @@ def test_calls_too_long_for_the_budget_say_what_would_do():
     assert "budget=" in result.reason
 
 
+@pytest.mark.exclusive
 def test_a_window_sees_a_whole_call_also_of_a_slow_workload():
     seen = []
 
@@ -324,6 +329,7 @@ def test_nothing_is_left_running_after_a_check_that_failed():
     assert threading.active_count() == threads
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(ON_GIL, reason="there is a GIL")
 def test_pauses_of_the_garbage_collector_are_violated_and_named_without_a_gil():
     heap = [[index] for index in range(1_000_000)]

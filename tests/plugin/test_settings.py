@@ -34,6 +34,7 @@ def test_a_bad_setting_is_a_usage_error_that_names_its_source(run, pytester, mon
     result.stderr.fnmatch_lines([f"ERROR: gilcheck: {name}='{value}' (from {source}): expected {expected}"])
 
 
+@pytest.mark.exclusive
 def test_the_command_line_beats_the_environment_beats_the_marker_beats_ini(run, pytester, monkeypatch):
     def threads(*options):
         result = run(WAITS.replace("threads=2", marker), "--gilcheck-budget=10", *options)
@@ -67,6 +68,7 @@ def test_the_help_names_every_option_with_its_environment_and_ini(run):
         assert f"gilcheck_{name}" in text
 
 
+@pytest.mark.exclusive
 def test_the_marker_is_listed_and_strict_markers_know_it(run):
     run("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_scaling(min_speedup=*"])
     run(WAITS, "--strict-markers", "--gilcheck-budget=10").assert_outcomes(passed=1)
