@@ -52,6 +52,23 @@ class Program:
         """
         return () if self.setup is None else (self.setup(),)
 
+    def run_sequentially(self) -> None:
+        """Run the threads once, one after the other in this thread, as without a check.
+
+        Raises:
+            AssertionError: the invariant is broken.
+            BaseException: what the setup, a thread or the teardown raised.
+        """
+        try:
+            arguments = self.fresh()
+            for thread in self.threads:
+                thread(*arguments)
+            if (problem := self.broken(arguments)) is not None:
+                raise AssertionError(problem)
+        finally:
+            if self.teardown is not None:
+                self.teardown()
+
     def broken(self, arguments: tuple[Any, ...]) -> str | None:
         """What is broken afterwards, in one line; None if nothing is."""
         if self.invariant is None:

@@ -16,13 +16,11 @@ from ..core.workloads import Workload, name_of
 from .claim import LatencyClaim
 from .load import Load
 from .peer import ClientGone, Peer
-from .plan import LatencyPlan
+from .plan import DEFAULT_BUDGET, LatencyPlan
 from .result import LatencyResult
 from .session import ALONE, BESIDE, COVER, FEWEST_ROUNDS, Session
 from .window import ProbeHung
 
-DEFAULT_BUDGET = 4.0  # seconds, of which a clear case takes less than two; longer for a slow workload, up to
-LONGEST_DEFAULT_BUDGET = 30.0
 _SLOW = 0.2  # seconds from which a first call is made again: it may have imported things
 
 
@@ -85,7 +83,7 @@ def _checked(
             return replace(blank, reason=f"{watched} is active: timings under it say nothing; run timing checks without it")
         beside = max(BESIDE, COVER * call_seconds)
         least = FEWEST_ROUNDS * (ALONE + beside) + ALONE
-        budget = how.budget or min(LONGEST_DEFAULT_BUDGET, max(DEFAULT_BUDGET, least + how.workers * call_seconds))
+        budget = how.budget or min(how.longest_budget, max(DEFAULT_BUDGET * how.scale, least + how.workers * call_seconds))
         if beside > BESIDE and least > budget:
             reason = (
                 f"one call takes {call_seconds:.2g} s, and two windows that see a whole one do not fit into budget={budget:g} s"

@@ -25,7 +25,8 @@ from importlib import resources
 from typing import Any
 
 from ..core.errors import BadValue
-from ..core.evidence import UNITS, Record
+from ..checks import UNITS
+from ..core.evidence import Record
 from .clean import clean, one_line
 from .matrix import Cell, Matrix, Row, matrix
 from .words import MARKS, number, seconds, short_figure, slower

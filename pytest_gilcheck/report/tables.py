@@ -11,7 +11,7 @@ from typing import Any
 from .clean import clean, name_of_test, one_line, padded, wrapped
 from .matrix import Cell, Column, Matrix
 from .regressions import Finding
-from .words import ASCII_MARKS, MARKS, WORST_FIRST, interval, main_figure, short_figure, slower
+from .words import ASCII_MARKS, MARKS, WORST_FIRST, bounds, interval, main_figure, short_figure, slower
 
 _HEAD = 12  # columns for what a line is about
 _NARROWEST, _WIDEST = 14, 24  # columns for one interpreter
@@ -64,7 +64,7 @@ def markdown(table: Matrix, found: Sequence[Finding] = ()) -> str:
     head = ["test", *(column.label for column in table.columns)]
     lines = ["| " + " | ".join(map(_escaped, head)) + " |", "|" + " --- |" * len(head)]
     for row in table.rows:
-        cells = [f"`{_code(row.name)}`" + ("" if row.check == "scaling" else f" ({_escaped(row.check)})")]
+        cells = [f"`{_code(row.name)}`" + (f" ({_escaped(row.check)})")]
         for index, cell in enumerate(row.cells):
             cells.append(_escaped_cell(cell, index == table.reference))
         lines.append("| " + " | ".join(cells) + " |")
@@ -87,8 +87,7 @@ def comma_separated(table: Matrix) -> str:
             figures = cell.record["figures"]
             costs = (cell.cost.ratio, cell.cost.low, cell.cost.high) if cell.cost is not None else (None, None, None)
             figure = main_figure(cell.record) or (None, None, None)
-            bounds = (figures.get("low"), figures.get("high")) if row.check == "scaling" else (None, None)
-            line = [row.subject, row.check, row.number, column.label, cell.record["verdict"], *figure, *bounds, *costs]
+            line = [row.subject, row.check, row.number, column.label, cell.record["verdict"], *figure, *bounds(cell.record), *costs]
             writer.writerow([_inert(value) for value in [*line, one_line(cell.record["reason"])]])
     return stream.getvalue()
 
@@ -149,8 +148,8 @@ def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str])
             continue
         lines.append(name_of_test(row.name, width))
         lines.append(line(f"  {one_line(row.check, _HEAD - 3)}", [_said(cell, marks) for cell in cells]))
-        if any(bounds := ["" if cell is None or row.check != "scaling" else interval(cell.record) for cell in cells]):
-            lines.append(line("  interval", bounds))
+        if any(intervals := ["" if cell is None else interval(cell.record) for cell in cells]):
+            lines.append(line("  interval", intervals))
         costs = ["reference" if index == table.reference else _cost(row.cells[index]) for index in part]
         if any(cell is not None and cell.cost is not None for cell in row.cells):
             lines.append(line("  1 thread", costs))
@@ -192,8 +191,8 @@ def _escaped_cell(cell: Cell | None, reference: bool) -> str:
     if cell is None:
         return ""
     parts = [f"{MARKS.get(cell.record['verdict'], '?')} **{_escaped(short_figure(cell.record))}**"]
-    if cell.record["check"] == "scaling" and (bounds := interval(cell.record)):
-        parts[0] += f" ({bounds})"
+    if known := interval(cell.record):
+        parts[0] += f" ({known})"
     if not reference and (words := _cost(cell)):
         parts.append(f"one thread {words}")
     return "<br>".join(parts)

@@ -19,10 +19,10 @@ from ..core.team import Lap, Team, raise_plainly
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from .ceiling import fair, roomy
-from .claim import Claim
+from .claim import ScalingClaim
 from .diagnosis import Cause, diagnose, identity, scales
 from .judgement import Judgement, judge, refuted_by_held
-from .plan import Plan
+from .plan import DEFAULT_BUDGET, LONGEST_DEFAULT_BUDGET, ScalingPlan
 from .processes import run_in_processes
 from .reference import reference_kernel
 from .result import ScalingResult
@@ -31,8 +31,6 @@ from .statistics import LEAST
 from .watch import Seen, watch
 from .workload import repeated
 
-DEFAULT_BUDGET = 1.0  # seconds; longer for a slow workload, up to
-LONGEST_DEFAULT_BUDGET = 30.0
 _ROUNDS_WANTED = 5
 _HELD_SECONDS = 0.2
 _PROCESS_LAPS = 3
@@ -43,8 +41,8 @@ _MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a
 
 def scaling(
     work: Workload,
-    claimed: Claim,
-    how: Plan,
+    claimed: ScalingClaim,
+    how: ScalingPlan,
     *,
     name: str | None = None,
     progress: Callable[[str], None] = lambda label: None,
@@ -102,12 +100,13 @@ def _warm_up(sampler: Sampler, calls: int) -> None:
         raise_plainly(group)
 
 
-def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -> ScalingResult:
+def _measured(blank: ScalingResult, sampler: Sampler, how: ScalingPlan, start: float) -> ScalingResult:
     calibration = sampler.calibration
     blank = replace(blank, call_seconds=calibration.seconds, calls=calibration.calls, yardstick_before=yardstick())
     if (short := calibration.too_short) is not None:
         return replace(blank, reason=f"the workload is too short to time: {short}; give it more to do in one call")
-    budget = how.budget or min(LONGEST_DEFAULT_BUDGET, max(DEFAULT_BUDGET, _ROUNDS_WANTED * _round_seconds(calibration, how)))
+    wanted = max(DEFAULT_BUDGET, _ROUNDS_WANTED * _round_seconds(calibration, how))
+    budget = how.budget or how.scale * min(LONGEST_DEFAULT_BUDGET, wanted)
     held = None
     if blank.interpreter.build != FREE_THREADED and _wants_speedup(blank.claim):
         held = _held(sampler)
@@ -129,7 +128,7 @@ def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -
     return _concluded(blank, sampler, judgement, rounds, held, how, cores)
 
 
-def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibration, how: Plan, budget: float) -> Judgement:
+def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibration, how: ScalingPlan, budget: float) -> Judgement:
     """Doubts about the measurement itself, which come before any verdict."""
     measured = rounds[0].work.sequential.own_wall / 1e9 / (calibration.calls * how.threads)
     factor = measured / calibration.seconds
@@ -145,7 +144,7 @@ def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibratio
 
 
 def _concluded(
-    blank: ScalingResult, sampler: Sampler, judgement: Judgement, rounds: list[Round], held: Held | None, how: Plan, cores: int
+    blank: ScalingResult, sampler: Sampler, judgement: Judgement, rounds: list[Round], held: Held | None, how: ScalingPlan, cores: int
 ) -> ScalingResult:
     trusted = [r for r in rounds if (roomy(r, blank.threads) or fair(r, blank.threads, cores))] or rounds
     speedup = median(r.work.speedup for r in trusted)
@@ -181,7 +180,7 @@ def _one_thread_laps(sampler: Sampler, rounds: list[Round]) -> tuple[Lap, ...]:
     return tuple(sampler.sequential(f"one thread, lap {number + 1}") for number in range(laps if short else 0))
 
 
-def _with_processes(result: ScalingResult, work: Workload, how: Plan, progress: Callable[[str], None]) -> ScalingResult:
+def _with_processes(result: ScalingResult, work: Workload, how: ScalingPlan, progress: Callable[[str], None]) -> ScalingResult:
     """Add what processes give, now that no thread of ours is alive; nothing is added where this process cannot be forked."""
     assert result.calls is not None
     if how.setup is not None or can_fork() is not None:
@@ -207,7 +206,7 @@ def _held(sampler: Sampler) -> Held | None:
     return held_fraction(repeated(sampler.work, 1), seconds=_HELD_SECONDS, limit=sampler.limit)
 
 
-def _wants_speedup(claimed: Claim) -> bool:
+def _wants_speedup(claimed: ScalingClaim) -> bool:
     return claimed.min_speedup is None or claimed.min_speedup > 1
 
 
@@ -216,6 +215,6 @@ def _meaningful(high: float | None, threads: int) -> float:
     return math.inf if high is None or high > 1.5 * threads else high
 
 
-def _round_seconds(calibration: Calibration, how: Plan) -> float:
+def _round_seconds(calibration: Calibration, how: ScalingPlan) -> float:
     """A round of a workload that does not scale at all."""
     return 2 * how.threads * (calibration.calls * calibration.seconds) + 0.02

@@ -16,7 +16,7 @@ from ..core.neighbours import busiest
 from ..core.workloads import Workload, name_of
 from . import modes as m
 from .models import Fit, amdahl, universal_scalability
-from .plan import plan
+from .plan import DEFAULT_TIMEOUT
 from .sampling import SHORTEST_UNIT
 from .workload import Latencies
 
@@ -120,11 +120,10 @@ def curve(
     *,
     workers: Sequence[int] | None = None,
     modes: Sequence[str] | None = None,
-    budget: float | None = None,
-    timeout: float | None = None,
+    budget: float = DEFAULT_BUDGET,
+    timeout: float = DEFAULT_TIMEOUT,
     name: str | None = None,
     progress: Callable[[str], None] = lambda label: None,
-    sources: Mapping[str, str] | None = None,
 ) -> CurveResult:
     """Measure the curve: every mode and number of workers once a round, so that drift hits all alike.
 
@@ -134,8 +133,6 @@ def curve(
         BaseException, BaseExceptionGroup, TeamHung: as the scaling check.
     """
     counts = _counts(workers)
-    how = plan(budget=budget, timeout=timeout, sources=dict(sources or {}))
-    budget, limit = how.budget or DEFAULT_BUDGET, how.timeout
     chosen = tuple(m.MODES if modes is None else modes)
     if unknown := [mode for mode in chosen if mode not in m.MODES]:
         raise BadValue("modes", unknown[0], f"some of {', '.join(m.MODES)}")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ..core.held import Held
 from ..core.verdict import Verdict
 from .ceiling import Ceiling, ceiling, fair, filled, roomy
-from .claim import Claim
+from .claim import ScalingClaim
 from .sampling import Round
 from .statistics import changed_speed, high_outvoted, low_one_sided, low_outvoted
 
@@ -56,7 +56,7 @@ class Judgement:
     hopeless: bool = False
 
 
-def judge(claim: Claim, rounds: Sequence[Round], held: Held | None, threads: int, cores: int) -> Judgement:
+def judge(claim: ScalingClaim, rounds: Sequence[Round], held: Held | None, threads: int, cores: int) -> Judgement:
     """Judge the claim by these rounds; at least one round.
 
     Args:
@@ -109,13 +109,13 @@ def judge(claim: Claim, rounds: Sequence[Round], held: Held | None, threads: int
     return so(Verdict.INCONCLUSIVE, reason, hopeless)
 
 
-def refuted_by_held(claim: Claim, held: Held | None) -> bool:
+def refuted_by_held(claim: ScalingClaim, held: Held | None) -> bool:
     """Whether the held fraction alone refutes an absolute claim, on any machine: then no round need be run."""
     limit = _by_held(held)
     return claim.min_speedup is not None and limit is not None and limit < claim.min_speedup
 
 
-def _thresholds(claim: Claim, top: Ceiling) -> tuple[float, float]:
+def _thresholds(claim: ScalingClaim, top: Ceiling) -> tuple[float, float]:
     """The speedup from which the claim is proved, and the one below which it is refuted.
 
     They differ for a share of the ceiling: the ceiling itself is an interval.
@@ -182,7 +182,7 @@ def _changed_speed(rounds: Sequence[Round]) -> float | None:
     return min(known, key=lambda factor: abs(factor - 1)) if len(known) == 2 and (known[0] > 1) == (known[1] > 1) else None
 
 
-def _meaning(claim: Claim, threshold: float) -> str:
+def _meaning(claim: ScalingClaim, threshold: float) -> str:
     return "" if claim.efficiency is None else f", here {threshold:.2f}x"
 
 

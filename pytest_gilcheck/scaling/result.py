@@ -10,7 +10,7 @@ from ..core.held import Held
 from ..core.interpreter import Interpreter
 from ..core.team import Lap
 from ..core.verdict import Judged
-from .claim import Claim
+from .claim import ScalingClaim
 from .diagnosis import Cause, Diagnosis, Identity
 from .sampling import Round
 
@@ -39,7 +39,7 @@ class ScalingResult(Judged):
     """
 
     workload: str
-    claim: Claim
+    claim: ScalingClaim
     interpreter: Interpreter
     threads: int
     speedup: float | None = None

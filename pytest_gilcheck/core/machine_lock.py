@@ -1,4 +1,4 @@
-"""One timing check at a time on this machine: a lock across processes, from any run of this user.
+"""The machine lock: one timing check at a time on this machine, over all processes and pytest runs of this user.
 
 Two checks that overlap are each other's noise. The kernel drops the lock when its holder dies, so a crash blocks nobody.
 
@@ -22,8 +22,8 @@ _POLL = 0.02
 _here = threading.Lock()  # one check at a time in this process too
 
 
-class TurnTimeout(Exception):
-    """Another check kept the machine for longer than we may wait, or its lock cannot be used."""
+class MachineLockTimeout(Exception):
+    """Another check held the machine lock for longer than we may wait, or the lock file cannot be used."""
 
 
 def lock_file() -> Path:
@@ -35,27 +35,29 @@ def lock_file() -> Path:
 
 
 @contextmanager
-def turn(patience: float, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the machine for the block.
+def machine_lock(timeout: float, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the machine lock for the block.
 
     Args:
-        patience: seconds to wait for another check to end.
+        timeout: seconds to wait for another check to end.
         waiting: called once if there is one to wait for.
 
     Raises:
-        TurnTimeout: it did not end, or the lock file cannot be used.
+        MachineLockTimeout: it did not end, or the lock file cannot be used.
         RuntimeError: a check is running in this very process, and this one is part of what it measures.
     """
     if not _here.acquire(blocking=False):
         raise RuntimeError("a timing check is running in this process; what it measures cannot hold a check of its own")
     try:
         with _opened() as file:
-            deadline = monotonic() + patience
+            deadline = monotonic() + timeout
             if not _locked(file):
                 waiting()
                 while not _locked(file):
                     if monotonic() > deadline:
-                        raise TurnTimeout(f"another timing check kept this machine for {patience:g} s ({lock_file()})")
+                        raise MachineLockTimeout(
+                            f"another timing check held the machine lock {lock_file()} for {timeout:g} s"
+                        )
                     sleep(_POLL)
             try:
                 yield
@@ -69,7 +71,7 @@ def _opened() -> IO[bytes]:
     try:
         return open(lock_file(), "ab")
     except OSError as error:
-        raise TurnTimeout(f"the lock that keeps timing checks apart cannot be opened (GILCHECK_LOCK moves it): {error}") from error
+        raise MachineLockTimeout(f"the lock that keeps timing checks apart cannot be opened (GILCHECK_LOCK moves it): {error}") from error
 
 
 try:

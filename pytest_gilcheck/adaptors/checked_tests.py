@@ -1,4 +1,4 @@
-"""What is active once some test uses a check: runs marked tests, keeps the evidence, and tells of it."""
+"""The plugin that is active once some test uses a check: it runs marked tests and attaches their evidence to their reports."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from typing import Any
 import pytest
 
 from ..calls import Gilcheck
+from ..checks import ENDED_EARLY, FIXTURE
 from ..core import evidence
 from ..core.verdict import Inconclusive, Judged, Verdict
+from ..runner import DISABLED
 from ..settings import replay_key
 from .guard import Guard
-from .marked import check_of, markers_of, run, unsupported
+from .markers import check_of, in_children, markers_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
 
-_KEY = pytest.StashKey["Session"]()
+_KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
 _LONGEST_REASON = 1000
 _COUNTS = pytest.StashKey[Counter[str]]()
 
 
-def start(config: pytest.Config) -> Session:
+def start(config: pytest.Config) -> CheckedTests:
     """Register everything, once for each process."""
     if _KEY in config.stash:
         return config.stash[_KEY]
-    session = config.stash[_KEY] = Session(config)
+    session = config.stash[_KEY] = CheckedTests(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
     config.pluginmanager.register(session.guard.handed_over, "gilcheck-handover")
     config.pluginmanager.register(session, "gilcheck-session")
@@ -45,11 +47,11 @@ def namespace(item: pytest.Item) -> Gilcheck:
 
 def uses_check(item: pytest.Item) -> bool:
     """Whether the item is marked, or asks for the fixture."""
-    return "gilcheck" in getattr(item, "fixturenames", ()) or bool(markers_of(item))
+    return FIXTURE in getattr(item, "fixturenames", ()) or bool(markers_of(item))
 
 
-class Session:
-    """Runs the tests that use a check."""
+class CheckedTests:
+    """Runs the tests that use a check; one for each pytest process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._settings = settings_of(config)
@@ -76,7 +78,7 @@ class Session:
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
             item.add_report_section("call", "gilcheck", f"{measured}{note}")
 
-        return Gilcheck(self._settings, on_record=partial(self.keep, item), on_result=result, clock=self.guard.clock)
+        return Gilcheck(self._settings, on_record=partial(self.keep, item), on_result=result, set_deadline=self.guard.set_deadline)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -103,19 +105,36 @@ class Session:
         if not uses_check(pyfuncitem):
             return None
         markers = markers_of(pyfuncitem)
-        for marker in markers:
-            if marker.in_children:
-                run(pyfuncitem, marker, self.checks(pyfuncitem), self._started_by)
-        if markers and all(marker.in_children for marker in markers):
-            return True
-        if self.guard.enter(pyfuncitem, self._isolate):
-            return True
-        if not markers:
+        if self._settings.value("disable")[0]:
+            for marker in markers:
+                self._record_undecided(pyfuncitem, check_of(marker, pyfuncitem).name, DISABLED)
             return None
-        for marker in markers:
-            if not marker.in_children:
-                run(pyfuncitem, marker, self.checks(pyfuncitem), self._started_by)
+        problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
+        for marker in filter(in_children, markers):
+            self._run(pyfuncitem, marker, problems)
+        others = [marker for marker in markers if not in_children(marker)]
+        if others or not markers:
+            try:
+                if self.guard.enter(pyfuncitem, self._isolate):
+                    return True  # a child that inherits problems raises them itself
+            except pytest.fail.Exception as error:  # it crashed, exited or hung
+                problems.append(error)
+                others = []
+            if not markers and not problems:
+                return None
+        for marker in others:
+            self._run(pyfuncitem, marker, problems)
+        raise_worst(problems)
         return True
+
+    def _run(self, item: pytest.Function, marker: str, problems: list[BaseException]) -> None:
+        __tracebackhide__ = True
+        try:
+            run(item, marker, self.checks(item), self._started_by)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:
+            problems.append(error)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
@@ -147,12 +166,15 @@ class Session:
     def _note_unfinished(
         self, item: pytest.Item, known: Sequence[evidence.Record], raised: pytest.ExceptionInfo[BaseException] | None
     ) -> None:
-        """A check that a failing test did not come to, or did not come out of, is on record too: a crash must not look like a test
-        that was not there."""
-        there = {entry["check"] for entry in known}
-        wanted = [check_of(marker, item) for marker in markers_of(item)] or ([] if there else ["test"])
+        """Record the checks that a failing test did not reach, or did not return from: a crash must not look like a test that does
+        not exist."""
+        recorded = {entry["check"] for entry in known}
+        wanted = [check_of(marker, item).name for marker in markers_of(item)] or ([] if recorded else [ENDED_EARLY])
         why = "" if raised is None else raised.exconly(tryshort=True).partition("\n")[0]
-        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=f"the test ended without it: {why}"[:_LONGEST_REASON])
         for check in wanted:
-            if check not in there:
-                self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))
+            if check not in recorded:
+                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+
+    def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
+        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
+        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))

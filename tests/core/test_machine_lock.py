@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.turn import TurnTimeout, turn
+from pytest_gilcheck.core.machine_lock import MachineLockTimeout, machine_lock
 
 HOLDER = """
 import sys, time
-from pytest_gilcheck.core.turn import turn
-with turn(10):
+from pytest_gilcheck.core.machine_lock import machine_lock
+with machine_lock(10):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -36,42 +36,42 @@ def holder(lock):
     process.stdout.close()
 
 
-def test_a_turn_that_another_process_has_is_waited_for_and_then_given_up(holder):
-    told = []
-    with pytest.raises(TurnTimeout, match="another timing check kept this machine"), turn(0.2, lambda: told.append(1)):
+def test_a_lock_that_another_process_holds_is_waited_for_until_the_timeout(holder):
+    waited = []
+    with pytest.raises(MachineLockTimeout, match="another timing check held the machine lock"), machine_lock(0.2, lambda: waited.append(1)):
         pass
-    assert told == [1]
+    assert waited == [1]
 
 
-def test_the_death_of_its_holder_frees_the_turn(holder):
+def test_the_death_of_its_holder_frees_the_lock(holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    with turn(10):
+    with machine_lock(10):
         pass
 
 
-def test_a_free_turn_is_not_waited_for(lock):
+def test_a_free_lock_is_not_waited_for(lock):
     start = time.monotonic()
-    with turn(60, lambda: pytest.fail("nobody has it")):
+    with machine_lock(60, lambda: pytest.fail("nobody holds it")):
         pass
     assert time.monotonic() - start < 30
 
 
 def test_a_check_inside_a_measured_workload_is_an_error_and_not_a_wait(lock):
-    with turn(60), pytest.raises(RuntimeError, match="cannot hold a check of its own"), turn(60):
+    with machine_lock(60), pytest.raises(RuntimeError, match="cannot hold a check of its own"), machine_lock(60):
         pass
-    with turn(60):
+    with machine_lock(60):
         pass
 
 
-def test_a_process_that_the_workload_forked_does_not_keep_the_turn(lock):
+def test_a_process_that_the_workload_forked_does_not_keep_the_lock(lock):
     from pytest_gilcheck.core.child import ChildSide, fork
 
-    with turn(60):
+    with machine_lock(60):
         side = fork(limit=60)
         if isinstance(side, ChildSide):
             time.sleep(60)
-    with turn(1):
+    with machine_lock(1):
         pass
     os.kill(side._pid, signal.SIGKILL)
     side.wait()
@@ -79,5 +79,5 @@ def test_a_process_that_the_workload_forked_does_not_keep_the_turn(lock):
 
 def test_a_lock_that_cannot_be_opened_says_which_and_how_to_move_it(monkeypatch, tmp_path):
     monkeypatch.setenv("GILCHECK_LOCK", str(tmp_path))
-    with pytest.raises(TurnTimeout, match="GILCHECK_LOCK moves it"), turn(1):
+    with pytest.raises(MachineLockTimeout, match="GILCHECK_LOCK moves it"), machine_lock(1):
         pass

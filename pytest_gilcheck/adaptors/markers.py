@@ -3,104 +3,77 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import pytest
 
-from ..calls import INJECTION_ARGUMENTS, INTERRUPT_ARGUMENTS, LATENCY_ARGUMENTS, SCALING_ARGUMENTS, Gilcheck, refuse_unknown
+from ..calls import Gilcheck, refuse_without_selector
+from ..checks import MARKERS, Check, selected
+from ..core.arguments import Argument, refuse_unknown
 from ..core.errors import BadValue
 from ..core.team import TeamHung
-from ..core.verdict import Judged
+from ..core.verdict import Inconclusive, Judged
 from ..fuzz.check import ReplayDiverged
-from .fuzzed import MARKER_ARGUMENTS, fuzz
+from .fuzz_marker import fuzz
 
 
-@dataclass(frozen=True)
-class Marker:
-    """A marker and the check it stands for.
+def markers_of(item: pytest.Item) -> list[str]:
+    """The names of this item's markers that are ours."""
+    return [name for name in MARKERS if item.get_closest_marker(name) is not None]
 
-    Attributes:
-        known: the arguments it takes.
-        check: called with the checks, the body, the arguments, their source and the test's name.
-        in_children: whether the check itself runs the body in child processes, and in no other.
-        called: arguments that are called, and may ask for the test's fixtures by name.
-        of_item: whether the check is one of the item itself, which sets its fixtures up.
+
+def check_of(marker: str, item: pytest.Item) -> Check:
+    """The check that the marker stands for on this item."""
+    return selected(marker, {key: value for each in reversed(list(item.iter_markers(marker))) for key, value in each.kwargs.items()})
+
+
+def in_children(marker: str) -> bool:
+    """Whether the marker's checks run the body in child processes, and in no other."""
+    return all(check.in_children for check in MARKERS[marker])
+
+
+def _source(marker: str) -> str:
+    return f"marker {marker}"
+
+
+def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:
+    """The marker's arguments; of several markers of one name, the closest one wins, name by name.
+
+    Raises:
+        BadValue: a positional or unknown argument.
     """
-
-    name: str
-    known: tuple[str, ...]
-    check: Callable[..., Judged]
-    in_children: bool = False
-    called: tuple[str, ...] = ()
-    of_item: bool = False
-
-    @property
-    def source(self) -> str:
-        return f"marker {self.name}"
-
-    def arguments(self, item: pytest.Item) -> dict[str, Any]:
-        """The marker's arguments, the closest marker's winning name by name.
-
-        Raises:
-            BadValue: a positional or unknown argument.
-        """
-        merged: dict[str, Any] = {}
-        for marker in reversed(list(item.iter_markers(self.name))):
-            if marker.args:
-                raise BadValue("argument", marker.args[0], f"arguments by name only, such as {self.known[0]}=...", self.source)
-            refuse_unknown(marker.kwargs, self.known, self.source)
-            merged |= marker.kwargs
-        return merged
+    known = _known(marker)
+    merged: dict[str, Any] = {}
+    for each in reversed(list(item.iter_markers(marker))):
+        if each.args:
+            raise BadValue("argument", each.args[0], f"arguments by name only, such as {known[0].name}=...", _source(marker))
+        refuse_unknown(each.kwargs, known, _source(marker), each.kwargs)
+        merged |= each.kwargs
+    return merged
 
 
-MARKERS = {
-    marker.name: marker
-    for marker in (
-        Marker("gil_scaling", SCALING_ARGUMENTS, Gilcheck.checked_scaling),
-        Marker("gil_latency", LATENCY_ARGUMENTS, Gilcheck.checked_latency),
-        Marker(
-            "gil_interrupt",
-            tuple(dict.fromkeys(INTERRUPT_ARGUMENTS + INJECTION_ARGUMENTS)),
-            Gilcheck.checked_interrupt,
-            in_children=True,
-            called=("setup", "invariant"),
-        ),
-        Marker("gil_fuzz", MARKER_ARGUMENTS, fuzz, called=("invariant",), of_item=True),
-    )
-}
+def _known(marker: str) -> list[Argument]:
+    return list({argument.name: argument for check in MARKERS[marker] for argument in check.arguments}.values())
 
 
-def markers_of(item: pytest.Item) -> list[Marker]:
-    """The markers of this item that are ours."""
-    return [marker for name, marker in MARKERS.items() if item.get_closest_marker(name) is not None]
-
-
-def check_of(marker: Marker, item: pytest.Item) -> str:
-    """What the marker's check is called in evidence."""
-    injects = any(each.kwargs.get("inject") is not None for each in item.iter_markers(marker.name))
-    return "injection" if injects else marker.name.removeprefix("gil_")
-
-
-def unsupported(item: pytest.Item, marker: Marker) -> str | None:
+def unsupported(item: pytest.Item, marker: str) -> str | None:
     """Why the marker cannot be used on this item; None if it can."""
     if not isinstance(item, pytest.Function):
-        return f"{marker.name} marks a {type(item).__name__}, and only test functions and methods can be checked"
+        return f"{marker} marks a {type(item).__name__}, and only test functions and methods can be checked"
     if item.cls is not None and hasattr(item.cls, "debug") and hasattr(item.cls, "countTestCases"):
-        call = marker.name.removeprefix("gil_")
-        return (
-            f"{marker.name} marks a unittest.TestCase method, which sets up and runs itself; use a plain class, or gilcheck.{call}"
-        )
+        call = marker.removeprefix("gil_")
+        return f"{marker} marks a unittest.TestCase method, which sets up and runs itself; use a plain class, or gilcheck.{call}"
     if "subtests" in item._fixtureinfo.argnames:
-        return f"{marker.name} cannot be used with subtests, which report from one thread only"
+        return f"{marker} cannot be used with subtests, which report from one thread only"
     function = _coroutine_function(item) or item.obj
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
-        return f"{marker.name} marks a generator, which is no test"
-    if marker.of_item and (_coroutine_function(item) is not None or _async_fixture(item) is not None):
-        return f"{marker.name} cannot be used with coroutines: an event loop schedules by itself, and no schedule controls it"
+        return f"{marker} marks a generator, which is no test"
+    searches = any(check.searches for check in MARKERS[marker])
+    if searches and (_coroutine_function(item) is not None or _async_fixture(item) is not None):
+        return f"{marker} cannot be used with coroutines: an event loop schedules by itself, and no schedule controls it"
     if _coroutine_function(item) is not None and (fixture := _async_fixture(item)) is not None:
-        return f"{marker.name}: fixture {fixture!r} is async and belongs to another event loop; the body gets a loop of its own"
+        return f"{marker}: fixture {fixture!r} is async and belongs to another event loop; the body gets a loop of its own"
     return None
 
 
@@ -111,7 +84,7 @@ class _Outcome(BaseException):
         super().__init__(kind, message)
 
 
-def run(item: pytest.Function, marker: Marker, checks: Gilcheck, started_by: Mapping[str, str]) -> None:
+def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mapping[str, str]) -> None:
     """Check the test body and judge the marker's claim.
 
     Args:
@@ -119,23 +92,18 @@ def run(item: pytest.Function, marker: Marker, checks: Gilcheck, started_by: Map
 
     Raises:
         Failed: the claim is violated, or the marker's arguments cannot be used; the message is the result's headline.
-        Inconclusive: it could not be decided.
+        Inconclusive: the claim could not be decided.
         BaseException: what the body raised.
     """
     __tracebackhide__ = True
-    words, group, raised = "", None, None
+    message, group, raised = "", None, None
     body = _body(item)
-    if marker.in_children:
+    if in_children(marker):
         body = _carrying_outcomes(body)
     try:
-        given = marker.arguments(item)
-        given |= {name: _with_fixtures(item, marker, name, given[name]) for name in marker.called if callable(given.get(name))}
-        if marker.of_item:
-            result = marker.check(item, checks, given, marker.source)
-        else:
-            result = marker.check(checks, body, given, marker.source, item.name)
+        result = _checked(item, marker, checks, body)
     except (BadValue, TeamHung, ReplayDiverged) as error:
-        words = f"gilcheck: {error}" + _fixture_to_blame(error, item, started_by)
+        message = f"gilcheck: {error}{_fixture_to_blame(error, item, started_by)} ({place_of(item)})"
     except _Outcome as error:
         raised = _outcome(*error.args)
     except BaseExceptionGroup as error:
@@ -143,21 +111,71 @@ def run(item: pytest.Function, marker: Marker, checks: Gilcheck, started_by: Map
     except KeyboardInterrupt:  # the user's own: one in a child is a result
         raise
     except BaseException as error:
-        if not marker.in_children:
+        if not in_children(marker):
             raise
         raised = error
-    if raised is not None:  # from a child: its own story is in its notes, and this process has none to tell
+    if raised is not None:  # from a child: its traceback is in its notes, and this process has none to add
         _raise(raised)
-    if words:  # outside the except blocks: one line, and not the story of how it came to it
-        _raise(pytest.fail.Exception(words, pytrace=False))
+    if message:  # outside the except blocks: one line, without the chain of exceptions that led to it
+        _raise(pytest.fail.Exception(message, pytrace=False))
     if group is not None:
         if group.split(pytest.skip.Exception)[1] is None:  # pytest would take it for a skip of the test
-            words = "gilcheck: the test skips itself in some of its calls, and not in the first"
-            _raise(pytest.fail.Exception(f"{words}: {'; '.join(_skips(group))}", pytrace=False))
+            message = "gilcheck: the test skips itself in some of its calls, and not in the first"
+            _raise(pytest.fail.Exception(f"{message}: {'; '.join(_skips(group))}", pytrace=False))
         _raise(group)
     if result.verdict == "violated":
         _raise(pytest.fail.Exception(result.headline(), pytrace=False))
     result.assert_holds()
+
+
+def raise_worst(problems: Sequence[BaseException]) -> None:
+    """Raise for a test whose markers have all run: a failure before what is undecided, with the others named.
+
+    Args:
+        problems: what each marker's check raised, in their order.
+    """
+    __tracebackhide__ = True
+    if not problems:
+        return
+    failures = [error for error in problems if not isinstance(error, (Inconclusive, pytest.skip.Exception))]
+    worst = (failures or problems)[0]
+    others = [error for error in problems if error is not worst]
+    if not others:
+        raise worst
+    if isinstance(worst, pytest.fail.Exception) and not worst.pytrace:
+        _raise(pytest.fail.Exception("\n".join([str(worst.msg), *map(_described, others)]), pytrace=False))
+    if isinstance(worst, Inconclusive):
+        raise Inconclusive("; ".join(map(str, problems)))
+    for error in others:
+        worst.add_note(_described(error))
+    raise worst
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, (Inconclusive, pytest.skip.Exception)):
+        return f"inconclusive: {error}"
+    return str(error) if isinstance(error, pytest.fail.Exception) else f"{type(error).__name__}: {error}"
+
+
+def place_of(item: pytest.Item) -> str:
+    """The item's ``file:line``, as its user knows it."""
+    file, line, _ = item.location
+    return f"{file}:{(line or 0) + 1}"
+
+
+def _checked(item: pytest.Function, marker: str, checks: Gilcheck, body: Callable[[], Any]) -> Judged:
+    """The result of the marker's check."""
+    given, source = _arguments(item, marker), _source(marker)
+    check = selected(marker, given)
+    if not check.selected_by:
+        refuse_without_selector(check, given, source)
+    for argument in check.arguments:
+        if argument.uses_fixtures and callable(given.get(argument.name)):
+            given[argument.name] = _with_fixtures(item, source, argument.name, given[argument.name])
+    if check.searches:
+        return fuzz(item, checks.runner, given, source)
+    result: Judged = checks.runner.run(check, body, given, source, item.name, known=check.arguments)
+    return result
 
 
 def _raise(error: BaseException) -> NoReturn:
@@ -213,7 +231,7 @@ def _fixture_to_blame(error: Exception, item: pytest.Function, started_by: Mappi
     return f"; fixture {found[0]!r} started that thread" if found else ""
 
 
-def _with_fixtures(item: pytest.Function, marker: Marker, name: str, function: Callable[..., Any]) -> Callable[[], Any]:
+def _with_fixtures(item: pytest.Function, source: str, name: str, function: Callable[..., Any]) -> Callable[[], Any]:
     """The function without arguments: those it has are fixtures of the test, by name."""
     try:
         wanted = [
@@ -222,7 +240,7 @@ def _with_fixtures(item: pytest.Function, marker: Marker, name: str, function: C
     except (TypeError, ValueError):  # a builtin without a signature
         wanted = []
     if missing := [parameter for parameter in wanted if parameter not in item.funcargs]:
-        raise BadValue(name, function, f"arguments that are fixtures of the test; {missing[0]!r} is none", marker.source)
+        raise BadValue(name, function, f"arguments that are fixtures of the test; {missing[0]!r} is none", source)
     return lambda: function(**{parameter: item.funcargs[parameter] for parameter in wanted})
 
 

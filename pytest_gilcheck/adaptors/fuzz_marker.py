@@ -12,31 +12,30 @@ from typing import Any
 
 import pytest
 
-from ..calls import FUZZ_ARGUMENTS, Gilcheck
+from ..checks import FUZZ
 from ..core.errors import BadValue
 from ..fuzz.program import Program
 from ..fuzz.result import FuzzResult
+from ..runner import Runner
 
-MARKER_ARGUMENTS = ("threads", *FUZZ_ARGUMENTS, "invariant")
 DEFAULT_THREADS = 2
 _OURS = frozenset({"gilcheck", "request"})
+_OF_MARKER = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
 
 
-def fuzz(item: pytest.Function, checks: Gilcheck, arguments: Mapping[str, Any], source: str) -> FuzzResult:
+def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source: str) -> FuzzResult:
     """Search the schedules of this test.
 
     Raises:
         BadValue: an argument that cannot be used.
         BaseException: what the test raises in every sequential order.
     """
-    given = dict(arguments)
-    threads, source_of_threads = checks.settings.value("threads", given.pop("threads", None), source)
-    threads = DEFAULT_THREADS if threads is None else threads
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 2:
-        raise BadValue("threads", threads, "a whole number, at least 2", source_of_threads)
-    invariant = given.pop("invariant", None)
+    names = [argument.name for argument in _OF_MARKER]
+    own = runner.read(_OF_MARKER, {name: given.get(name) for name in names}, source)
+    threads, invariant = own.get("threads", DEFAULT_THREADS), own.get("invariant")
+    rest = {name: value for name, value in given.items() if name not in names}
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
-        return _given(item, test, checks, given, threads, invariant, source)
+        return _given(item, test, runner, rest, threads, invariant, source)
     fixtures = _Fixtures(item)
     body = _named(lambda fresh: fresh(), item)
     program = Program(
@@ -48,7 +47,8 @@ def fuzz(item: pytest.Function, checks: Gilcheck, arguments: Mapping[str, Any], 
         may_raise=False,
     )
     fixtures.discard()
-    return checks.checked_fuzz(program, given, source, _share(item.config))
+    result: FuzzResult = runner.run(FUZZ, program, rest, source, share=_share(item.config))
+    return result
 
 
 def _share(config: pytest.Config) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def _share(config: pytest.Config) -> tuple[int, int]:
 
 
 def _given(
-    item: pytest.Function, test: Any, checks: Gilcheck, given: Mapping[str, Any], threads: int, invariant: Any, source: str
+    item: pytest.Function, test: Any, runner: Runner, given: Mapping[str, Any], threads: int, invariant: Any, source: str
 ) -> FuzzResult:
     """With hypothesis: everything is drawn by the main thread, and each example is a program of its own."""
     import hypothesis
@@ -73,7 +73,7 @@ def _given(
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
         program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant)
-        result = checks.checked_fuzz(program, given, source)
+        result = runner.run(FUZZ, program, given, source)
         results.append(result)
         if result.verdict == "inconclusive":
             return
