@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from .fuzz.program import Program
     from .fuzz.result import FuzzResult
+    from .injection.result import InjectionResult
     from .interrupt.claim import Signals
-    from .interrupt.injection import InjectionResult
     from .interrupt.result import InterruptResult
     from .latency.result import LatencyResult
     from .scaling.curve import CurveResult
@@ -265,7 +265,9 @@ class Gilcheck:
         return self._told("interrupt", result, {"text": str(claimed), "signals": signals, **claim_record}, how)
 
     def _injected(self, work: Callable[[], Any], arguments: Mapping[str, Any], source: str, name: str | None) -> InjectionResult:
-        from .interrupt.injection import InjectionResult, inject, plan
+        from .injection.check import inject
+        from .injection.plan import plan
+        from .injection.result import InjectionResult
 
         values, sources = self._values(work, arguments, INJECTION_ARGUMENTS, source)
         how = plan(**values, sources=sources)
