@@ -10,7 +10,7 @@ import pytest
 import pytest_gilcheck
 
 HOUSE = Path(pytest_gilcheck.__file__).parent
-WINGS = {"scaling", "interrupt", "latency", "fuzz", "audit", "probe"}
+WINGS = {"scaling", "interrupt", "injection", "latency", "fuzz", "audit", "probe"}
 ROOMS = sorted(HOUSE.rglob("*.py"))
 
 

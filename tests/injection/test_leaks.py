@@ -1,11 +1,11 @@
-"""What an interrupted workload leaves over: found where it can be reached, by a name that says where."""
+"""Leaks are found through what the workload can reach, and are named by the path to them."""
 
 import functools
 import threading
 
 import pytest
 
-from pytest_gilcheck.interrupt.left_over import Baseline, locks
+from pytest_gilcheck.injection.leaks import ResourceBaseline, locks
 
 MODULE_LOCK = threading.Lock()
 
@@ -49,34 +49,34 @@ def test_a_partial_leads_to_its_function_and_arguments():
 
 
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
-def test_a_lock_that_is_held_now_and_was_not_before_is_left_over(make):
+def test_a_lock_held_now_but_not_at_the_baseline_is_a_leak(make):
     lock = make()
 
     def work():
         return lock
 
-    before = Baseline.now(work)
-    assert before.left(work) == []
+    before = ResourceBaseline.now(work)
+    assert before.leaks(work) == []
     lock.acquire()
-    assert before.left(work) == ["lock lock held"]
-    assert Baseline.now(work).left(work) == []
+    assert before.leaks(work) == ["lock lock held"]
+    assert ResourceBaseline.now(work).leaks(work) == []
     lock.release()
 
 
-def test_a_thread_that_ends_soon_is_no_leftover_and_one_that_stays_is():
+def test_a_thread_that_ends_soon_is_no_leak_and_one_that_stays_alive_is():
     stop = threading.Event()
-    before = Baseline.now(int)
+    before = ResourceBaseline.now(int)
     thread = threading.Thread(target=stop.wait, name="stays")
     thread.start()
-    assert before.left(int) == ["thread 'stays' alive"]
+    assert before.leaks(int) == ["thread 'stays' alive"]
     stop.set()
-    assert before.left(int) == []
+    assert before.leaks(int) == []
     thread.join()
 
 
-def test_a_file_that_stays_open_is_left_over(tmp_path):
-    before = Baseline.now(int)
+def test_a_file_that_stays_open_is_a_leak(tmp_path):
+    before = ResourceBaseline.now(int)
     with open(tmp_path / "file", "w") as file:
-        assert [str(tmp_path / "file") in words for words in before.left(int)] == [True]
+        assert [str(tmp_path / "file") in leak for leak in before.leaks(int)] == [True]
         assert not file.closed
-    assert before.left(int) == []
+    assert before.leaks(int) == []

@@ -1,4 +1,4 @@
-"""What an interrupted workload leaves over: locks held, threads and child processes alive, files open."""
+"""What an interrupted workload leaves behind: locks held, threads and child processes alive, files open."""
 
 from __future__ import annotations
 
@@ -22,40 +22,50 @@ _LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
 _MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
 _DESCRIPTORS = "/proc/self/fd"
-_GRACE = 0.1  # seconds that threads of the workload get to end, or to give a lock back
+_GRACE = 0.1  # seconds that a thread of the workload gets to end and to release its locks
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """What was there before."""
+class ResourceBaseline:
+    """The resources of this process before the workload runs.
+
+    Attributes:
+        threads: identifiers of the live threads.
+        files: open descriptors, each as ``"path (descriptor 4)"``.
+        children: live child processes, each as ``"name (pid 4711)"``.
+        locks: for the ``id()`` of each reachable lock, how often it can still be acquired: 0 or 1, for a semaphore its value.
+    """
 
     threads: frozenset[int | None]
     files: frozenset[str]
     children: frozenset[str]
-    locks: dict[int, int]  # how much is left of each: a lock is 0 or 1
+    locks: dict[int, int]
 
     @classmethod
-    def now(cls, work: Callable[[], Any]) -> Baseline:
-        """As things are, seen from this workload."""
-        free = {id(lock): _free(lock) for _, lock in locks(work)}
+    def now(cls, work: Callable[[], Any]) -> ResourceBaseline:
+        """The resources of this process now; locks are those reachable from ``work``."""
+        free = {id(lock): _available(lock) for _, lock in locks(work)}
         return cls(frozenset(thread.ident for thread in threading.enumerate()), _files(), _children(), free)
 
-    def left(self, work: Callable[[], Any]) -> list[str]:
-        """What is there now and was not before, in words."""
+    def leaks(self, work: Callable[[], Any]) -> list[str]:
+        """Describe each resource in use now that was not in use at the baseline, such as ``"lock self.lock held"``."""
         gc.collect()
         threads = [t for t in threading.enumerate() if t.ident not in self.threads]
         for thread in threads:
             thread.join(_GRACE)
-        words = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
+        found = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
         for name, lock in locks(work):
-            if _free(lock) < self.locks.get(id(lock), 1):
-                words.append(f"semaphore {name} not given back" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
-        words += [f"child process {child} alive" for child in sorted(_children() - self.children)]
-        return words + [f"file {path} open" for path in sorted(_files() - self.files)]
+            if _available(lock) < self.locks.get(id(lock), 1):
+                found.append(f"semaphore {name} not released" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
+        found += [f"child process {child} alive" for child in sorted(_children() - self.children)]
+        return found + [f"file {path} open" for path in sorted(_files() - self.files)]
 
 
 def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
-    """The locks that can be reached from a workload: its closure, its object, and the globals of code under test."""
+    """The locks that a workload can reach, each with the path to it: through closures, objects and the globals of code under test.
+
+    At most 20,000 objects are examined.
+    """
     queue: deque[tuple[str, Any]] = deque([("", work)])
     seen: set[int] = set()
     while queue and len(seen) < _MOST_OBJECTS:
@@ -74,7 +84,7 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         for cell_name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
             try:
                 yield cell_name, cell.cell_contents
-            except ValueError:  # not filled yet
+            except ValueError:  # the cell is still empty
                 continue
         if under_test(thing.__code__.co_filename):
             yield from thing.__globals__.items()
@@ -92,7 +102,7 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, type):
         if (module := sys.modules.get(thing.__module__)) is not None and not _library(module):
             yield from ((f"{name}.{key}", value) for key, value in list(vars(thing).items()))
-    elif _worth_entering(type(thing)):
+    elif _may_hold_locks(type(thing)):
         prefix = f"{name}." if name else ""
         for key, value in list(getattr(thing, "__dict__", {}).items()):
             yield f"{prefix}{key}", value
@@ -102,9 +112,11 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         yield name or type(thing).__name__, type(thing)
 
 
-def _worth_entering(kind: type) -> bool:
-    """Whether its objects may hold locks of the workload: what is made of code under test, and what locks are made into. The way
-    through other people's objects leads to everything there is."""
+def _may_hold_locks(kind: type) -> bool:
+    """Whether objects of this class may hold locks of the workload: classes under test, and library classes that wrap locks.
+
+    Objects of other classes are not examined, because they lead to nearly every object of the process.
+    """
     module = sys.modules.get(kind.__module__)
     return kind.__module__ in _LOCK_MODULES or (module is not None and not _library(module))
 
@@ -120,8 +132,8 @@ def _library(module: ModuleType) -> bool:
     return file is None or not under_test(file)
 
 
-def _free(lock: Any) -> int:
-    """How often it can be taken now. RLock has ``locked`` since Python 3.14 only."""
+def _available(lock: Any) -> int:
+    """How often the lock can be acquired now. It reads the ``repr``, because ``RLock.locked`` exists since Python 3.14 only."""
     if isinstance(lock, threading.Semaphore):
         return lock._value
     if isinstance(lock, asyncio.Lock):
@@ -130,7 +142,7 @@ def _free(lock: Any) -> int:
 
 
 def _children() -> frozenset[str]:
-    """Child processes that live, as ``"name (pid 4711)"``, where the system tells."""
+    """The live child processes, each as ``"name (pid 4711)"``; none where there is no ``/proc``."""
     found = set()
     for path in Path("/proc/self/task").glob("*/children"):
         for pid in path.read_text().split():
@@ -144,11 +156,11 @@ def _children() -> frozenset[str]:
 
 
 def _files() -> frozenset[str]:
-    """What this process has open, where the system tells."""
+    """The open descriptors of this process, each as ``"path (descriptor 4)"``; none where there is no ``/proc``."""
     found = set()
     for descriptor in os.listdir(_DESCRIPTORS) if os.path.isdir(_DESCRIPTORS) else ():
         try:
             found.add(f"{os.readlink(f'{_DESCRIPTORS}/{descriptor}')} (descriptor {descriptor})")
-        except OSError:  # the listing's own
+        except OSError:  # the descriptor of the listing itself, closed by now
             continue
     return frozenset(found)
