@@ -34,6 +34,8 @@ from time import sleep  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any
 
+from .source import frame_place, innermost
+
 _WORDS = re.compile(r"The global interpreter lock \(GIL\) has been enabled to load module '(.+?)', which")
 _IMPORTLIB = os.path.dirname(sys.modules["importlib"].__file__ or "importlib") + os.sep
 _SETTLED = 5  # looks, a millisecond apart, after which a GIL that is on is not on for one creation only
@@ -178,7 +180,7 @@ class Watch:
         event = GilBack(
             modules=modules,
             certain=certain,
-            importer=f"{importer.f_code.co_filename}:{importer.f_lineno} ({importer.f_code.co_qualname})" if importer else "",
+            importer=frame_place(importer) if importer else "",
             thread=threading.current_thread().name if seen and not main else "",
             test=test,
             place=place,
@@ -345,12 +347,8 @@ def _on_for_good(but: _Load | None = None) -> bool:
 
 def _importer(frame: FrameType | None) -> FrameType | None:
     """The innermost frame outside the import system."""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not (file.startswith(("<frozen importlib", "<frozen zipimport", _IMPORTLIB)) or file == __file__):
-            return frame
-        frame = frame.f_back
-    return None
+    machinery = ("<frozen importlib", "<frozen zipimport", _IMPORTLIB)
+    return innermost(frame, lambda file: not file.startswith(machinery) and file != __file__)
 
 
 def _extension_modules() -> Iterable[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 
 from .origin import standard
+from .source import frame_place, innermost, place
 
 _LOOK_EVERY = 16  # waits between two looks for threads that the workload has started
 
@@ -37,7 +38,7 @@ class Place:
     caller: str | None = None
 
     def __str__(self) -> str:
-        return "the end of the workload" if self.file is None else f"{self.file}:{self.line} ({self.function})"
+        return "the end of the workload" if self.file is None else place(self.file, self.line, self.function)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Holders:
         lines: dict[str, float] = {}
         for spot, waits in self._waits.items():
             if spot.code is not None:
-                line = f"{spot.code.co_filename}:{spot.line} ({spot.code.co_qualname})"
+                line = place(spot.code.co_filename, spot.line, spot.code.co_qualname)
                 lines[line] = lines.get(line, 0.0) + sum(waits)
         total = sum(lines.values())
         return {line: lines[line] / total for line in sorted(lines, key=lines.__getitem__, reverse=True)[:5]}
@@ -166,11 +167,9 @@ def _spot(frame: FrameType) -> _Spot:
         return _Spot(None)
     caller: str | None = None
     if standard(frame.f_code.co_filename):
-        outer = frame.f_back
-        while outer is not None and standard(outer.f_code.co_filename):
-            outer = outer.f_back
+        outer = innermost(frame.f_back, lambda file: not standard(file))
         if outer is not None and outer.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
             return _Spot(None)  # an event loop of ours, say, between two steps of the workload
         if outer is not None:
-            caller = f"{outer.f_code.co_filename}:{outer.f_lineno} ({outer.f_code.co_qualname})"
+            caller = frame_place(outer)
     return _Spot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)

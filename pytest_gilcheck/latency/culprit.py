@@ -7,13 +7,13 @@ A C call shorter than that passes for bytecode, and delays others no more than b
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from types import CodeType
 
 from ..core.holders import Holding, Place
+from ..core.source import Position, line_text, place, position_text
 from .lateness import ms
 
 BYTECODE, IN_C = "bytecode", "C call"
@@ -74,10 +74,10 @@ def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: o
     """
     together: dict[tuple[str, str | None, str | None], list[Holding]] = {}
     for holding in holdings:
-        place = holding.place
+        at = holding.place
         key: tuple[str, str | None, str | None] = (_whole(work), _LAST, None)
-        if place.file is not None:
-            key = (str(place), expression(place), place.caller)
+        if at.file is not None:
+            key = (str(at), expression(at), at.caller)
         together.setdefault(key, []).append(holding)
     found = []
     for (line, text, caller), parts in together.items():
@@ -94,11 +94,10 @@ def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: o
     return tuple(found)
 
 
-def expression(place: Place) -> str | None:
-    """The source of the call at this place; of the whole line where it is at no call; None without a source."""
-    text = linecache.getline(place.file or "", place.line)
-    if place.call is not None:
-        text = text.encode()[slice(*place.call)].decode(errors="replace")
+def expression(at: Place) -> str | None:
+    """The source of the call at this place; the whole line where no call is known; None where there is no source."""
+    file = at.file or ""
+    text = line_text(file, at.line) if at.call is None else position_text(file, Position(at.line, at.line, *at.call))
     text = " ".join(text.split())
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...") or None
 
@@ -106,4 +105,4 @@ def expression(place: Place) -> str | None:
 def _whole(work: object) -> str:
     code = getattr(getattr(work, "__func__", work), "__code__", None)
     name = getattr(work, "__qualname__", repr(work))
-    return f"{code.co_filename}:{code.co_firstlineno} ({name})" if isinstance(code, CodeType) else str(name)
+    return place(code.co_filename, code.co_firstlineno, name) if isinstance(code, CodeType) else str(name)

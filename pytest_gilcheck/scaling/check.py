@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median
@@ -18,12 +18,12 @@ from ..core.machine import yardstick
 from ..core.team import Lap, Team, raise_plainly
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
-from .ceiling import fair, roomy
 from .claim import ScalingClaim
 from .diagnosis import Cause, diagnose, identity, scales
-from .judgement import Judgement, judge, refuted_by_held
+from .judgement import ScalingJudgement, judge, refuted_by_held
 from .plan import DEFAULT_BUDGET, LONGEST_DEFAULT_BUDGET, ScalingPlan
 from .processes import run_in_processes
+from .reading import RoundsReading, read_rounds
 from .reference import reference_kernel
 from .result import ScalingResult
 from .sampling import Calibration, Round, Sampler, shortest_unit
@@ -111,24 +111,29 @@ def _measured(blank: ScalingResult, sampler: Sampler, how: ScalingPlan, start: f
     if blank.interpreter.build != FREE_THREADED and _wants_speedup(blank.claim):
         held = _held(sampler)
     rounds: list[Round] = []
-    judgement: Judgement | None = None
+    reading: RoundsReading | None = None
+    judgement: ScalingJudgement | None = None
     cores = usable_cores()
     before = time.monotonic()
     for r in sampler.rounds():
         rounds.append(r)
         now = time.monotonic()
         last, before = now - before, now
-        judgement = judge(blank.claim, rounds, held, how.threads, cores)
+        reading = read_rounds(rounds, how.threads, cores)
+        judgement = judge(blank.claim, reading, held)
         if judgement.verdict is not Verdict.INCONCLUSIVE or judgement.hopeless or refuted_by_held(blank.claim, held):
             break
         if now - start + last > budget and (how.budget is not None or len(rounds) >= LEAST or now - start > budget):
             break
-    assert judgement is not None, "there is at least one round"
+    assert reading is not None, "there is at least one round"
+    assert judgement is not None
     judgement = _believed(judgement, rounds, calibration, how, budget)
-    return _concluded(blank, sampler, judgement, rounds, held, how, cores)
+    return _concluded(blank, sampler, judgement, reading, held, how)
 
 
-def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibration, how: ScalingPlan, budget: float) -> Judgement:
+def _believed(
+    judgement: ScalingJudgement, rounds: list[Round], calibration: Calibration, how: ScalingPlan, budget: float
+) -> ScalingJudgement:
     """Doubts about the measurement itself, which come before any verdict."""
     measured = rounds[0].work.sequential.own_wall / 1e9 / (calibration.calls * how.threads)
     factor = measured / calibration.seconds
@@ -144,13 +149,11 @@ def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibratio
 
 
 def _concluded(
-    blank: ScalingResult, sampler: Sampler, judgement: Judgement, rounds: list[Round], held: Held | None, how: ScalingPlan, cores: int
+    blank: ScalingResult, sampler: Sampler, judgement: ScalingJudgement, reading: RoundsReading, held: Held | None, how: ScalingPlan
 ) -> ScalingResult:
-    trusted = [r for r in rounds if (roomy(r, blank.threads) or fair(r, blank.threads, cores))] or rounds
-    speedup = median(r.work.speedup for r in trusted)
-    terms = identity(trusted)
+    terms = identity(reading.trusted)
     seen: Seen | None = None
-    limited = judgement.verdict is not Verdict.INCONCLUSIVE and not scales(speedup, judgement.ceiling, how.threads)
+    limited = judgement.verdict is not Verdict.INCONCLUSIVE and not scales(reading)
     if limited and how.diagnosed:
         if held is None and blank.interpreter.build != FREE_THREADED:
             held = _held(sampler)
@@ -159,21 +162,21 @@ def _concluded(
         blank,
         verdict=judgement.verdict,
         reason=judgement.reason,
-        speedup=speedup,
+        speedup=reading.speedup,
         interval=(judgement.low or 0.0, _meaningful(judgement.high, how.threads)),
-        ceiling=judgement.ceiling.typical,
+        ceiling=reading.ceiling.typical,
         threshold=judgement.threshold,
-        rounds=len(rounds),
+        rounds=len(reading.rounds),
         held=held,
         identity=terms,
-        pairs=tuple(rounds),
-        extra=_one_thread_laps(sampler, rounds),
+        pairs=reading.rounds,
+        extra=_one_thread_laps(sampler, reading.rounds),
         yardstick_after=yardstick(),
     )
-    return replace(result, diagnosis=diagnose(result.verdict, speedup, judgement.ceiling, how.threads, terms, held, seen))
+    return replace(result, diagnosis=diagnose(result.verdict, reading, terms, held, seen))
 
 
-def _one_thread_laps(sampler: Sampler, rounds: list[Round]) -> tuple[Lap, ...]:
+def _one_thread_laps(sampler: Sampler, rounds: Sequence[Round]) -> tuple[Lap, ...]:
     """A few more sequential laps where the verdict took few rounds: other interpreters are compared by them. Not of long ones."""
     laps = _ONE_THREAD_LAPS - len(rounds)
     short = rounds[0].work.sequential.wall / 1e9 <= _SHORT_LAP

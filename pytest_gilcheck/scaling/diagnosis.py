@@ -15,7 +15,7 @@ from statistics import median
 from ..core.held import Held
 from ..core.neighbours import busiest
 from ..core.verdict import Verdict
-from .ceiling import Ceiling
+from .reading import RoundsReading
 from .sampling import Round
 from .watch import Seen
 
@@ -95,16 +95,15 @@ def identity(rounds: Sequence[Round]) -> Identity:
     )
 
 
-def scales(speedup: float, top: Ceiling, threads: int) -> bool:
+def scales(reading: RoundsReading) -> bool:
     """Whether nothing is left to explain: it reaches what the machine gives, or what no machine exceeds."""
-    return speedup >= _NEAR_CEILING * threads or (speedup >= _NEAR_CEILING * top.typical and top.typical > _PARALLEL)
+    speedup, ceiling = reading.speedup, reading.ceiling.typical
+    return speedup >= _NEAR_CEILING * reading.threads or (speedup >= _NEAR_CEILING * ceiling and ceiling > _PARALLEL)
 
 
 def diagnose(
     verdict: Verdict,
-    speedup: float,
-    top: Ceiling,
-    threads: int,
+    reading: RoundsReading,
     terms: Identity,
     held: Held | None,
     seen: Seen | None,
@@ -113,16 +112,16 @@ def diagnose(
 
     Args:
         verdict: what was decided.
-        speedup: the best estimate; its distance from the ceiling tells whether anything is wrong.
-        top, threads: the ceiling, and how many ran at once.
+        reading: of the rounds; the distance of the speedup from the ceiling tells whether anything is wrong.
         terms: the identity.
         held: the GIL-held fraction, if measured.
         seen: what a look at the threads showed, if one was taken.
     """
     details = _details(held, seen)
+    speedup, ceiling = reading.speedup, reading.ceiling.typical
     by_gil = held is not None and not held.unusable and held.fraction >= _HELD
-    if scales(speedup, top, threads) and not (verdict is Verdict.VIOLATED and by_gil):  # a noisy speedup does not outweigh that
-        return Diagnosis(Cause.SCALES, f"scales: {speedup:.2f}x, beside {top.typical:.2f}x by a kernel that does", details)
+    if scales(reading) and not (verdict is Verdict.VIOLATED and by_gil):  # a noisy speedup does not outweigh that
+        return Diagnosis(Cause.SCALES, f"scales: {speedup:.2f}x, beside {ceiling:.2f}x by a kernel that does", details)
     if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED:
         share = f"{seen.lock_share:.0%} of looks found a thread there"
         text = f"serialised by your own lock {seen.lock_name!r}, at {seen.lock_line}: {share}"
@@ -142,7 +141,7 @@ def diagnose(
             f"{terms.cpu_inflation:.2f}x the CPU time"
         )
         return Diagnosis(Cause.CONTENTION, text, details)
-    if terms.cores_threaded < _PARALLEL * terms.cores_sequential and speedup < _NEAR_CEILING * top.typical:
+    if terms.cores_threaded < _PARALLEL * terms.cores_sequential and speedup < _NEAR_CEILING * ceiling:
         text = f"the threads wait for each other or for something outside: blocked {terms.blocked:.0%} of their time"
         return Diagnosis(Cause.WAITING, text, details)
     return Diagnosis(Cause.UNKNOWN, f"{terms.cores_threaded:.2f} cores busy; nothing single explains the rest", details)

@@ -12,7 +12,6 @@ for finding a line that is good enough, and it is never on during a timed lap.
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import threading
 import time
@@ -25,6 +24,7 @@ from typing import Any
 from ..core.clocks import thread_cpu_ns
 from ..core.interpreter import FREE_THREADED, build
 from ..core.origin import standard
+from ..core.source import frame_place, line_text
 from .sampling import Sampler
 
 _INTERVAL = 0.001  # seconds between samples
@@ -173,7 +173,7 @@ def _spot(frame: FrameType) -> Spot | None:
     stack: list[str] = []
     at: FrameType | None = frame
     while at is not None and len(stack) < _DEPTH and not at.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        stack.append(f"{at.f_code.co_filename}:{at.f_lineno} ({at.f_code.co_qualname})")
+        stack.append(frame_place(at))
         at = at.f_back
     lock, name = _lock_taken(frame)
     return Spot(tuple(stack), lock, name)
@@ -203,7 +203,7 @@ def _lock_expressions(filename: str, line: int) -> tuple[tuple[str, ...], ...]:
     """Names and attribute chains that this source line enters with ``with``, or calls ``acquire`` of."""
     if (known := _parsed.get((filename, line))) is not None:
         return known
-    text = linecache.getline(filename, line).strip()
+    text = line_text(filename, line)
     found: list[tuple[str, ...]] = []
     if text.startswith(("with ", "async with ")) or ".acquire(" in text:
         try:

@@ -7,13 +7,14 @@ import pytest
 from pytest_gilcheck.core.held import Held
 from pytest_gilcheck.scaling.claim import claim
 from pytest_gilcheck.scaling.judgement import judge, refuted_by_held
+from pytest_gilcheck.scaling.reading import read_rounds
 
 from .made import pair, rounds
 
 
 def judged(given, measured, *, held=None, threads=2, cores=2, build="gil"):
     fraction = None if held is None else Held(held, 40, 0.005, {})
-    return judge(claim(**given, threads=threads, build=build), measured, fraction, threads, cores)
+    return judge(claim(**given, threads=threads, build=build), read_rounds(measured, threads, cores), fraction)
 
 
 FASTER = {"min_speedup": 1.5}
@@ -168,7 +169,7 @@ def test_waiting_that_takes_as_long_as_ever_has_not_changed_speed_when_the_machi
     assert judged(FASTER, steady + slower_machine).verdict == "holds"
 
 
-def test_four_threads_on_two_cores_are_fair_but_not_roomy():
+def test_four_threads_on_two_cores_are_undisturbed_but_not_uncontended():
     shared = rounds([1.9] * 5, threads=4, denied=0.45, cpu=0.49)
     assert judged({"min_speedup": 3}, shared, threads=4).verdict == "inconclusive"
     assert judged(NO_SLOWER, shared, threads=4).verdict == "holds"
