@@ -406,7 +406,7 @@ class Gilcheck:
         Raises:
             BadValue: a container of another type.
         """
-        from .fuzz.shared import shared
+        from .fuzz.steps.shared import shared
 
         return shared(container)  # type: ignore[return-value,unused-ignore]
 

@@ -13,10 +13,10 @@ sys.path.insert(0, str(ROOT))
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.policy import RandomWalk
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.stage import explorer_for
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
 
 
 def throughput(program: Given, mode: str, seconds: float) -> dict[str, Any]:

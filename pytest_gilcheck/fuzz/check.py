@@ -9,20 +9,20 @@ from time import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict
-from . import primitives
-from .engine import FAIR_TO_SPINNERS, Run
-from .events import EventsTaken, check_alone
-from .explain import told
-from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure, Trouble
-from .minimise import minimal, observed
+from .explaining.explain import told
 from .plan import EXHAUSTIVE, GIL_POINTS, SEARCH, STRESS, FuzzPlan
-from .policy import Planned
 from .program import Program
-from .result import FuzzResult, Kind, LockTried
+from .result import FuzzResult, Kind
+from .running.engine import FAIR_TO_SPINNERS, Run
+from .running.events import EventsTaken, check_alone
+from .running.policy import Planned
 from .schedule import Token, checksum
-from .search import Search, Searched
-from .stage import explorer_for
-from .stressed import stressed
+from .searching.explorer import Baseline, Explorer, NothingToExplore, PlainFailure, Trouble
+from .searching.harness import explorer_for
+from .searching.minimise import minimal, observed
+from .searching.search import Search, Searched
+from .sensitivity import without_each_lock
+from .stress.check import stressed
 
 _REPLAYS = 10
 _CLASSIFYING = 0.5  # of the budget, at most, goes into telling whether a failure shows today
@@ -114,7 +114,7 @@ def _checked(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, begun: float)
         return _replayed(explorer, how.replay, blank)
     result = _searched(explorer, how, blank, sequential, begun)
     if how.sensitivity and result.verdict is Verdict.HOLDS:
-        result = _without_locks(explorer, how, result, sequential)
+        result = without_each_lock(explorer, how, result, sequential)
     return result
 
 
@@ -246,30 +246,6 @@ def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult
         story=story.text,
         rows=story.rows,
     )
-
-
-def _without_locks(explorer: Explorer, how: FuzzPlan, result: FuzzResult, sequential: list[Run]) -> FuzzResult:
-    """Search again without each lock in turn: the program must then fail, or it proves nothing about that lock."""
-    tried = []
-    for where in list(primitives.used):
-        explorer.progress(f"without the lock {where}")
-        primitives.disabled = where
-        try:
-            searched = Search(explorer, how.preemptions, monotonic() + how.budget, how.seed).run(sequential)
-        finally:
-            primitives.disabled = None
-        failure = searched.failure
-        words = f"{failure.trouble}: {failure.words}" if failure else f"nothing breaks ({searched})"
-        tried.append(LockTried(where, failure is not None, words))
-    result = replace(result, locks=tuple(tried))
-    if not tried:
-        return replace(
-            result, verdict=Verdict.INCONCLUSIVE, reason="the code under test takes no lock: there is nothing to do without"
-        )
-    if blind := [lock for lock in tried if not lock.noticed]:
-        reason = f"insensitive: without {blind[0].where} {blind[0].words}, so it proves nothing about that lock"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
-    return replace(result, reason=f"{result.reason}; and each of its {len(tried)} locks is needed")
 
 
 def _nondeterminism(explorer: Explorer) -> str | None:

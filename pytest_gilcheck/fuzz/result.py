@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged
-from .explain import Line, Switch
+from .explaining.rows import Line, Switch
 
 
 class Kind(StrEnum):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
-from pytest_gilcheck.fuzz.patches import Patches
+from pytest_gilcheck.fuzz.running.patches import Patches
 
 from .programs import (
     Counter,

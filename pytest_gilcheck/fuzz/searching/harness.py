@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ..core.errors import BadValue
-from ..core.origin import ours, under_test
-from .engine import Engine
-from .events import Events
+from ...core.errors import BadValue
+from ...core.origin import ours, under_test
+from ..plan import FuzzPlan
+from ..program import Program
+from ..running.engine import Engine
+from ..running.events import Events
+from ..running.patches import Patches
 from .explorer import Explorer
-from .patches import Patches
-from .plan import FuzzPlan
-from .program import Program
 
 
 @contextmanager

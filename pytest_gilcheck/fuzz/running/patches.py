@@ -24,8 +24,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.origin import ours
-from . import points, primitives
+from ...core.origin import ours
+from ..steps import switch_points
+from . import primitives
 from .engine import Engine
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
@@ -79,12 +80,12 @@ class Patches:
             self._set(target, name, value)
         self._adopt()
         primitives.active = self._engine
-        points.hook = self._engine.iterate
+        switch_points.hook = self._engine.iterate
         self._engine.settle = primitives.release_idle_workers
         self._engine.waits_for_work = primitives.is_of_an_executor
 
     def __exit__(self, *error: object) -> None:
-        primitives.active = points.hook = None
+        primitives.active = switch_points.hook = None
         while self._undo:
             self._undo.pop()()
 

@@ -19,9 +19,9 @@ from collections import deque
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any
 
+from ..steps.visible import Access
 from .engine import Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
-from .visible import Access
 
 _ACQUIRE = Access("write", "a lock", 0)
 active: Engine | None = None  # the engine of the check that is under way

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
 
-from .engine import Run
+from ..running.engine import Run
+from ..running.policy import Policy
+from ..schedule import Choice, Schedule
 from .explorer import Explorer, Failure
-from .policy import PartialOrder, Policy, Priorities, UniformWalk
-from .schedule import Choice, Schedule
+from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
 _FEWEST_SAMPLES = 100

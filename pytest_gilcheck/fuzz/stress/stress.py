@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ..core.child import Ending, can_fork
-from ..core.cores import usable_cores
-from ..core.errors import BadValue
-from .program import Program, described
-from .stress_child import GRACE, GRACE_SHARE, Cell
-from .stress_guard import Child, run
+from ...core.child import Ending, can_fork
+from ...core.cores import usable_cores
+from ...core.errors import BadValue
+from ..program import Program, described
+from .child import GRACE, GRACE_SHARE, Cell
+from .guard import Child, run
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one instance
 GIL_NOTE = (

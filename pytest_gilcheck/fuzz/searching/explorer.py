@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
 
-from .engine import FAIR_TO_SPINNERS, Engine, Run, SetupStuck
-from .events import Events
-from .policy import NEVER, Planned, Policy
-from .program import Program, described
-from .schedule import Schedule
-from .task import Task
-from .visible import Access
+from ..program import Program, described
+from ..running.engine import FAIR_TO_SPINNERS, Engine, Run, SetupStuck
+from ..running.events import Events
+from ..running.policy import InOrder, Planned, Policy
+from ..schedule import Schedule
 
 _MOST_ORDERS = 6
 _PATIENCE = 100  # times that a thread may sleep before the others get their turn: it waits for them
@@ -74,24 +72,6 @@ class NothingToExplore(Exception):
 
 class PlainFailure(Exception):
     """The program fails in a sequential order already; its cause is the error, if there is one."""
-
-
-class InOrder:
-    """The threads one after the other, each as far as it can go."""
-
-    next = NEVER
-    tracks = False
-
-    def __init__(self, order: Sequence[int]) -> None:
-        self._order = {index: place for place, index in enumerate(order)}
-
-    def begin(self, tasks: Sequence[Task]) -> None: ...
-
-    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        return task
-
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return min(ready, key=lambda task: (self._order.get(task.index, len(self._order)), task.index))
 
 
 @dataclass

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
-from .engine import Engine, Observer
+from ..running.engine import Engine, Observer
+from ..running.task import Task
+from ..schedule import Choice, Schedule
+from ..steps.visible import Access
 from .explorer import Explorer, Failure
-from .schedule import Choice, Schedule
-from .task import Task
-from .visible import Access
 
 Segment = tuple[int, int]  # a thread, and how many of its own steps
 

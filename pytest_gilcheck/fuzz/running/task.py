@@ -7,7 +7,7 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any
 
-from .baton import Baton
+from .handoff import Baton
 
 MAIN = -1  # the index of the thread that sets up, waits, and checks afterwards
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 
-from ..core.verdict import Verdict
-from .explorer import NothingToExplore
-from .plan import FuzzPlan
-from .program import Program
-from .result import FuzzResult, Kind
-from .search import Search
-from .stage import explorer_for
+from ...core.verdict import Verdict
+from ..plan import FuzzPlan
+from ..program import Program
+from ..result import FuzzResult, Kind
+from ..searching.explorer import NothingToExplore
+from ..searching.harness import explorer_for
+from ..searching.search import Search
 from .stress import stress
 
 

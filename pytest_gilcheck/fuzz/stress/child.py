@@ -16,11 +16,12 @@ from enum import IntEnum
 from time import monotonic  # bound now: the program may patch the module
 from typing import Any, NoReturn
 
-from ..core.child import ChildSide
-from ..core.interpreter import FREE_THREADED, build
-from . import points, rendezvous
-from . import program as program_module
-from .program import Program, described
+from ...core.child import ChildSide
+from ...core.interpreter import FREE_THREADED, build
+from .. import program as program_module
+from ..program import Program, described
+from ..steps import switch_points
+from . import rendezvous
 from .rendezvous import Players
 
 INVARIANT, EXCEPTION = "invariant", "exception"
@@ -67,7 +68,7 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
     side.tell(pickle.dumps({"names": players.names()}))
     told = False
     while True:
-        points.parallel = True  # nothing is simulated where threads really run at once
+        switch_points.parallel = True  # nothing is simulated where threads really run at once
         jobs, broken = program.begin()
         errors = players.together(jobs)
         counts[Cell.MET] += players.met()

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from ..schedule import Schedule
+from ..steps.visible import Table, Visibility, gil_is_checked_after, is_step
 from .engine import Engine
 from .policy import Planned
-from .schedule import Schedule
-from .visible import Table, Visibility, gil_is_checked_after, is_step
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)

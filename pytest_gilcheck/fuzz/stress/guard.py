@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from time import monotonic, monotonic_ns
 from typing import Any
 
-from ..core.child import ChildSide, Ending, Outcome, fork
-from ..core.interpreter import FREE_THREADED, build
-from .program import Program
-from .stress_child import EXCEPTION, INVARIANT, OURS, Cell, live
+from ...core.child import ChildSide, Ending, Outcome, fork
+from ...core.interpreter import FREE_THREADED, build
+from ..program import Program
+from .child import EXCEPTION, INVARIANT, OURS, Cell, live
 
 CRASHED, HANGS = "crashed", "hangs"
 _POLL = 0.1

@@ -26,7 +26,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from ..core.origin import ours, under_test
+from ...core.origin import ours, under_test
 
 Name = str  # what is touched: ".balance", "global total", "cell n", "[]", "call"
 

@@ -30,8 +30,8 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from time import perf_counter_ns, sleep  # bound now: the program may patch the module
 
-from ..core.cores import CAN_PIN
-from .baton import Baton
+from ...core.cores import CAN_PIN
+from ..running.handoff import Baton
 
 _SPINS = 100  # looks at the others before each lets somebody else have the core
 _AT_ONCE, _ANYWHERE = 1 / 3, 2 / 3  # a third of the instances each: all begin together, begin anywhere, end together

@@ -27,12 +27,12 @@ from time import sleep as _sleep
 from types import CodeType, FrameType
 from typing import Any
 
-from . import points
-from .baton import Baton
+from ..schedule import Choice, Schedule
+from ..steps import switch_points
+from ..steps.visible import Access
+from .handoff import Baton
 from .policy import NEVER, Policy
-from .schedule import Choice, Schedule
 from .task import AWAY, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
-from .visible import Access
 
 _get_ident = threading.get_ident
 _start, _join = threading.Thread.start, threading.Thread.join
@@ -412,16 +412,16 @@ class Engine:
         task.checked = False
 
     def iterate(self, kind: str, name: str) -> None:
-        """What `points.hook` is: a read inside of what would be one step."""
+        """What `switch_points.hook` is: a read inside of what would be one step."""
         if not self.exploring or (task := self.current()) is None:
             return
         checked = task.checked
-        if kind == points.ITERATE:
+        if kind == switch_points.ITERATE:
             task.checked = False  # to a build with a GIL it is one call
-        elif kind == points.LOOP:
+        elif kind == switch_points.LOOP:
             task.checked = True
         self.step(Access("read", "[]", 0), sys._getframe(2))
-        if kind == points.ITERATE:
+        if kind == switch_points.ITERATE:
             task.checked = checked
 
     def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:

@@ -25,7 +25,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MemberDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
-from ..core.origin import ours, under_test
+from ...core.origin import ours, under_test
 from .c_operations import LAZY, READINGS
 
 _CALLS = frozenset({"PRECALL", "CALL", "CALL_KW", "CALL_FUNCTION_EX"})
