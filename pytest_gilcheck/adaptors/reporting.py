@@ -21,8 +21,8 @@ from .options import settings_of, target
 
 _PROPERTIES = (
     "speedup", "low", "high", "ceiling", "efficiency", "threshold", "threads", "cores_used", "cause", "rounds", "seconds", "held",
-    "delivery_min", "delivery_median", "delivery_max", "unwinding_max", "exit_max", "signals", "trouble", "culprit", "seed",
-    "steps", "reachable", "tried", "broken", "workers", "heartbeat_alone_p99", "heartbeat_beside_p99",
+    "delivery_min", "delivery_median", "delivery_max", "unwinding_max", "exit_max", "signals", "trouble", "symptom", "culprit",
+    "seed", "steps", "reachable", "tried", "broken", "workers", "heartbeat_alone_p99", "heartbeat_beside_p99",
     "echo_alone_p99", "echo_beside_p99", "loop_beside_p99", "convoy", "stall",
 )  # fmt: skip
 

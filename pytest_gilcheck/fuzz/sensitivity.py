@@ -7,32 +7,32 @@ from time import monotonic
 
 from ..core.verdict import Verdict
 from .plan import FuzzPlan
-from .result import FuzzResult, LockTried
+from .result import FuzzResult, LockSensitivity
 from .running import primitives
-from .running.engine import Run
+from .running.engine import ScheduleRun
 from .searching.explorer import Explorer
 from .searching.search import Search
 
 
-def without_each_lock(explorer: Explorer, how: FuzzPlan, result: FuzzResult, sequential: list[Run]) -> FuzzResult:
+def without_each_lock(explorer: Explorer, plan: FuzzPlan, result: FuzzResult, sequential: list[ScheduleRun]) -> FuzzResult:
     """Search again without each lock in turn: the program must then fail, or it proves nothing about that lock."""
     tried = []
-    for where in list(primitives.used):
+    for where in list(primitives.locks_used):
         explorer.progress(f"without the lock {where}")
-        primitives.disabled = where
+        primitives.disabled_lock = where
         try:
-            searched = Search(explorer, how.preemptions, monotonic() + how.budget, how.seed).run(sequential)
+            searched = Search(explorer, plan.preemptions, monotonic() + plan.budget, plan.seed).run(sequential)
         finally:
-            primitives.disabled = None
+            primitives.disabled_lock = None
         failure = searched.failure
-        words = f"{failure.trouble}: {failure.words}" if failure else f"nothing breaks ({searched})"
-        tried.append(LockTried(where, failure is not None, words))
+        message = f"{failure.symptom}: {failure.message}" if failure else f"nothing breaks ({searched})"
+        tried.append(LockSensitivity(where, failure is not None, message))
     result = replace(result, locks=tuple(tried))
     if not tried:
         return replace(
             result, verdict=Verdict.INCONCLUSIVE, reason="the code under test takes no lock: there is nothing to do without"
         )
     if blind := [lock for lock in tried if not lock.noticed]:
-        reason = f"insensitive: without {blind[0].where} {blind[0].words}, so it proves nothing about that lock"
+        reason = f"insensitive: without {blind[0].where} {blind[0].message}, so it proves nothing about that lock"
         return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
     return replace(result, reason=f"{result.reason}; and each of its {len(tried)} locks is needed")

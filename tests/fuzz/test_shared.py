@@ -420,7 +420,7 @@ def add(state):
 
 
 @pytest.mark.parametrize(
-    ("writer", "reader", "kind", "trouble"),
+    ("writer", "reader", "kind", "symptom"),
     [
         (move, lambda state: state.seen.append(sum(state.cells)), Kind.GIL_MASKED, "invariant"),
         (move, lambda state: state.seen.append(sum(list(state.cells))), None, None),
@@ -431,12 +431,12 @@ def add(state):
         (add, lambda state: sorted(state.accounts), None, None),
     ],
 )
-def test_the_engine_finds_what_only_a_build_without_a_gil_does(writer, reader, kind, trouble):
+def test_the_engine_finds_what_only_a_build_without_a_gil_does(writer, reader, kind, symptom):
     result = gilcheck.fuzz(
         setup=State,
         threads=[writer, reader],
         invariant=lambda state: all(total == 10 for total in state.seen),
         seed=1,
     )
-    assert (result.kind, result.trouble or None) == (kind, trouble), str(result)
+    assert (result.kind, result.symptom or None) == (kind, symptom), str(result)
     assert result.verdict == ("holds" if kind is None else "violated")

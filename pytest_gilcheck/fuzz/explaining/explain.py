@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..running.engine import Run, Waiting
+from ..running.engine import BlockedThread, ScheduleRun
 from ..schedule import Choice, Schedule
 from ..searching.explorer import Explorer, Failure
 from ..searching.minimise import observed
-from .recorder import Recorder, Step
-from .rows import Line, Switch, columns_of, rows_of
+from .recorder import RecordedStep, Recorder
+from .rows import SourceRow, SwitchRow, columns_of, rows_of
 
 
 @dataclass(frozen=True)
-class Story:
+class Explanation:
     """The minimal failing run: as text, and its rows for who draws them."""
 
     text: str
-    rows: tuple[Line | Switch, ...]
+    rows: tuple[SourceRow | SwitchRow, ...]
 
 
-def told(explorer: Explorer, failure: Failure) -> tuple[Story, Failure]:
+def explain(explorer: Explorer, failure: Failure) -> tuple[Explanation, Failure]:
     """The story of the failure, and the failure as it happened again for that."""
     steps, run, again = _watched(explorer, failure.schedule)
     again = again or failure
     lines = []
     if run.stuck:
-        lines += _table(run.waiting)
+        lines += _table(run.blocked)
     rows = rows_of(steps, run)
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
     if (pair := _deciding(explorer, failure, steps)) is not None:
@@ -36,10 +36,10 @@ def told(explorer: Explorer, failure: Failure) -> tuple[Story, Failure]:
         lines.append(
             f"       before T{second.thread} {second.deed or second.source} at {second.place}; the other way round nothing breaks"
         )
-    return Story("\n".join(lines), tuple(rows)), again
+    return Explanation("\n".join(lines), tuple(rows)), again
 
 
-def _watched(explorer: Explorer, schedule: Schedule) -> tuple[list[Step], Run, Failure | None]:
+def _watched(explorer: Explorer, schedule: Schedule) -> tuple[list[RecordedStep], ScheduleRun, Failure | None]:
     recorder = Recorder(explorer.engine.takes_part)
     with observed(explorer.engine, recorder):
         run, failure = explorer.follow(schedule)
@@ -47,12 +47,12 @@ def _watched(explorer: Explorer, schedule: Schedule) -> tuple[list[Step], Run, F
     return recorder.steps, run, failure
 
 
-def _table(waiting: tuple[Waiting, ...]) -> list[str]:
+def _table(waiting: tuple[BlockedThread, ...]) -> list[str]:
     """Who waits for what, who has it, where that was taken and made."""
     lines = []
     for entry in waiting:
         held = f", held by {entry.holder}" if entry.holder else ""
-        lines.append(f"  {entry.thread} waits for {entry.wants}{held}")
+        lines.append(f"  {entry.thread} waits for {entry.waits_for}{held}")
         lines.append(f"      at    {entry.at}")
         if entry.taken:
             lines.append(f"      taken {entry.taken}")
@@ -61,7 +61,7 @@ def _table(waiting: tuple[Waiting, ...]) -> list[str]:
     return lines
 
 
-def _deciding(explorer: Explorer, failure: Failure, steps: list[Step]) -> tuple[Step, Step] | None:
+def _deciding(explorer: Explorer, failure: Failure, steps: list[RecordedStep]) -> tuple[RecordedStep, RecordedStep] | None:
     """The pair of accesses whose order makes the difference between this run and its nearest neighbour that breaks nothing."""
     choices = failure.schedule.choices
     preemptions = [index for index, choice in enumerate(choices) if not choice.forced]
@@ -80,7 +80,7 @@ def _deciding(explorer: Explorer, failure: Failure, steps: list[Step]) -> tuple[
     return None
 
 
-def _flipped(failing: list[Step], passing: list[Step]) -> tuple[Step, Step] | None:
+def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> tuple[RecordedStep, RecordedStep] | None:
     """The first conflicting pair that comes in the other order in the run that passes.
 
     A step is known again by its thread, its place, its access and how many like it the thread made before: states are made anew
@@ -103,7 +103,7 @@ def _flipped(failing: list[Step], passing: list[Step]) -> tuple[Step, Step] | No
     return failing[earlier], failing[later]
 
 
-def _named(steps: list[Step]) -> list[tuple[Any, ...]]:
+def _named(steps: list[RecordedStep]) -> list[tuple[Any, ...]]:
     counts: dict[tuple[Any, ...], int] = {}
     names = []
     for step in steps:

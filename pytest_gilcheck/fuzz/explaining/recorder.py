@@ -23,7 +23,7 @@ Location = tuple[int, str]  # id of an object, and the name in it
 
 
 @dataclass
-class Step:
+class RecordedStep:
     """One step of the run.
 
     Attributes:
@@ -62,7 +62,7 @@ class Step:
     def place(self) -> str:
         return f"{self.file}:{self.line} ({self.function})"
 
-    def conflicts(self, other: Step) -> bool:
+    def conflicts(self, other: RecordedStep) -> bool:
         return (
             self.thread != other.thread
             and self.where is not None
@@ -76,8 +76,8 @@ class Recorder:
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
         self._takes_part = takes_part
-        self.steps: list[Step] = []
-        self._unread: tuple[Step, Any] | None = None
+        self.steps: list[RecordedStep] = []
+        self._unread: tuple[RecordedStep, Any] | None = None
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         self.settle()
@@ -85,7 +85,7 @@ class Recorder:
         while at is not None and not self._takes_part(at.f_code.co_filename):  # of a lock, in the standard library
             at = at.f_back
         at = at or frame
-        step = Step(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
+        step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
         self.steps.append(step)
         if access.kind != "call" and at is frame:
             self._look(step, frame)
@@ -98,7 +98,7 @@ class Recorder:
         self._unread = None
         step.value = shown(_part(holder, step.where[1] if step.where else ""))
 
-    def _look(self, step: Step, frame: FrameType) -> None:
+    def _look(self, step: RecordedStep, frame: FrameType) -> None:
         node = _expression(frame)
         if node is None:
             return

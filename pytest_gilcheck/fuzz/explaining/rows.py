@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..running.engine import Run
-from .recorder import Step
+from ..running.engine import ScheduleRun
+from .recorder import RecordedStep
 
 _WIDTH = 46
 _MOST_ROWS = 44
@@ -14,7 +14,7 @@ _AROUND = 4  # rows shown before and after a switch, if there are too many
 
 
 @dataclass
-class Line:
+class SourceRow:
     """One line of source that a thread went through without a switch, and what it read and wrote."""
 
     thread: int
@@ -39,7 +39,7 @@ class Line:
 
 
 @dataclass
-class Switch:
+class SwitchRow:
     """Another thread goes on: ``before`` was preempted, or ended or waits."""
 
     before: int
@@ -53,11 +53,11 @@ class Switch:
         return {"switch": [self.before, self.after], "why": self.why}
 
 
-def rows_of(steps: list[Step], run: Run) -> list[Line | Switch]:
+def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | SwitchRow]:
     """The steps of one line of source together, and the switches between them."""
-    rows: list[Line | Switch] = []
+    rows: list[SourceRow | SwitchRow] = []
     owners = {step.point: step.thread for step in steps}
-    last: Step | None = None
+    last: RecordedStep | None = None
     for step in steps:
         if last is not None and step.thread != last.thread:
             stopped = any(
@@ -65,29 +65,29 @@ def rows_of(steps: list[Step], run: Run) -> list[Line | Switch]:
                 for choice in run.schedule.choices
                 if last.point < choice.point <= max(step.point, last.point + 1)
             )
-            rows.append(Switch(last.thread, step.thread, "is preempted" if stopped else "ends or waits"))
+            rows.append(SwitchRow(last.thread, step.thread, "is preempted" if stopped else "ends or waits"))
         before = rows[-1] if rows else None
         deeds = [step.deed] if step.deed else []
-        if isinstance(before, Line) and (before.file, before.line) == (step.file, step.line):
+        if isinstance(before, SourceRow) and (before.file, before.line) == (step.file, step.line):
             before.deeds += deeds
         else:
-            rows.append(Line(step.thread, step.point, step.source, deeds, step.file, step.line))
+            rows.append(SourceRow(step.thread, step.point, step.source, deeds, step.file, step.line))
         last = step
     return rows
 
 
-def columns_of(rows: list[Line | Switch], columns: int) -> list[str]:
+def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:
     """The rows as text, each line in its thread's column; of too many, those around switches."""
-    shown: list[Line | Switch | None] = list(rows)  # None: some were left out
+    shown: list[SourceRow | SwitchRow | None] = list(rows)  # None: some were left out
     if len(rows) > _MOST_ROWS:
-        switches = [index for index, row in enumerate(rows) if isinstance(row, Switch)]
+        switches = [index for index, row in enumerate(rows) if isinstance(row, SwitchRow)]
         keep = {near for index in switches for near in range(index - _AROUND, index + _AROUND + 1)}
         shown = [row if index in keep else None for index, row in enumerate(rows)]
         shown = [row for index, row in enumerate(shown) if row is not None or index == 0 or shown[index - 1] is not None]
     heads = "".join(f"T{index}".ljust(_WIDTH if columns > 1 else 0) for index in range(columns)).rstrip()
     lines = [f"     {heads}"]
     for row in shown:
-        if isinstance(row, Line):
+        if isinstance(row, SourceRow):
             lines.append(f"{row.point:>4} {' ' * (_WIDTH * row.thread)}{row}")
         else:
             lines.append(f"     {row or '...'}")

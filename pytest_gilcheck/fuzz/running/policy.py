@@ -73,7 +73,7 @@ class Planned:
         return None
 
 
-class InOrder:
+class SequentialOrder:
     """The threads one after the other, each as far as it can go."""
 
     next = NEVER

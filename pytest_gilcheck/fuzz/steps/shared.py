@@ -71,7 +71,7 @@ class _Steps:
         if self._fresh:
             self._fresh = False
         else:
-            switch_points.point(self._kind, self._name)
+            switch_points.reach(self._kind, self._name)
         return next(self._real)
 
     def __length_hint__(self) -> int:
@@ -145,11 +145,11 @@ class SharedList(_SharedReversible, list[Any]):
         return any(found is value or found == value for found in self._searched("in"))
 
     def count(self, value: Any) -> int:
-        switch_points.point(switch_points.CALL, "list")
+        switch_points.reach(switch_points.CALL, "list")
         return sum(found is value or found == value for found in self._searched("x.count"))
 
     def index(self, value: Any, start: Any = 0, stop: Any = sys.maxsize) -> int:
-        switch_points.point(switch_points.CALL, "list")
+        switch_points.reach(switch_points.CALL, "list")
         size = len(self)
         start, stop = (max(0, limit + size) if limit < 0 else limit for limit in (index(start), index(stop)))
         for at, found in enumerate(self._searched("x.index")):
