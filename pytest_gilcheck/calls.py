@@ -255,7 +255,7 @@ class Gilcheck:
         Raises:
             BadValue: a container of another type.
         """
-        from .fuzz.shared import shared
+        from .fuzz.steps.shared import shared
 
         return shared(container)  # type: ignore[return-value,unused-ignore]
 
@@ -292,9 +292,7 @@ class Gilcheck:
             "curve",
             work,
             given,
-            lambda progress: curve(
-                work, workers=threads, modes=modes, budget=seconds, timeout=limit, name=name, progress=progress
-            ),
+            lambda progress: curve(work, workers=threads, modes=modes, budget=seconds, timeout=limit, name=name, progress=progress),
             parameters={"threads": threads, "modes": modes, "budget": seconds, "timeout": limit},
             longest_phase=limit,
         )

@@ -316,7 +316,7 @@ FUZZ = Check(
     wing="fuzz",
     figure=Figure(("schedules",), "1", noun="schedules", instead="kind"),
     units=_SECONDS,
-    properties=("trouble", "preemptions", "steps", "seed", "seconds"),
+    properties=("symptom", "preemptions", "steps", "seed", "seconds"),
     exclusive=False,
     searches=True,
 )

@@ -51,7 +51,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for name in MARKERS:
         config.addinivalue_line("markers", marker_line(name))
-    config.addinivalue_line("markers", f"{SELECTOR}: every test that uses a check has it, for -m {SELECTOR}; never set it yourself.")
+    config.addinivalue_line("markers", f"{SELECTOR}: set on every test that uses a check, for -m {SELECTOR}.")
     from .adaptors.options import settings_of  # reads the values, so that a bad one stops the run here
 
     settings = settings_of(config)

@@ -68,13 +68,13 @@ def _flag(name: str, help: str) -> Setting:
 SETTINGS = {
     setting.name: setting
     for setting in (
-        Setting("budget", float, SECONDS, "seconds to spend on one check (default: the check's own, from 1)", "SECONDS"),
-        Setting("timeout", float, SECONDS, "seconds after which what hangs is ended (default: the check's own, from 20)", "SECONDS"),
+        Setting("budget", float, SECONDS, "seconds to spend on a check (default: its own, from 1)", "SECONDS"),
+        Setting("timeout", float, SECONDS, "seconds after which what hangs is ended (default: its own, from 20)", "SECONDS"),
         Setting(
             "budget_scale",
             float,
             POSITIVE,
-            "stretch all budgets and timeouts by this factor, those of markers and calls too: for a slow or busy machine (default: 1)",
+            "stretch all budgets and timeouts, those of markers and calls too, for a slow or busy machine (default: 1)",
             "FACTOR",
         ),
         Setting("threads", int, whole(2), "threads that run at once (default: the cores, 2 to 4; 2 for fuzz checks)", "N"),

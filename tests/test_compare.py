@@ -22,7 +22,9 @@ def written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write(name, *records):
-        return evidence_files.write(tmp_path / name, list(records), evidence_files.EvidenceRun(tmp_path, began=time.time() + 60), UNITS)
+        return evidence_files.write(
+            tmp_path / name, list(records), evidence_files.EvidenceRun(tmp_path, began=time.time() + 60), UNITS
+        )
 
     return write
 

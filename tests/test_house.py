@@ -41,7 +41,9 @@ def forbidden(wing, name):
     if wing in WINGS:
         return target not in ("core", wing)
     if wing == "report":
-        return target not in ("core", "report")
+        return target not in ("core", "report", "checks")
+    if wing == "checks":
+        return target != "core"
     return target == "adaptors" and wing not in ("plugin", "adaptors")
 
 
@@ -74,3 +76,24 @@ def test_every_public_name_exists():
         assert getattr(pytest_gilcheck, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pytest_gilcheck.nothing  # noqa: B018
+
+
+FUZZ_PARTS = (
+    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "check",
+)  # fmt: skip
+
+
+def test_the_parts_of_the_fuzz_wing_import_one_way():
+    fuzz = HOUSE / "fuzz"
+    for path in sorted(fuzz.rglob("*.py")):
+        if path == fuzz / "__init__.py":
+            continue
+        own = path.relative_to(fuzz).parts[0].removesuffix(".py")
+        package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+            for target in ([*filter(None, base), alias.name] for alias in node.names):
+                if target[:2] == [HOUSE.name, "fuzz"]:
+                    assert FUZZ_PARTS.index(target[2]) <= FUZZ_PARTS.index(own), f"{path.relative_to(HOUSE)} imports {target[2]}"

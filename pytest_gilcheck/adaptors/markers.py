@@ -25,7 +25,10 @@ def markers_of(item: pytest.Item) -> list[str]:
 
 def check_of(marker: str, item: pytest.Item) -> Check:
     """The check that the marker stands for on this item."""
-    return selected(marker, {key: value for each in reversed(list(item.iter_markers(marker))) for key, value in each.kwargs.items()})
+    given: dict[str, Any] = {}
+    for each in reversed(list(item.iter_markers(marker))):
+        given |= each.kwargs
+    return selected(marker, given)
 
 
 def in_children(marker: str) -> bool:

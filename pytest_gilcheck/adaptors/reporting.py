@@ -20,6 +20,7 @@ from ..report.terminal import COLOURS, summary, summary_title
 from ..report.words import MARKS
 from .options import settings_of, target
 
+
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
     """A check's verdict and figures as user properties, which JUnit XML shows; a test's second check is ``gilcheck.2``."""
     prefix = "gilcheck" if number == 1 else f"gilcheck.{number}"

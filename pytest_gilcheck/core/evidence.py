@@ -1,7 +1,7 @@
 """Evidence: the JSON record of every check, which reports, matrices and audits read.
 
 What a record holds is written down in ``evidence.schema.json`` beside this file; a test holds every kind of check to it. Figures
-are plain numbers, in the units that the table of checks names; nothing is formatted text, except what says so (reasons, the full report).
+are plain numbers, in the units that the table of checks names; only reasons and the full report are formatted text.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .verdict import Verdict
 SCHEMA = 2
 
 Record = dict[str, Any]
+
 
 class Concluded(Protocol):
     """A check's result, as far as evidence is concerned."""

@@ -55,9 +55,7 @@ def machine_lock(timeout: float, waiting: Callable[[], None] = lambda: None) -> 
                 waiting()
                 while not _locked(file):
                     if monotonic() > deadline:
-                        raise MachineLockTimeout(
-                            f"another timing check held the machine lock {lock_file()} for {timeout:g} s"
-                        )
+                        raise MachineLockTimeout(f"another timing check held the machine lock {lock_file()} for {timeout:g} s")
                     sleep(_POLL)
             try:
                 yield
@@ -71,7 +69,9 @@ def _opened() -> IO[bytes]:
     try:
         return open(lock_file(), "ab")
     except OSError as error:
-        raise MachineLockTimeout(f"the lock that keeps timing checks apart cannot be opened (GILCHECK_LOCK moves it): {error}") from error
+        raise MachineLockTimeout(
+            f"the lock that keeps timing checks apart cannot be opened (GILCHECK_LOCK moves it): {error}"
+        ) from error
 
 
 try:

@@ -22,7 +22,7 @@ def name_of(work: Workload) -> str:
     return getattr(work, "__qualname__", None) or repr(work)
 
 
-def run_once(work: Workload) -> object:
+def call_once(work: Workload) -> object:
     """Call the workload once, as without a check; a coroutine function is run to its end by ``asyncio.run``."""
     if is_async(work):
         import asyncio

@@ -9,20 +9,20 @@ from time import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict
-from . import primitives
-from .engine import FAIR_TO_SPINNERS, Run
-from .events import EventsTaken, check_alone
-from .explain import told
-from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure, Trouble
-from .minimise import minimal, observed
+from .explaining.explain import explain
 from .plan import EXHAUSTIVE, GIL_POINTS, SEARCH, STRESS, FuzzPlan
-from .policy import Planned
 from .program import Program
-from .result import FuzzResult, Kind, LockTried
+from .result import FuzzResult, Kind
+from .running.engine import FAIR_STEPS_WHEN_SPINNING, ScheduleRun
+from .running.events import MonitoringConflict, check_alone
+from .running.policy import Planned
 from .schedule import Token, checksum
-from .search import Search, Searched
-from .stage import explorer_for
-from .stressed import stressed
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
+from .searching.harness import explorer_for
+from .searching.minimise import minimised, observed
+from .searching.search import Search, SearchOutcome
+from .sensitivity import without_each_lock
+from .stress.check import stressed
 
 _REPLAYS = 10
 _CLASSIFYING = 0.5  # of the budget, at most, goes into telling whether a failure shows today
@@ -60,7 +60,7 @@ def program(
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
 
 
-def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
+def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
     """Search the schedules of ``program`` for one that breaks it.
 
     Raises:
@@ -68,107 +68,111 @@ def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = l
         BadValue: the plan does not fit the program.
     """
     begun = monotonic()
-    blank = FuzzResult(
+    template = FuzzResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
         workload=program.name,
         interpreter=Interpreter.current(),
-        mode=how.mode,
-        seed=how.seed,
+        mode=plan.mode,
+        seed=plan.seed,
     )
-    if how.mode == EXHAUSTIVE and len(program.threads) > 2:
+    if plan.mode == EXHAUSTIVE and len(program.threads) > 2:
         raise BadValue(
-            "mode", how.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
+            "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
         )
     try:
         check_alone()
-        if how.mode == STRESS:
-            result = stressed(program, how, blank, progress)
+        if plan.mode == STRESS:
+            result = stressed(program, plan, template, progress)
         else:
-            with explorer_for(program, how, progress) as explorer:
-                result = _checked(explorer, how, blank, begun)
+            with explorer_for(program, plan, progress) as explorer:
+                result = _checked(explorer, plan, template, begun)
                 result = replace(result, schedules=explorer.runs)
-    except EventsTaken as error:
-        result = replace(blank, reason=f"{error}; without all of them a search would be blind: run fuzz checks without it")
-    except NothingToExplore as error:
-        result = replace(blank, reason=f"it cannot be explored: {error}")
-    except PlainFailure as error:
+    except MonitoringConflict as error:
+        result = replace(template, reason=f"{error}; without all of them a search would be blind: run fuzz checks without it")
+    except NotExplorable as error:
+        result = replace(template, reason=f"it cannot be explored: {error}")
+    except SequentialFailure as error:
         if error.__cause__ is not None:
             raise error.__cause__ from None
-        result = replace(blank, verdict=Verdict.VIOLATED, reason=f"no concurrency is needed: {error}")
-    if build() != blank.interpreter.build:
+        result = replace(template, verdict=Verdict.VIOLATED, reason=f"no concurrency is needed: {error}")
+    if build() != template.interpreter.build:
         result = replace(result, reason=f"{result.reason} (the GIL was switched on during the check)")
     return replace(result, seconds=monotonic() - begun)
 
 
-def _checked(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, begun: float) -> FuzzResult:
+def _checked(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: float) -> FuzzResult:
     explorer.progress("sequential orders")
     sequential = explorer.sequential()
     engine, usual = explorer.engine, max(run.points for run in sequential)
-    engine.fair = min(engine.fair, FAIR_TO_SPINNERS + 3 * usual)
-    engine.longest = max(20 * engine.fair, 50 * usual)
-    blank = replace(blank, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
+    engine.fair_steps = min(engine.fair_steps, FAIR_STEPS_WHEN_SPINNING + 3 * usual)
+    engine.most_points = max(20 * engine.fair_steps, 50 * usual)
+    template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     if (different := _nondeterminism(explorer)) is not None:
-        return replace(blank, reason=f"it does not do the same twice in the same schedule, so nothing can be searched: {different}")
-    if how.replay is not None:
-        return _replayed(explorer, how.replay, blank)
-    result = _searched(explorer, how, blank, sequential, begun)
-    if how.sensitivity and result.verdict is Verdict.HOLDS:
-        result = _without_locks(explorer, how, result, sequential)
+        return replace(
+            template, reason=f"it does not do the same twice in the same schedule, so nothing can be searched: {different}"
+        )
+    if plan.replay is not None:
+        return _replayed(explorer, plan.replay, template)
+    result = _searched(explorer, plan, template, sequential, begun)
+    if plan.sensitivity and result.verdict is Verdict.HOLDS:
+        result = without_each_lock(explorer, plan, result, sequential)
     return result
 
 
-def _searched(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, sequential: list[Run], begun: float) -> FuzzResult:
+def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float) -> FuzzResult:
     search = Search(
         explorer,
-        how.preemptions,
-        begun + how.budget,
-        how.seed,
-        gil=how.mode == GIL_POINTS,
-        sampling=how.mode == SEARCH,
-        share=how.share,
+        plan.preemptions,
+        begun + plan.budget,
+        plan.seed,
+        gil=plan.mode == GIL_POINTS,
+        sampling=plan.mode == SEARCH,
+        share=plan.share,
     )
     searched = search.run(sequential)
-    blank = replace(blank, coverage=str(searched))
+    template = replace(template, coverage=str(searched))
     if searched.failure is not None:
-        return _violated(explorer, how, blank, searched, sequential)
+        return _violated(explorer, plan, template, searched, sequential)
     uncontrolled = list(dict.fromkeys(explorer.uncontrolled))
     if uncontrolled:
         reason = f"partly uncontrolled, so nothing is claimed: {uncontrolled[0]}"
-        return replace(blank, reason=reason)
+        return replace(template, reason=reason)
     if searched.cut:
-        reason = f"cut short by budget={how.budget:g} s: {searched}"
-        return replace(blank, reason=f"{reason}; give it more, or fewer preemptions or steps")
-    part = f" (share {how.share[0] + 1} of {how.share[1]})" if how.share[1] > 1 else ""
-    where = "at points where a build with a GIL can switch, " if how.mode == GIL_POINTS else ""
-    return replace(blank, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: nothing breaks")
+        reason = f"cut short by budget={plan.budget:g} s: {searched}"
+        return replace(template, reason=f"{reason}; give it more, or fewer preemptions or steps")
+    part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
+    where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
+    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: nothing breaks")
 
 
-def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Searched, sequential: list[Run]) -> FuzzResult:
+def _violated(
+    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, searched: SearchOutcome, sequential: list[ScheduleRun]
+) -> FuzzResult:
     """The failure made small, classified, replayed and told."""
     failure = searched.failure
     assert failure is not None, "that is what is told"
-    if failure.trouble is Trouble.HANGS:  # nothing that takes so long is tried again
-        reason = f"{failure.trouble}: {failure.words}, for {how.timeout:g} s"
+    if failure.symptom is Symptom.HANGS:  # nothing that takes so long is tried again
+        reason = f"{failure.symptom}: {failure.message}, for {plan.timeout:g} s"
         if failure.run.uncontrolled:
-            return replace(blank, reason=f"partly uncontrolled, so nothing is claimed: {failure.run.uncontrolled[0]}; {reason}")
-        return replace(blank, verdict=Verdict.VIOLATED, reason=reason, trouble=str(failure.trouble))
+            return replace(template, reason=f"partly uncontrolled, so nothing is claimed: {failure.run.uncontrolled[0]}; {reason}")
+        return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
     if searched.sampled:
         explorer.progress("making it smaller")
-        failure = minimal(explorer, failure, monotonic() + _MINIMISING)
+        failure = minimised(explorer, failure, monotonic() + _MINIMISING)
     kind: Kind | None = Kind.BREAKS_TODAY
     if failure.run.masked:
         explorer.progress("does it break today?")
-        today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True).run(sequential)
+        today = Search(explorer, plan.preemptions, monotonic() + _CLASSIFYING * plan.budget, plan.seed, gil=True).run(sequential)
         if today.failure is not None:
             failure = today.failure
         else:
             kind = None if today.cut else Kind.GIL_MASKED
     explorer.progress("replaying it")
     again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
-    count = sum(other is not None and other.trouble is failure.trouble for other in again)
-    story, last = told(explorer, failure)
-    failure = replace(last, run=failure.run) if last.trouble is failure.trouble else failure
+    count = sum(other is not None and other.symptom is failure.symptom for other in again)
+    story, last = explain(explorer, failure)
+    failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     token = str(
         Token(
             explorer.program.checksum,
@@ -180,7 +184,7 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
     )
     few = failure.schedule.preemptions
     after = f"{few} preemption{'s' * (few != 1)}"
-    reason = f"{failure.trouble}: {failure.words}; with {after}"
+    reason = f"{failure.symptom}: {failure.message}; with {after}"
     if kind is None:
         reason += "; whether it breaks today was not found out in time"
     if count < _REPLAYS:
@@ -188,11 +192,11 @@ def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Se
     if explorer.uncontrolled:
         reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
     return replace(
-        blank,
+        template,
         verdict=Verdict.VIOLATED,
         reason=reason,
         kind=kind,
-        trouble=str(failure.trouble),
+        symptom=str(failure.symptom),
         token=token,
         preemptions=few,
         replays=(count, _REPLAYS),
@@ -206,7 +210,7 @@ class ReplayDiverged(AssertionError):
     """A replay did not follow its token: the code, or the interpreter, has other steps than the one that wrote it."""
 
 
-def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult:
+def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzResult:
     """Follow a token.
 
     Raises:
@@ -227,49 +231,25 @@ def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult
         raise ReplayDiverged(f"the run has {run.points} points, and the token's had {token.points}")
     if failure is None:
         return replace(
-            blank,
+            template,
             verdict=Verdict.HOLDS,
             reason=f"the replay of {token.schedule} breaks nothing any more",
             coverage="one schedule, replayed",
         )
-    story, _ = told(explorer, failure)
+    story, _ = explain(explorer, failure)
     kind = Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY
     return replace(
-        blank,
+        template,
         verdict=Verdict.VIOLATED,
-        reason=f"{failure.trouble}: {failure.words}; replayed",
+        reason=f"{failure.symptom}: {failure.message}; replayed",
         kind=kind,
-        trouble=str(failure.trouble),
+        symptom=str(failure.symptom),
         token=str(token),
         preemptions=run.schedule.preemptions,
         coverage="one schedule, replayed",
         story=story.text,
         rows=story.rows,
     )
-
-
-def _without_locks(explorer: Explorer, how: FuzzPlan, result: FuzzResult, sequential: list[Run]) -> FuzzResult:
-    """Search again without each lock in turn: the program must then fail, or it proves nothing about that lock."""
-    tried = []
-    for where in list(primitives.used):
-        explorer.progress(f"without the lock {where}")
-        primitives.disabled = where
-        try:
-            searched = Search(explorer, how.preemptions, monotonic() + how.budget, how.seed).run(sequential)
-        finally:
-            primitives.disabled = None
-        failure = searched.failure
-        words = f"{failure.trouble}: {failure.words}" if failure else f"nothing breaks ({searched})"
-        tried.append(LockTried(where, failure is not None, words))
-    result = replace(result, locks=tuple(tried))
-    if not tried:
-        return replace(
-            result, verdict=Verdict.INCONCLUSIVE, reason="the code under test takes no lock: there is nothing to do without"
-        )
-    if blind := [lock for lock in tried if not lock.noticed]:
-        reason = f"insensitive: without {blind[0].where} {blind[0].words}, so it proves nothing about that lock"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
-    return replace(result, reason=f"{result.reason}; and each of its {len(tried)} locks is needed")
 
 
 def _nondeterminism(explorer: Explorer) -> str | None:
@@ -283,7 +263,7 @@ def _nondeterminism(explorer: Explorer) -> str | None:
                 f"T{task.index} {access.kind}s {access.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
             ),
         ):
-            explorer.alone()
+            explorer.in_order()
         seen.append(steps)
     if seen[0] == seen[1]:
         return None
@@ -293,10 +273,10 @@ def _nondeterminism(explorer: Explorer) -> str | None:
     return f"it makes {len(seen[0])} steps, and then {len(seen[1])}"
 
 
-def _expected(baseline: Baseline) -> str:
-    words = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
-    return f"every sequential order raises {', '.join(words)} too" if words else ""
+def _expected(baseline: SequentialBaseline) -> str:
+    message = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
+    return f"every sequential order raises {', '.join(message)} too" if message else ""
 
 
-def _anchor_sums(run: Run) -> tuple[int, ...]:
+def _anchor_sums(run: ScheduleRun) -> tuple[int, ...]:
     return tuple(checksum(anchor) for anchor in run.anchors)

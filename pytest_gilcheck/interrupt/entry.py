@@ -6,7 +6,7 @@ from ..core.arguments import Arguments
 from ..core.interpreter import Interpreter
 from ..core.prepared import Prepared
 from ..core.verdict import Verdict
-from ..core.workloads import Workload, name_of, run_once
+from ..core.workloads import Workload, call_once, name_of
 from .check import interrupt
 from .claim import claim
 from .plan import plan
@@ -32,7 +32,7 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Inte
             claim=claimed,
             interpreter=Interpreter.current(),
         ),
-        plainly=lambda: run_once(work),
+        plainly=lambda: call_once(work),
         claim={
             "text": str(claimed),
             "signals": [number.name for number in claimed.signals],

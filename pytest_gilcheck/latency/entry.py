@@ -9,7 +9,7 @@ from ..core.arguments import Arguments
 from ..core.interpreter import Interpreter
 from ..core.prepared import Prepared
 from ..core.verdict import Verdict
-from ..core.workloads import Workload, name_of, run_once
+from ..core.workloads import Workload, call_once, name_of
 from .check import latency
 from .claim import claim
 from .plan import plan
@@ -37,7 +37,7 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Late
             workers=planned.workers,
             switch_interval=sys.getswitchinterval(),
         ),
-        plainly=lambda: run_once(work),
+        plainly=lambda: call_once(work),
         claim=asdict(claimed),
         parameters=planned,
         longest_phase=planned.timeout + planned.longest_budget + _MARGIN,

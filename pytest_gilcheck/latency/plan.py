@@ -54,7 +54,7 @@ def plan(given: Arguments) -> LatencyPlan:
     Several switch intervals are compared, and the verdict is then for the current one.
     """
     interval = given.get("switchinterval")
-    several = isinstance(interval, tuple)
+    several: tuple[float, ...] = interval if isinstance(interval, tuple) else ()
     return LatencyPlan(
         workers=given.get("workers", 1),
         budget=given.get("budget"),
@@ -62,7 +62,7 @@ def plan(given: Arguments) -> LatencyPlan:
         think=given.get("think", THINK),
         loop=given.get("loop", False),
         switchinterval=None if several else interval,
-        sweep=interval if several else (),
+        sweep=several,
         cores=given.get("cores"),
         setup=given.get("setup"),
         scale=given.scale,

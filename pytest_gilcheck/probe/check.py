@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..core.cores import affinity
-from ..core.neighbours import busiest
 from ..core.machine_lock import MachineLockTimeout, machine_lock
+from ..core.neighbours import busiest
 from . import session
 from .measuring import EXPERIMENTS, THOROUGH, Bench, Effort
 from .result import Column, Figure, Refused
@@ -58,7 +59,7 @@ def probe(
             progress(label)
             rows = next(group for group in GROUPS if group.name == name).rows
             try:
-                with machine_lock(_LOCK_TIMEOUT, lambda label=label: progress(f"{label}: waiting for another timing check on this machine")):  # type: ignore[misc]
+                with machine_lock(_LOCK_TIMEOUT, partial(progress, f"{label}: waiting for another timing check on this machine")):
                     busy.append([other.partition(" (pid")[0] for other in busiest()])
                     figures.update(experiment(bench))
             except (session.Failed, MachineLockTimeout) as error:

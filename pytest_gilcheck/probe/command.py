@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..core import evidence_files
 from ..core.errors import BadValue
-from ..core.values import seconds
+from ..core.values import SECONDS
 from . import session
 from .check import probe
 from .measuring import QUICK, THOROUGH
@@ -31,7 +31,7 @@ def run(given: argparse.Namespace, progress: Callable[[str], None], units: Mappi
         value = getattr(given, name)
         if value is not None and value is not False:
             raise BadValue(name, value, "nothing without MODULE:FUNCTION", "command line")
-    patience = session.PATIENCE if given.timeout is None else seconds("timeout", given.timeout, "command line")
+    patience = session.PATIENCE if given.timeout is None else SECONDS.read("timeout", given.timeout, "command line")
     began = evidence_files.EvidenceRun(Path.cwd())
     interpreters = given.python or [sys.executable]
     columns, refused, notes = probe(interpreters, effort=QUICK if given.quick else THOROUGH, patience=patience, progress=progress)

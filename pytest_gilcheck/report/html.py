@@ -24,8 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from ..core.errors import BadValue
 from ..checks import UNITS
+from ..core.errors import BadValue
 from ..core.evidence import Record
 from .clean import clean, one_line
 from .matrix import Cell, Matrix, Row, matrix

@@ -84,7 +84,6 @@ def comma_separated(table: Matrix) -> str:
         for column, cell in zip(table.columns, row.cells, strict=True):
             if cell is None:
                 continue
-            figures = cell.record["figures"]
             costs = (cell.cost.ratio, cell.cost.low, cell.cost.high) if cell.cost is not None else (None, None, None)
             figure = main_figure(cell.record) or (None, None, None)
             line = [row.subject, row.check, row.number, column.label, cell.record["verdict"], *figure, *bounds(cell.record), *costs]

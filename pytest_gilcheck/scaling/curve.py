@@ -142,7 +142,7 @@ def curve(
     running = [mode for mode in chosen if m.unavailable(mode, work) is None and mode != m.SEQUENTIAL]
     wanted = [(m.SEQUENTIAL, 1)] + [(mode, count) for mode in running for count in counts]
     measured: dict[tuple[str, int], list[tuple[float, Latencies]]] = {key: [] for key in wanted}
-    calls = _calibrated(work, limit, progress)
+    calls = _calibrated(work, timeout, progress)
     start, rounds = time.monotonic(), 0
     while rounds < _ROUNDS and (rounds < 1 or (time.monotonic() - start) * (rounds + 1) / rounds <= budget):
         rounds += 1
@@ -152,7 +152,7 @@ def curve(
             label = f"curve, round {rounds}, {mode} with {count}"
             progress(label)
             try:
-                with m.open_mode(mode, work, count, limit) as lap:  # opened anew each time: no fork while threads are alive
+                with m.open_mode(mode, work, count, timeout) as lap:  # opened anew each time: no fork while threads are alive
                     measured[mode, count].append(lap(calls, label))
             except m.ModeFailed as error:
                 notes.append(str(error))

@@ -8,7 +8,7 @@ from ..core.arguments import Arguments
 from ..core.interpreter import Interpreter, build
 from ..core.prepared import Prepared
 from ..core.verdict import Verdict
-from ..core.workloads import Workload, name_of, run_once
+from ..core.workloads import Workload, call_once, name_of
 from .check import scaling
 from .claim import claim
 from .plan import plan
@@ -33,7 +33,7 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Scal
             interpreter=Interpreter.current(),
             threads=planned.threads,
         ),
-        plainly=lambda: run_once(work),
+        plainly=lambda: call_once(work),
         claim=asdict(claimed),
         parameters=planned,
         longest_phase=planned.timeout,

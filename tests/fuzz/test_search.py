@@ -2,8 +2,8 @@ from time import monotonic
 
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.search import Search
-from pytest_gilcheck.fuzz.stage import explorer_for
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.search import Search
 
 from .programs import Counter, add_locked, is_two
 

@@ -21,6 +21,7 @@ from pytest_gilcheck.latency.check import latency
 from pytest_gilcheck.latency.claim import claim
 from pytest_gilcheck.latency.plan import plan
 from pytest_gilcheck.latency.result import LatencyResult
+from tests.given import given
 
 pytestmark = pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
 ON_GIL = build() != FREE_THREADED
@@ -29,7 +30,7 @@ MANY = 12_000_000  # numbers: sum() holds the GIL over them for more than a tent
 
 
 def check(work, *, p99=None, max=None, **how):
-    return latency(work, claim(p99=p99, max=max), plan(budget=8, **how))
+    return latency(work, claim(given("latency", p99=p99, max=max)), plan(given("latency", budget=8, **how)))
 
 
 def nap():
@@ -231,7 +232,7 @@ def test_a_call_that_never_returns_later_ends_in_its_time_limit_too():
 
 
 def test_calls_too_long_for_the_budget_say_what_would_do():
-    result = latency(lambda: time.sleep(0.6), claim(), plan(budget=1))
+    result = latency(lambda: time.sleep(0.6), claim(given("latency")), plan(given("latency", budget=1)))
     assert result.verdict == "inconclusive"
     assert "one call takes 0." in result.reason
     assert "budget=" in result.reason
@@ -247,7 +248,7 @@ def test_a_window_sees_a_whole_call_also_of_a_slow_workload():
             sum(range(MANY // 2))  # the stall is at the end of the call, and every window must see it
         seen.append(time.perf_counter() - start)
 
-    result = latency(slow, claim(p99=0.02), plan(budget=8))
+    result = latency(slow, claim(given("latency", p99=0.02)), plan(given("latency", budget=8)))
     if ON_GIL:
         never("holds", result)
     assert len(seen) >= 4
@@ -276,7 +277,7 @@ def test_the_setup_is_called_before_each_start_of_the_workload():
 
 def test_every_phase_is_announced():
     labels = []
-    latency(nap, claim(p99=0.2), plan(), progress=labels.append)
+    latency(nap, claim(given("latency", p99=0.2)), plan(given("latency")), progress=labels.append)
     assert labels[:2] == ["the outside client", "the first call"]
     assert "round 2, beside the workload" in labels
     assert "the workload alone" in labels

@@ -5,10 +5,11 @@ import pytest
 from pytest_gilcheck.core.interpreter import FREE_THREADED
 from pytest_gilcheck.latency.claim import claim
 from pytest_gilcheck.latency.judgement import Observed, judge
+from tests.given import given
 from tests.latency.made import probe, quiet, stalls, there
 
-P99 = claim(p99=0.02)
-MAX = claim(max=0.05)
+P99 = claim(given("latency", p99=0.02))
+MAX = claim(given("latency", max=0.05))
 
 
 def test_nothing_late_holds():
@@ -96,7 +97,7 @@ def test_a_max_is_violated_by_two_stalls_and_undecided_by_one():
 
 
 def test_both_limits_must_hold():
-    both = claim(p99=0.02, max=0.05)
+    both = claim(given("latency", p99=0.02, max=0.05))
     assert judge(both, [probe(stalls(2, 60, of=20_000))], there()).verdict == "violated"
     assert judge(both, [probe(quiet())], there()).verdict == "holds"
 

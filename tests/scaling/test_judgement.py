@@ -9,12 +9,15 @@ from pytest_gilcheck.scaling.claim import claim
 from pytest_gilcheck.scaling.judgement import judge, refuted_by_held
 from pytest_gilcheck.scaling.reading import read_rounds
 
+from ..given import given as arguments
 from .made import pair, rounds
 
 
 def judged(given, measured, *, held=None, threads=2, cores=2, build="gil"):
     fraction = None if held is None else Held(held, 40, 0.005, {})
-    return judge(claim(**given, threads=threads, build=build), read_rounds(measured, threads, cores), fraction)
+    return judge(
+        claim(arguments("scaling", **given), threads=threads, build=build), read_rounds(measured, threads, cores), fraction
+    )
 
 
 FASTER = {"min_speedup": 1.5}
@@ -91,10 +94,10 @@ def test_the_held_fraction_never_proves_a_speedup():
 
 def test_the_held_fraction_alone_refutes_only_an_absolute_claim_it_contradicts():
     held = Held(0.99, 40, 0.005, {})
-    assert refuted_by_held(claim(**FASTER, threads=2, build="gil"), held)
-    assert not refuted_by_held(claim(**NO_SLOWER, threads=2, build="gil"), held)
-    assert not refuted_by_held(claim(**EFFICIENT, threads=2, build="gil"), held)
-    assert not refuted_by_held(claim(**FASTER, threads=2, build="gil"), Held(0.99, 40, 0.005, {}, "unusable"))
+    assert refuted_by_held(claim(arguments("scaling", **FASTER), threads=2, build="gil"), held)
+    assert not refuted_by_held(claim(arguments("scaling", **NO_SLOWER), threads=2, build="gil"), held)
+    assert not refuted_by_held(claim(arguments("scaling", **EFFICIENT), threads=2, build="gil"), held)
+    assert not refuted_by_held(claim(arguments("scaling", **FASTER), threads=2, build="gil"), Held(0.99, 40, 0.005, {}, "unusable"))
 
 
 def test_no_slowdown_is_proved_and_refuted_by_clean_rounds():

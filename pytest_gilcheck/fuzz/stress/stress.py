@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ..core.child import Ending, can_fork
-from ..core.cores import usable_cores
-from ..core.errors import BadValue
-from .program import Program, described
-from .stress_child import GRACE, GRACE_SHARE, Cell
-from .stress_guard import Child, run
+from ...core.child import Ending, can_fork
+from ...core.cores import usable_cores
+from ...core.errors import BadValue
+from ..program import Program, describe_error
+from .child import GRACE, GRACE_SHARE, SharedCount
+from .guard import StressChild, run
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one instance
 GIL_NOTE = (
@@ -38,7 +38,7 @@ class StressReport:
         instances: how many were run, the one included in which a child crashed or hung.
         hits: in how many of them something was broken.
         first: what was broken in the first, in one line.
-        trouble: the kind of the first: ``"invariant"``, ``"exception"``, ``"crashed"``, ``"hangs"``, or None.
+        symptom: the kind of the first: ``"invariant"``, ``"exception"``, ``"crashed"``, ``"hangs"``, or None.
         trace: of the first exception its traceback; of the first crash or hang what ``faulthandler`` wrote.
         seconds: what it took.
         children: how many processes.
@@ -53,7 +53,7 @@ class StressReport:
     instances: int
     hits: int
     first: str
-    trouble: str | None
+    symptom: str | None
     trace: str
     seconds: float
     children: int
@@ -72,7 +72,7 @@ class StressReport:
     def headline(self) -> str:
         """One line with its figures."""
         ran = f"{self.instances:,} instances in {self.seconds:.1f} s"
-        if self.trouble is not None:
+        if self.symptom is not None:
             return f"{self.first}; {self.hits:,} of {ran} ({self.rate:.2g}), threads met in {self.met:,}"
         bound = f": p < {self.bound:.1e} (3/N, at 95%)" if self.bound and not self.undecided else ""
         return f"0 hits in {ran}, threads met in {self.met:,}{bound}"
@@ -93,7 +93,7 @@ class _Found:
     instances: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
     first: str = ""
-    trouble: str | None = None
+    symptom: str | None = None
     trace: str = ""
     children: int = 0
     met: int = 0
@@ -106,26 +106,26 @@ class _Found:
     def hits(self) -> int:
         return sum(self.kinds.values())
 
-    def add(self, child: Child) -> None:
+    def add(self, child: StressChild) -> None:
         counts = child.counts
         self.children += 1
-        self.met += counts[Cell.MET]
-        self.gil = self.gil or not counts[Cell.FREE_THREADED]
-        self.instances += counts[Cell.FINISHED] + (child.outcome is not None)
+        self.met += counts[SharedCount.MET]
+        self.gil = self.gil or not counts[SharedCount.FREE_THREADED]
+        self.instances += counts[SharedCount.FINISHED] + (child.outcome is not None)
         for kind, hits in child.kinds().items():
             if hits:
                 self.kinds[kind] = self.kinds.get(kind, 0) + hits
         for told in (child.first, child.end() if child.outcome is not None else None):
             if told is None or told[0] in self.seen:
                 continue
-            trouble, words, trace = told
-            if self.trouble is None:
-                self.trouble, self.first, self.trace, self.at = trouble, words, trace, monotonic()
+            symptom, message, trace = told
+            if self.symptom is None:
+                self.symptom, self.first, self.trace, self.at = symptom, message, trace, monotonic()
             else:
-                self.trace += f"\n\nand later: {words}\n{trace}"
-            self.seen.add(trouble)
+                self.trace += f"\n\nand later: {message}\n{trace}"
+            self.seen.add(symptom)
         if child.failure is not None:
-            self.failure = f"it ended early, after {self.instances:,} instances: {described(child.failure)}"
+            self.failure = f"it ended early, after {self.instances:,} instances: {describe_error(child.failure)}"
 
     def undecided(self) -> str:
         """Why no hit would say nothing; empty if it says something."""
@@ -168,7 +168,7 @@ def stress(
 
     while True:
         child = run(program, max(0.0, until - monotonic()), expected, timeout, running)
-        if child.failure is not None and not found.instances and not child.counts[Cell.FINISHED]:
+        if child.failure is not None and not found.instances and not child.counts[SharedCount.FINISHED]:
             raise child.failure
         found.add(child)
         if child.outcome is None or child.outcome.ending in (Ending.HUNG, Ending.STOPPED):
@@ -184,7 +184,7 @@ def stress(
         instances=found.instances,
         hits=found.hits,
         first=found.first,
-        trouble=found.trouble,
+        symptom=found.symptom,
         trace=found.trace,
         seconds=monotonic() - begun,
         children=found.children,

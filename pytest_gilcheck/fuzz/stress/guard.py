@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from time import monotonic, monotonic_ns
 from typing import Any
 
-from ..core.child import ChildSide, Ending, Outcome, fork
-from ..core.interpreter import FREE_THREADED, build
-from .program import Program
-from .stress_child import EXCEPTION, INVARIANT, OURS, Cell, live
+from ...core.child import ChildSide, Ending, Outcome, fork
+from ...core.interpreter import FREE_THREADED, build
+from ..program import Program
+from .child import EXCEPTION, INVARIANT, OURS, SharedCount, run_child
 
 CRASHED, HANGS = "crashed", "hangs"
 _POLL = 0.1
@@ -22,12 +22,12 @@ _THREAD = re.compile(r"(Current thread|Thread) (0x[0-9a-f]+)")
 
 
 @dataclass
-class Child:
+class StressChild:
     """What one child told, and how it ended."""
 
-    counts: memoryview  # by `Cell`
+    counts: memoryview  # by `SharedCount`
     names: dict[int, str] = field(default_factory=dict)
-    first: tuple[str, str, str] | None = None  # trouble, words, trace
+    first: tuple[str, str, str] | None = None  # symptom, message, trace
     failure: BaseException | None = None
     outcome: Outcome | None = None  # None if it came to its end by itself
 
@@ -40,45 +40,45 @@ class Child:
 
     def kinds(self) -> dict[str, int]:
         """Hits by their kind."""
-        kinds = {INVARIANT: self.counts[Cell.INVARIANT], EXCEPTION: self.counts[Cell.EXCEPTION]}
+        kinds = {INVARIANT: self.counts[SharedCount.INVARIANT], EXCEPTION: self.counts[SharedCount.EXCEPTION]}
         return kinds if self.outcome is None else kinds | {self.end()[0]: 1}
 
     def end(self) -> tuple[str, str, str]:
-        """The trouble that it ended with, in words, and its stacks."""
+        """The trouble that it ended with, in message, and its stacks."""
         assert self.outcome is not None, "it did not end by itself"
-        trouble = HANGS if self.outcome.ending in (Ending.HUNG, Ending.STOPPED) else CRASHED
+        symptom = HANGS if self.outcome.ending in (Ending.HUNG, Ending.STOPPED) else CRASHED
         trace, culprit = readable(self.outcome.trace, self.names)
-        where = f", in {culprit}" if culprit and trouble == CRASHED else ""
-        return trouble, str(self.outcome).splitlines()[0] + where, trace
+        where = f", in {culprit}" if culprit and symptom == CRASHED else ""
+        return symptom, str(self.outcome).splitlines()[0] + where, trace
 
 
 def run(
     program: Program, seconds: float, expected: Sequence[frozenset[str]], timeout: float, progress: Callable[[int, int], None]
-) -> Child:
+) -> StressChild:
     """One child from its fork to its end."""
-    counts = memoryview(mmap.mmap(-1, len(Cell) * 8)).cast("Q")
-    counts[Cell.FREE_THREADED] = build() == FREE_THREADED
+    counts = memoryview(mmap.mmap(-1, len(SharedCount) * 8)).cast("Q")
+    counts[SharedCount.FREE_THREADED] = build() == FREE_THREADED
     side = fork(timeout)
     if isinstance(side, ChildSide):
-        live(side, program, seconds, expected, counts)
-    child = Child(counts)
+        run_child(side, program, seconds, expected, counts)
+    child = StressChild(counts)
     finished, moved, started = 0, monotonic(), monotonic_ns()
     while side.gone_at is None:
         try:
             child.take(side.hear(_POLL))
-            progress(counts[Cell.FINISHED], counts[Cell.INVARIANT] + counts[Cell.EXCEPTION])
+            progress(counts[SharedCount.FINISHED], counts[SharedCount.INVARIANT] + counts[SharedCount.EXCEPTION])
         except BaseException:
             side.end()
             raise
-        if counts[Cell.FINISHED] != finished:
-            finished, moved = counts[Cell.FINISHED], monotonic()
+        if counts[SharedCount.FINISHED] != finished:
+            finished, moved = counts[SharedCount.FINISHED], monotonic()
         elif side.gone_at is None and monotonic() - moved > timeout:
             child.outcome = side.wait()  # its clock has run out long ago
             child.take(side.notes())
             return child
     status, seconds = side.status or 0, (side.gone_at - started) / 1e9
     trace = side.end()
-    if not counts[Cell.ENDED]:
+    if not counts[SharedCount.ENDED]:
         ending = Ending.KILLED if status < 0 else Ending.EXITED
         child.outcome = Outcome(ending, b"", abs(status), trace, seconds)
     return child

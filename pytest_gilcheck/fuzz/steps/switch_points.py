@@ -16,7 +16,7 @@ hook: Callable[[str, str], None] | None = None  # the engine's, while it runs a 
 parallel = False  # whether threads run for real, as in stress: then nothing is to be simulated
 
 
-def point(kind: str, name: str) -> None:
+def reach(kind: str, name: str) -> None:
     """Another thread may go on here.
 
     Args:

@@ -25,7 +25,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MemberDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
-from ..core.origin import ours, under_test
+from ...core.origin import ours, under_test
 from .c_operations import LAZY, READINGS
 
 _CALLS = frozenset({"PRECALL", "CALL", "CALL_KW", "CALL_FUNCTION_EX"})
@@ -44,7 +44,7 @@ _NAMES = LAZY.union(reading.consumer for reading in READINGS)
 
 
 @dataclass(frozen=True)
-class Site:
+class CallSite:
     """One place in code that calls an `__iter__`.
 
     Attributes:
@@ -266,23 +266,23 @@ def _full(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-_sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
+_sites: dict[tuple[int, int], tuple[CodeType, CallSite]] = {}
 
 
-def _site(code: CodeType, offset: int) -> Site:
+def _site(code: CodeType, offset: int) -> CallSite:
     known = _sites.get((id(code), offset))
     if known is None:
         known = _sites[id(code), offset] = code, _found(code, offset)  # with the code, so that its id stays its own
     return known[1]
 
 
-def _found(code: CodeType, offset: int) -> Site:
+def _found(code: CodeType, offset: int) -> CallSite:
     opcode = dis.opname[code.co_code[offset]] if offset >= 0 else ""
     call, looped = None, False
     if opcode in _CALLS:
         _, line, _, column = next(itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4)
         call, looped = _calls(code.co_filename).get((line, column), (None, False))
-    return Site(opcode, call, looped, under_test(code.co_filename), ours(code.co_filename))
+    return CallSite(opcode, call, looped, under_test(code.co_filename), ours(code.co_filename))
 
 
 @cache

@@ -19,13 +19,13 @@ from collections import deque
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any
 
+from ..steps.visible import Access
 from .engine import Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
-from .visible import Access
 
 _ACQUIRE = Access("write", "a lock", 0)
 active: Engine | None = None  # the engine of the check that is under way
-disabled: str | None = None  # where the locks were made that do nothing: "file:line"
+disabled_lock: str | None = None  # where the locks were made that do nothing: "file:line"
 
 _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
@@ -36,7 +36,7 @@ _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
 _WAIT = threading.Condition.wait.__code__
-used: dict[str, None] = {}  # where the locks were made that the program has asked for, in order
+locks_used: dict[str, None] = {}  # where the locks were made that the program has asked for, in order
 
 
 def _current() -> tuple[Engine, Task] | None:
@@ -66,7 +66,7 @@ class Lock:
 
     def __init__(self, real: Any = None, where: str | None = None) -> None:
         self._real = self._plain() if real is None else real
-        self._where = _creation() if where is None else where
+        self._where = _creation_place() if where is None else where
         self._holder: Task | None = None
         self._taken = ""
         if sys._getframe(1).f_code is _WAIT:
@@ -80,30 +80,30 @@ class Lock:
         if (found := _current()) is None:
             return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
         engine, task = found
-        if self._where == disabled:
+        if self._where == disabled_lock:
             engine.step(_ACQUIRE, sys._getframe(1))
             self._real.acquire(False)
             return True
         if not blocking and timeout != -1:
             raise ValueError("can't specify a timeout for a non-blocking call")
-        used[self._where] = None
+        locks_used[self._where] = None
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
         if outer is not None and not engine.takes_part(outer.f_code.co_filename):
-            task.checked = True  # a function of the standard library has been entered
+            task.gil_checked = True  # a function of the standard library has been entered
         engine.step(_ACQUIRE, frame)
         deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)
         while not self._real.acquire(False):
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
-            task.checked = True
+            task.gil_checked = True
         self._holder = task
         if engine.observer is not None:  # somebody wants to know, and it takes a while
             self._taken = place(frame, engine.takes_part)
         return True
 
     def release(self) -> None:
-        if self._where == disabled and not self._real.locked():
+        if self._where == disabled_lock and not self._real.locked():
             return
         self._real.release()
         self._holder, self._taken = None, ""
@@ -113,7 +113,7 @@ class Lock:
         if (engine := active) is not None:
             engine.wake(self)
             if engine.owner.ident == _get_ident():
-                engine.owner.checked = True  # a call of C, or the function of the standard library that it is in
+                engine.owner.gil_checked = True  # a call of C, or the function of the standard library that it is in
 
     def locked(self) -> bool:
         if (found := _current()) is not None:
@@ -135,7 +135,7 @@ class Lock:
     def _real_locked(self) -> bool:
         return repr(self._real).startswith("<locked")
 
-    def described(self, engine: Engine) -> tuple[str, str, str, str]:
+    def describe(self, engine: Engine) -> tuple[str, str, str, str]:
         """What it is, who has it, where that one took it, where it was made."""
         if self._holder is None or self.kind == "a notification":
             return self.kind, "", "", self._where
@@ -156,7 +156,7 @@ class RLock(Lock):
         return _RLock()
 
     def release(self) -> None:
-        if self._where == disabled and not self._real._is_owned():
+        if self._where == disabled_lock and not self._real._is_owned():
             return
         self._real.release()
         if active is not None and not self._real_locked():
@@ -164,13 +164,13 @@ class RLock(Lock):
             self._released()
 
     def _is_owned(self) -> bool:
-        return self._real._is_owned() or self._where == disabled
+        return self._real._is_owned() or self._where == disabled_lock
 
     def _recursion_count(self) -> int:
         return self._real._recursion_count()  # type: ignore[no-any-return]
 
     def _release_save(self) -> Any:
-        if self._where == disabled and not self._real._is_owned():
+        if self._where == disabled_lock and not self._real._is_owned():
             return None
         state = self._real._release_save()
         self._holder, self._taken = None, ""
@@ -232,8 +232,8 @@ def sleep(seconds: float) -> None:
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
     engine, task = found
-    task.checked = True
-    if engine.nap(int(seconds * 1e9)):
+    task.gil_checked = True
+    if engine.virtual_sleep(int(seconds * 1e9)):
         return
     engine.park(task, f"a sleep of {seconds:g} s", engine.elapsed + int(seconds * 1e9), sleeping=True)
 
@@ -248,11 +248,11 @@ def monotonic_ns() -> int:
     return active.clock_base[0] + active.elapsed
 
 
-def wall() -> float:
-    return _time() if active is None or active.current() is None else wall_ns() / 1e9
+def wall_clock() -> float:
+    return _time() if active is None or active.current() is None else wall_clock_ns() / 1e9
 
 
-def wall_ns() -> int:
+def wall_clock_ns() -> int:
     if active is None or active.current() is None:
         return _time_ns()
     return active.clock_base[1] + active.elapsed
@@ -293,14 +293,14 @@ def _under_control(engine: Engine, call: Any, function: Any) -> Any:
 
     def body() -> None:
         try:
-            if engine.enter(task):
+            if engine.task_started(task):
                 call()
         except (Abort, Uncontrolled):
             pass
         except BaseException as error:
             task.error = error
         finally:
-            engine.leave(task)
+            engine.task_ended(task)
 
     return body
 
@@ -322,7 +322,7 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     _join(thread)
 
 
-def is_of_an_executor(task: Task) -> bool:
+def is_executor_worker(task: Task) -> bool:
     """Whether a thread is an executor's worker, which waits for work until the interpreter ends."""
     return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
 
@@ -338,7 +338,7 @@ def release_idle_workers(tasks: list[Task]) -> None:
             queue.put(None)
 
 
-def escaped(report: Any) -> Any:
+def excepthook_for(report: Any) -> Any:
     """What ``threading.excepthook`` is while a program is explored."""
 
     def hook(arguments: Any) -> None:
@@ -378,7 +378,7 @@ def refusing(what: str, function: Any) -> Any:
     return refused
 
 
-def _creation() -> str:
+def _creation_place() -> str:
     """Where, in code under test, the lock that is being made is made."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename in (__file__, threading.__file__):

@@ -24,8 +24,8 @@ from operator import index, length_hint
 from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
-from ..core.errors import BadValue
-from . import points
+from ...core.errors import BadValue
+from . import switch_points
 from .c_operations import UNLOCKED
 from .consumer import Consumer, consumer
 
@@ -45,7 +45,7 @@ def shared(container: C) -> C:
     Raises:
         BadValue: it is something else.
     """
-    if points.parallel or type(container) in _MADE.values():
+    if switch_points.parallel or type(container) in _MADE.values():
         return container
     make = _MAKERS.get(type(container))
     if make is None:
@@ -62,7 +62,7 @@ class _Steps:
 
     def __init__(self, real: Iterator[Any], name: str, who: Consumer) -> None:
         self._real, self._name, self._fresh = real, name, who.fresh
-        self._kind = points.LOOP if who.loop else points.ITERATE
+        self._kind = switch_points.LOOP if who.loop else switch_points.ITERATE
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -71,7 +71,7 @@ class _Steps:
         if self._fresh:
             self._fresh = False
         else:
-            points.point(self._kind, self._name)
+            switch_points.reach(self._kind, self._name)
         return next(self._real)
 
     def __length_hint__(self) -> int:
@@ -85,9 +85,9 @@ class _Iterated:
     _name: Any  # of the container, as in `c_operations`
 
     def __iter__(self) -> Iterator[Any]:
-        if points.parallel:
+        if switch_points.parallel:
             return self._copied()
-        return self._read(self._elements(), sys._getframe(1)) if points.hook is not None else self._elements()
+        return self._read(self._elements(), sys._getframe(1)) if switch_points.hook is not None else self._elements()
 
     def _read(self, real: Iterator[Any], frame: FrameType, asked: str = "") -> Iterator[Any]:
         """The real iterator, or one with switch points, for whoever asks from this frame; for ``asked``, if it can only be that."""
@@ -115,7 +115,7 @@ class _Reversible(_Iterated):
 
     def __reversed__(self) -> Iterator[Any]:
         backwards: Iterator[Any] = self._backwards()
-        return self._read(backwards, sys._getframe(1), "reversed") if points.hook is not None else backwards
+        return self._read(backwards, sys._getframe(1), "reversed") if switch_points.hook is not None else backwards
 
     def _backwards(self) -> Any:
         raise NotImplementedError
@@ -145,11 +145,11 @@ class SharedList(_SharedReversible, list[Any]):
         return any(found is value or found == value for found in self._searched("in"))
 
     def count(self, value: Any) -> int:
-        points.point(points.CALL, "list")
+        switch_points.reach(switch_points.CALL, "list")
         return sum(found is value or found == value for found in self._searched("x.count"))
 
     def index(self, value: Any, start: Any = 0, stop: Any = sys.maxsize) -> int:
-        points.point(points.CALL, "list")
+        switch_points.reach(switch_points.CALL, "list")
         size = len(self)
         start, stop = (max(0, limit + size) if limit < 0 else limit for limit in (index(start), index(stop)))
         for at, found in enumerate(self._searched("x.index")):
@@ -160,7 +160,7 @@ class SharedList(_SharedReversible, list[Any]):
         raise ValueError(f"{value!r} is not in list")
 
     def _searched(self, how: str) -> Iterator[Any]:
-        if points.hook is None:
+        if switch_points.hook is None:
             return list.__iter__(self)
         return iter(_Steps(list.__iter__(self), "list", Consumer(how, fresh=True)))
 
@@ -280,7 +280,7 @@ class _Values(_View, ValuesView[Any]):
     _attribute = "values"
 
     def __contains__(self, value: object) -> bool:
-        if points.hook is None or (self._name, "in") not in UNLOCKED:
+        if switch_points.hook is None or (self._name, "in") not in UNLOCKED:
             return value in self._real
         return any(found is value or found == value for found in _Steps(iter(self._real), self._name, Consumer("in", fresh=True)))
 

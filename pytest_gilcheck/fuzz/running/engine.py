@@ -27,21 +27,21 @@ from time import sleep as _sleep
 from types import CodeType, FrameType
 from typing import Any
 
-from . import points
-from .baton import Baton
+from ..schedule import Choice, Schedule
+from ..steps import switch_points
+from ..steps.visible import Access
+from .handoff import HandoffSemaphore
 from .policy import NEVER, Policy
-from .schedule import Choice, Schedule
-from .task import AWAY, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
-from .visible import Access
+from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 
 _get_ident = threading.get_ident
 _start, _join = threading.Thread.start, threading.Thread.join
 _LOOK = 0.005  # seconds between two looks at a run that does not end
 _MOMENT = 0.0002  # seconds
 _ASLEEP_LOOKS = 3
-LONGEST = 100_000  # points of a run that leads nowhere
-FAIR = 20_000  # steps that a thread makes in a row before others get their turn: it waits for them, busily
-FAIR_TO_SPINNERS = 200  # the same in a program that is known for that, or at least, where it is known how many are usual
+MOST_POINTS = 100_000  # points of a run that leads nowhere
+FAIR_STEPS = 20_000  # steps that a thread makes in a row before others get their turn: it waits for them, busily
+FAIR_STEPS_WHEN_SPINNING = 200  # the same in a program that is known for that, or at least, where it is known how many are usual
 _TICK = 1_000_000  # nanoseconds that the virtual clock gains then
 _UNWIND = 0.5  # seconds for the threads of a run that is over to end
 _LEAKS = 20  # threads that would not end, before no more runs are tried
@@ -51,12 +51,12 @@ Observer = Callable[[Task, int, Access, FrameType], None]
 
 
 @dataclass(frozen=True)
-class Waiting:
+class BlockedThread:
     """A thread that waits when nothing goes on.
 
     Attributes:
         thread: its name.
-        wants: what it waits for, in words.
+        waits_for: what it waits for, in message.
         at: ``"file:line (function)"`` in the code under test.
         holder: who has it: a thread's name, or empty.
         taken: where that one took it.
@@ -64,14 +64,14 @@ class Waiting:
     """
 
     thread: str
-    wants: str
+    waits_for: str
     at: str
     holder: str = ""
     taken: str = ""
     made: str = ""
 
 
-class Run:
+class ScheduleRun:
     """What became of one run. A plain class, because there is one for every schedule, and most stay what they were at first.
 
     Attributes:
@@ -80,7 +80,7 @@ class Run:
         stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``; empty if it ended.
         waiting: who waited for what then.
         yields: how often a thread that waited busily had to let others go on.
-        uncontrolled: what happened beyond control, in words; empty if nothing did.
+        uncontrolled: what happened beyond control, in message; empty if nothing did.
         refused: what the program did that cannot be explored at all; empty if nothing.
         choices: (choice, step that was not made then, code and line of it, whether no build with a GIL can switch there).
         spans: for a recording: (first point, task, others that could go on), each until the next.
@@ -93,11 +93,11 @@ class Run:
     points = 0
     errors: Sequence[tuple[int, str, BaseException]] = ()
     stuck = ""
-    waiting: tuple[Waiting, ...] = ()
+    blocked: tuple[BlockedThread, ...] = ()
     yields = 0
     uncontrolled: Sequence[str] = ()
     refused = ""
-    left: tuple[Waiting, ...] = ()
+    left: tuple[BlockedThread, ...] = ()
 
     def __init__(self, recording: bool = False, measuring: bool = False) -> None:
         self.choices: list[tuple[Choice, Access, Place | None, bool]] = []
@@ -148,13 +148,15 @@ class Engine:
         self.clock_base = monotonic_ns(), time_ns()
         self.observer: Observer | None = None
         self.tracer: Any = None  # for sys.settrace, up to 3.11
-        self.settle: Callable[[list[Task]], None] = lambda tasks: None  # called with all tasks when nothing is explored any more
-        self.locals: list[threading.local] = []  # what is kept there for a thread must not be found by the next run's
+        self.release_idle: Callable[[list[Task]], None] = lambda tasks: (
+            None
+        )  # called with all tasks when nothing is explored any more
+        self.thread_locals: list[threading.local] = []  # what is kept there for a thread must not be found by the next run's
         self.gil_only = False  # switch only where a build with a GIL can
         self.fresh_threads = False  # for each run: where those would not do
-        self.fair = FAIR
-        self.patience = 0  # times that a thread sleeps alone: others do not go on meanwhile
-        self.waits_for_work: Callable[[Task], bool] = lambda task: False  # whether nobody expects a thread to end
+        self.fair_steps = FAIR_STEPS
+        self.most_virtual_sleeps = 0  # times that a thread sleeps alone: others do not go on meanwhile
+        self.is_idle_worker: Callable[[Task], bool] = lambda task: False  # whether nobody expects a thread to end
         self.elapsed = 0  # of the virtual clock, nanoseconds
         self.point = 0
         self.next = NEVER
@@ -165,14 +167,14 @@ class Engine:
         self.by_ident: dict[int, Task] = {}
         self.by_thread: dict[int, Task] = {}  # threading.Thread's id
         self._policy: Policy | None = None
-        self._fair = 0
-        self._ticks = self.naps = 0
+        self._fair_point = 0
+        self._ticks = self.virtual_sleeps = 0
         self._idle = False
-        self.longest = LONGEST
-        self._run = Run()
+        self.most_points = MOST_POINTS
+        self._run = ScheduleRun()
         self._returned: deque[Task] = deque()
-        self._batons: list[Baton] = []  # of threads that have ended
-        self._main = Task(MAIN, "the main thread", Baton())
+        self._semaphores: list[HandoffSemaphore] = []  # of threads that have ended
+        self._main = Task(MAIN, "the main thread", HandoffSemaphore())
         self.owner = self._main
         self._started: float | None = None  # when the run began, while the main thread waits for its end
         self._watcher_wanted = threading.Event()  # set when it is not any more
@@ -194,27 +196,27 @@ class Engine:
         _join(self._watcher)
         for worker in self._workers:
             self._retire(worker)
-        for baton in (*self._batons, self._main.baton):
-            baton.close()
+        for semaphore in (*self._semaphores, self._main.semaphore):
+            semaphore.close()
 
     def _retire(self, worker: Task) -> None:
         """End a worker's thread, if it is not stuck in its last run."""
         if worker.state is DONE:
             worker.job = None
-            worker.baton.post()
+            worker.semaphore.post()
             _join(worker.thread, _UNWIND)
-            self._batons.append(worker.baton)
+            self._semaphores.append(worker.semaphore)
 
-    def _baton(self) -> Baton:
-        return self._batons.pop() if self._batons else Baton()
+    def _new_semaphore(self) -> HandoffSemaphore:
+        return self._semaphores.pop() if self._semaphores else HandoffSemaphore()
 
     def begin(self) -> None:
         """A new run: what the main thread does from here on belongs to it."""
         self.elapsed = self.point = 0
         self.next = NEVER
-        self._run = Run()
+        self._run = ScheduleRun()
         main = self._main
-        main.state, main.wants, main.deadline = READY, None, None
+        main.state, main.waits_for, main.deadline = READY, None, None
         self.owner = main
         for index, worker in enumerate(self._workers):
             if worker.state is not DONE or self.fresh_threads:
@@ -234,7 +236,7 @@ class Engine:
         *,
         recording: bool = False,
         measuring: bool = False,
-    ) -> Run:
+    ) -> ScheduleRun:
         """Run the jobs with these arguments, one in each of the program's threads, and everything that they start, until nothing
         goes on.
 
@@ -242,17 +244,17 @@ class Engine:
             recording: keep what a search branches at (``spans``, ``forks``).
             measuring: keep what it counts (``lengths``, ``reachable``).
         """
-        run = self._run = Run(recording, measuring)
+        run = self._run = ScheduleRun(recording, measuring)
         for worker, job in zip(self._workers, jobs, strict=True):
-            worker.job, worker.arguments, worker.error, worker.checked, worker.state = job, arguments, None, True, READY
+            worker.job, worker.arguments, worker.error, worker.gil_checked, worker.state = job, arguments, None, True, READY
         self.recording, self.measuring = recording, measuring
         self._policy = policy
         policy.begin(self.tasks)
-        self._ticks = self.naps = 0
+        self._ticks = self.virtual_sleeps = 0
         self.exploring = True
-        self._main.state, self._main.wants = PARKED, "the end of the run"
-        if (first := self._pick(self._main)) is not None:
-            self._give(first)
+        self._main.state, self._main.waits_for = PARKED, "the end of the run"
+        if (first := self._next_task(self._main)) is not None:
+            self._hand_to(first)
             self._await_end()
         self.exploring = False
         self._main.state, self.owner = READY, self._main
@@ -267,25 +269,25 @@ class Engine:
         """End what is left of the run: daemons, idle workers of executors, threads that are stuck."""
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return
-        self.settle(self.tasks)
-        self._go_on_quietly()
+        self.release_idle(self.tasks)
+        self._drain()
         self.aborting = True
         self.exploring = False
         for task in self.tasks:
             if task.state is DONE:
                 continue
-            if task.state is not AWAY:
+            if task.state is not BLOCKED_OUTSIDE:
                 self.owner = task
                 task.state = READY
-                task.baton.post()
+                task.semaphore.post()
             if not self._await_one(task) and not (self._interrupt(task) and self._await_one(task)):
                 self.leaked += 1
-                task.state = AWAY
+                task.state = BLOCKED_OUTSIDE
                 if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12: the exit would wait for it
                     threading._shutdown_locks.discard(lock)  # type: ignore[attr-defined,unused-ignore]
         for ident in [ident for ident, task in self.by_ident.items() if task.state is DONE and not task.root]:
             del self.by_ident[ident]
-        self._batons += [task.baton for task in self.tasks if task.state is DONE and not task.root]
+        self._semaphores += [task.semaphore for task in self.tasks if task.state is DONE and not task.root]
         self.by_thread.clear()
         self.owner = self._main
         self.aborting = False
@@ -302,13 +304,13 @@ class Engine:
         """Whether too many threads would not end."""
         return self.leaked >= _LEAKS
 
-    def _go_on_quietly(self) -> None:
+    def _drain(self) -> None:
         """Let whatever can still go on do so, unexplored."""
-        self._main.state, self._main.wants = PARKED, "the end of the run"
+        self._main.state, self._main.waits_for = PARKED, "the end of the run"
         self._policy, self.exploring, self.next = None, False, NEVER
         self._idle = False
-        if not self._run.stuck and (task := self._pick(self._main)) is not None:
-            self._give(task)
+        if not self._run.stuck and (task := self._next_task(self._main)) is not None:
+            self._hand_to(task)
             self._await_end()
         self._main.state, self.owner = READY, self._main
 
@@ -316,11 +318,11 @@ class Engine:
         """Sleep until the run is over."""
         self._started = monotonic()
         while True:
-            self._main.baton.wait()
+            self._main.semaphore.wait()
             if self._idle:
                 if self._returned:
-                    self._readmit()
-                elif all(task.state is not AWAY for task in self.tasks):
+                    self._resume_returned()
+                elif all(task.state is not BLOCKED_OUTSIDE for task in self.tasks):
                     break
             if self._run.stuck == "hangs":
                 break
@@ -337,15 +339,15 @@ class Engine:
             now = (self.point, owner, switches)
             looks = looks + 1 if now == last and switches >= 0 and not self._idle else 0
             last = now
-            if looks >= _ASLEEP_LOOKS and owner is not self._main and owner.state is not AWAY:
+            if looks >= _ASLEEP_LOOKS and owner is not self._main and owner.state is not BLOCKED_OUTSIDE:
                 looks = 0
-                self._pass_over(owner)
+                self._mark_blocked_outside(owner)
             if self._idle and self._returned:
-                self._main.baton.post()
+                self._main.semaphore.post()
             if monotonic() - started > self.limit and not self._run.stuck:
-                self._run.waiting = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE)
+                self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
                 self._run.stuck = "hangs"
-                self._main.baton.post()
+                self._main.semaphore.post()
 
     def _await_one(self, task: Task) -> bool:
         until = monotonic() + _UNWIND
@@ -355,27 +357,27 @@ class Engine:
             _sleep(_MOMENT)
         return True
 
-    def _pass_over(self, task: Task) -> None:
+    def _mark_blocked_outside(self, task: Task) -> None:
         """The owner sleeps, and not for us: somebody else goes on."""
         ready = [other for other in self.tasks if other.state is READY and other is not task]
         if not ready and not any(other.deadline is not None for other in self.tasks):
             return
-        task.state = AWAY
+        task.state = BLOCKED_OUTSIDE
         frame = sys._current_frames().get(task.ident or 0)
         where = place(frame, self.takes_part)
         self._run.uncontrolled = (
             *self._run.uncontrolled,
             f"{task.name} was blocked at {where}, by nothing that is under control",
         )
-        if (target := self._pick(task)) is not None:
-            self._give(target)
+        if (target := self._next_task(task)) is not None:
+            self._hand_to(target)
         else:
             self._idle = True
 
-    def _readmit(self) -> None:
+    def _resume_returned(self) -> None:
         self._idle = False
-        if (target := self._pick(self.owner)) is not None:
-            self._give(target)
+        if (target := self._next_task(self.owner)) is not None:
+            self._hand_to(target)
 
     # The side of the threads.
 
@@ -384,8 +386,8 @@ class Engine:
         task = self.by_ident.get(_get_ident())
         if task is None or task is self.owner:
             return task
-        if task.state is AWAY:
-            self._come_back(task)
+        if task.state is BLOCKED_OUTSIDE:
+            self._rejoin(task)
             return task
         return None  # an interpreter's own call in a thread that is about to end
 
@@ -396,57 +398,57 @@ class Engine:
         task = self.owner
         if _get_ident() != task.ident:
             found = self.by_ident.get(_get_ident())
-            if found is None or found.state is not AWAY:
+            if found is None or found.state is not BLOCKED_OUTSIDE:
                 return
-            self._come_back(found)
+            self._rejoin(found)
             task = found
         point = self.point = self.point + 1
         if self.measuring:
             self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + 1
-            if task.checked:
+            if task.gil_checked:
                 self._run.reachable.add(point)
         if point == self.next:
             self.decide(task, point, access, frame or sys._getframe(2))
         if self.observer is not None:
             self.observer(task, point, access, frame or sys._getframe(2))
-        task.checked = False
+        task.gil_checked = False
 
-    def iterate(self, kind: str, name: str) -> None:
-        """What `points.hook` is: a read inside of what would be one step."""
+    def at_switch_point(self, kind: str, name: str) -> None:
+        """What `switch_points.hook` is: a read inside of what would be one step."""
         if not self.exploring or (task := self.current()) is None:
             return
-        checked = task.checked
-        if kind == points.ITERATE:
-            task.checked = False  # to a build with a GIL it is one call
-        elif kind == points.LOOP:
-            task.checked = True
+        checked = task.gil_checked
+        if kind == switch_points.ITERATE:
+            task.gil_checked = False  # to a build with a GIL it is one call
+        elif kind == switch_points.LOOP:
+            task.gil_checked = True
         self.step(Access("read", "[]", 0), sys._getframe(2))
-        if kind == points.ITERATE:
-            task.checked = checked
+        if kind == switch_points.ITERATE:
+            task.gil_checked = checked
 
     def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         """Somebody is to be asked before the calling thread makes its step."""
         others = [other for other in self.tasks if other is not task and (other.state is READY or other.state is SLEEPING)]
         target, policy = task, self._policy
-        allowed = task.checked or not self.gil_only
+        allowed = task.gil_checked or not self.gil_only
         if policy is not None and policy.next != NEVER and point >= policy.next and allowed:
             target = policy.at(point, task, others, access)
             if target is not task:
-                self._note(Choice(point, target.index), access, frame, task)
-        if target is task and point >= self._fair:
-            target = self._fairly(task, others)
+                self._record_choice(Choice(point, target.index), access, frame, task)
+        if target is task and point >= self._fair_point:
+            target = self._yield_for_fairness(task, others)
         if target is task:
-            self._aim()
+            self._update_next()
             return
         task.frame = frame
         if target.state is SLEEPING:
             self._wake_sleeper(target)
-        self._give(target)
+        self._hand_to(target)
         self._wait_for_turn(task)
 
-    def _fairly(self, task: Task, others: list[Task]) -> Task:
+    def _yield_for_fairness(self, task: Task, others: list[Task]) -> Task:
         """A thread has made a great many steps in a row: time passes, and it is the others' turn."""
-        self._fair = self.point + self.fair
+        self._fair_point = self.point + self.fair_steps
         self._ticks += 1
         self._run.yields += 1
         self.elapsed += _TICK << min(self._ticks, 20)
@@ -454,13 +456,13 @@ class Engine:
             if other.deadline is not None and other.deadline <= self.elapsed and other.state is not DONE:
                 other.state, other.deadline, other.timed_out = READY, None, True
                 others = [*others, other]
-        if self.point > self.longest:
+        if self.point > self.most_points:
             self._halt("livelock")
         if not others:
             return task
         return min(others, key=lambda other: (other.index - task.index) % len(self.tasks))
 
-    def _halt(self, trouble: str) -> None:
+    def _halt(self, symptom: str) -> None:
         """The calling thread finds that the run leads nowhere: it is over.
 
         Raises:
@@ -468,41 +470,41 @@ class Engine:
         """
         task = self.owner
         task.frame = sys._getframe(1)
-        self._stop(trouble)
+        self._record_stuck(symptom)
         self._idle = True
-        self._main.baton.post()
+        self._main.semaphore.post()
         self._wait_for_turn(task)
 
-    def _note(self, choice: Choice, access: Access, frame: FrameType | None, task: Task) -> None:
+    def _record_choice(self, choice: Choice, access: Access, frame: FrameType | None, task: Task) -> None:
         place = None
         if frame is not None:
             if access.line == 0:  # of a primitive
                 frame = _own(frame, self.takes_part)
             place = frame.f_code, frame.f_lineno or 0
-        self._run.choices.append((choice, access, place, not choice.forced and not task.checked))
+        self._run.choices.append((choice, access, place, not choice.forced and not task.gil_checked))
 
-    def _give(self, target: Task) -> None:
+    def _hand_to(self, target: Task) -> None:
         self.owner = target
         if self.recording and self.exploring:
             self._span()
         self._idle = False
-        self._fair = self.point + self.fair
-        self._aim()
-        target.baton.post()
+        self._fair_point = self.point + self.fair_steps
+        self._update_next()
+        target.semaphore.post()
 
-    def _aim(self) -> None:
+    def _update_next(self) -> None:
         """The next point at which somebody is to be asked."""
         policy = self._policy
         if policy is None:
             self.next = NEVER
             return
-        asked, fair = policy.next, self._fair
+        asked, fair = policy.next, self._fair_point
         if asked == NEVER or asked > fair:
             asked = fair
         self.next = asked if asked > self.point else self.point + 1
 
     def _wait_for_turn(self, task: Task) -> None:
-        task.baton.wait()
+        task.semaphore.wait()
         task.frame = None
         if self.aborting:
             raise Abort
@@ -519,40 +521,40 @@ class Engine:
         self.elapsed = max(self.elapsed, task.deadline or 0)
         task.state, task.deadline, task.timed_out = READY, None, True
 
-    def park(self, task: Task, wants: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
+    def park(self, task: Task, waits_for: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
         """The calling thread cannot go on until somebody wakes it, or its time is over; whether it was that."""
         if self.aborting:
             raise Abort
         if self.owner is not task:  # the main thread has just taken it for blocked
-            self._come_back(task)
+            self._rejoin(task)
         task.state = SLEEPING if sleeping else PARKED
-        task.wants, task.deadline, task.timed_out = wants, deadline, False
+        task.waits_for, task.deadline, task.timed_out = waits_for, deadline, False
         task.frame = sys._getframe(1)
-        self._leave(task)
-        task.baton.wait()
+        self._release(task)
+        task.semaphore.wait()
         if self._idle and task is self._main:
             self._idle = False
             task.state = READY
-            raise SetupStuck(f"it waits for {self._waiting(task).wants}, and nothing goes on any more")
-        task.wants = task.frame = task.deadline = None
+            raise SetupStuck(f"it waits for {self._describe_blocked(task).waits_for}, and nothing goes on any more")
+        task.waits_for = task.frame = task.deadline = None
         if self.aborting:
             raise Abort
         return task.timed_out
 
-    def wake(self, wants: object) -> None:
+    def wake(self, waits_for: object) -> None:
         """Whoever waits for this may look again."""
         woken = False
         for task in self.tasks:
-            if task.wants is wants and task.state is PARKED:
+            if task.waits_for is waits_for and task.state is PARKED:
                 task.state, woken = READY, True
-        if self._main.wants is wants and self._main.state is PARKED:
+        if self._main.waits_for is waits_for and self._main.state is PARKED:
             self._main.state = READY
         if woken and self.recording and self.exploring:
             self._span()
 
     def spawn(self, name: str, thread: Any, daemon: bool) -> Task:
         """A thread that the code under test starts: it is ready, and goes on when it is its turn."""
-        task = Task(len(self.tasks), name, self._baton(), daemon=daemon)
+        task = Task(len(self.tasks), name, self._new_semaphore(), daemon=daemon)
         task.thread = thread
         self.tasks.append(task)
         if thread is not None:
@@ -561,28 +563,28 @@ class Engine:
             self._span()
         return task
 
-    def enter(self, task: Task) -> bool:
+    def task_started(self, task: Task) -> bool:
         """The calling thread is this task: wait for the first turn; False if the run is over before."""
         task.ident, task.native = _get_ident(), threading.get_native_id()
         self.by_ident[task.ident] = task
-        task.baton.wait()
+        task.semaphore.wait()
         if self.tracer is not None:
             sys.settrace(self.tracer)
         return not self.aborting
 
-    def leave(self, task: Task) -> None:
+    def task_ended(self, task: Task) -> None:
         """The calling thread is done with its task."""
         if self.tracer is not None:
             sys.settrace(None)
-        away = task.state is AWAY
+        away = task.state is BLOCKED_OUTSIDE
         task.state = DONE
         if task.ident is not None and not task.root:
             self.by_ident.pop(task.ident, None)
             self.wake(task)
         if self.aborting or away:
-            self._main.baton.post()
+            self._main.semaphore.post()
         else:
-            self._leave(task)
+            self._release(task)
 
     def refuse(self, what: str) -> None:
         """The code under test does what cannot be explored: the run is over.
@@ -593,22 +595,22 @@ class Engine:
         self._run.refused = self._run.refused or what
         raise Uncontrolled(what)
 
-    def _come_back(self, task: Task) -> None:
+    def _rejoin(self, task: Task) -> None:
         """A thread that was blocked beyond control goes on: it queues up."""
         self._returned.append(task)
-        task.baton.wait()
+        task.semaphore.wait()
         if self.aborting:
             raise Abort
 
-    def _leave(self, task: Task) -> None:
-        target = self._pick(task)
+    def _release(self, task: Task) -> None:
+        target = self._next_task(task)
         if target is None:
             self._idle = True
-            self._main.baton.post()
+            self._main.semaphore.post()
         else:
-            self._give(target)
+            self._hand_to(target)
 
-    def _pick(self, current: Task) -> Task | None:
+    def _next_task(self, current: Task) -> Task | None:
         """Who goes on, now that the current task cannot; None if nobody does."""
         while self._returned:
             self._returned.popleft().state = READY
@@ -616,19 +618,19 @@ class Engine:
         if not self.exploring:
             if self._main.state is READY:
                 ready.append(self._main)
-            ready = ready or self._let_time_pass()
+            ready = ready or self._advance_clock()
             return ready[0] if ready else None
         over = len(self.tasks) > len(self._workers) and self._all_done()  # only daemons are left
         if not ready and not over:
-            ready = self._let_time_pass()
+            ready = self._advance_clock()
         if over or not ready or self._run.refused:
-            self._conclude()
+            self._classify_idle()
             return None
         policy = self._policy
         assert policy is not None, "a run that is explored has one"
         point = self.point = self.point + 1
-        if point > self.longest:
-            self._stop("livelock")
+        if point > self.most_points:
+            self._record_stuck("livelock")
             return None
         if len(ready) == 1 and not policy.tracks:
             return ready[0]
@@ -639,20 +641,20 @@ class Engine:
                 break
         target = policy.forced(point, ready, default)
         if target is not default:
-            self._note(Choice(point, target.index, True), Access("wait", "", 0), None, current)
+            self._record_choice(Choice(point, target.index, True), Access("wait", "", 0), None, current)
         if self.recording and len(ready) > 1:
             self._run.forks.append((point, tuple(task.index for task in ready), target.index))
         return target
 
-    def nap(self, nanoseconds: int) -> bool:
+    def virtual_sleep(self, nanoseconds: int) -> bool:
         """Whether the calling thread may sleep alone; then its time has passed."""
-        if not self.exploring or self.naps >= self.patience:
+        if not self.exploring or self.virtual_sleeps >= self.most_virtual_sleeps:
             return False
-        self.naps += 1
+        self.virtual_sleeps += 1
         self.elapsed += nanoseconds
         return True
 
-    def _let_time_pass(self) -> list[Task]:
+    def _advance_clock(self) -> list[Task]:
         """Nobody is ready: whoever waits for the clock alone goes on at its time."""
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return []
@@ -678,35 +680,40 @@ class Engine:
                 return False
         return True
 
-    def _conclude(self) -> None:
+    def _classify_idle(self) -> None:
         """Nobody goes on: is that an end?"""
         run = self._run
-        if not self.exploring or run.stuck or self._every_task_is_done() or any(task.state is AWAY for task in self.tasks):
+        if (
+            not self.exploring
+            or run.stuck
+            or self._every_task_is_done()
+            or any(task.state is BLOCKED_OUTSIDE for task in self.tasks)
+        ):
             return
         if all(task.state is DONE for task in self.tasks if task.root):
-            left = [task for task in self.tasks if task.state is not DONE and not task.daemon and not self.waits_for_work(task)]
-            run.left = tuple(self._waiting(task) for task in left)
+            left = [task for task in self.tasks if task.state is not DONE and not task.daemon and not self.is_idle_worker(task)]
+            run.left = tuple(self._describe_blocked(task) for task in left)
             return
-        self._stop("")
+        self._record_stuck("")
 
-    def _stop(self, trouble: str) -> None:
+    def _record_stuck(self, symptom: str) -> None:
         run = self._run
-        run.waiting = tuple(self._waiting(task) for task in self.tasks if task.state is not DONE)
-        run.stuck = trouble or ("deadlock" if any(entry.holder for entry in run.waiting) else "never ends")
+        run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
+        run.stuck = symptom or ("deadlock" if any(entry.holder for entry in run.blocked) else "never ends")
 
-    def _waiting(self, task: Task) -> Waiting:
+    def _describe_blocked(self, task: Task) -> BlockedThread:
         at = place(task.frame, self.takes_part)
-        wants = task.wants
-        described = getattr(wants, "described", None)
-        if described is not None:
-            words, holder, taken, made = described(self)
-            return Waiting(task.name, words, at, holder, taken, made)
-        if isinstance(wants, Task):
-            return Waiting(task.name, f"the end of {wants.name}", at)
-        return Waiting(task.name, "nothing: it goes on and on" if wants is None else str(wants), at)
+        waits_for = task.waits_for
+        describe = getattr(waits_for, "describe", None)
+        if describe is not None:
+            message, holder, taken, made = describe(self)
+            return BlockedThread(task.name, message, at, holder, taken, made)
+        if isinstance(waits_for, Task):
+            return BlockedThread(task.name, f"the end of {waits_for.name}", at)
+        return BlockedThread(task.name, "nothing: it goes on and on" if waits_for is None else str(waits_for), at)
 
     def _worker(self, index: int) -> Task:
-        task = Task(index, f"T{index}", self._baton(), root=True)
+        task = Task(index, f"T{index}", self._new_semaphore(), root=True)
         task.state = DONE
         task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
         _start(task.thread)
@@ -717,7 +724,7 @@ class Engine:
         task.ident, task.native = _get_ident(), threading.get_native_id()
         self.by_ident[task.ident] = task
         while True:
-            task.baton.wait()
+            task.semaphore.wait()
             if task.job is None:
                 self.by_ident.pop(task.ident, None)
                 return
@@ -731,9 +738,9 @@ class Engine:
             except BaseException as error:
                 task.error = error
             finally:
-                for kept in self.locals:
+                for kept in self.thread_locals:
                     vars(kept).clear()
-                self.leave(task)
+                self.task_ended(task)
 
 
 def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:

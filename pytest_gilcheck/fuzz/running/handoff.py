@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 
-class Baton:
+class HandoffSemaphore:
     """One thread's own: `wait` returns once for each `post`."""
 
     __slots__ = ("_ends", "fd", "post", "wait")

@@ -30,8 +30,8 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from time import perf_counter_ns, sleep  # bound now: the program may patch the module
 
-from ..core.cores import CAN_PIN
-from .baton import Baton
+from ...core.cores import CAN_PIN
+from ..running.handoff import HandoffSemaphore
 
 _SPINS = 100  # looks at the others before each lets somebody else have the core
 _AT_ONCE, _ANYWHERE = 1 / 3, 2 / 3  # a third of the instances each: all begin together, begin anywhere, end together
@@ -42,7 +42,7 @@ _REMEMBERED = 16  # how long each job took the last times
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: sleep(0))
 
 
-class Players:
+class AlignedThreads:
     """Threads that live as long as the process. They are not the program's own, so every job gets a context of its own."""
 
     def __init__(self, size: int) -> None:
@@ -52,7 +52,7 @@ class Players:
         self._errors: list[BaseException | None] = [None] * size
         self._arrived, self._delays, self._begun, self._took = [False] * size, [0] * size, [0] * size, [0] * size
         self._recent: list[deque[int]] = [deque(maxlen=_REMEMBERED) for _ in range(size)]
-        self._batons, self._home = [Baton() for _ in range(size)], Baton()
+        self._semaphores, self._home = [HandoffSemaphore() for _ in range(size)], HandoffSemaphore()
         self._locals = [thing for thing in gc.get_objects() if type(thing) is threading.local]  # not to be found by the next job
         self._pid, self._random = os.getpid(), random.Random()  # the program may seed the module's
         self._threads = [threading.Thread(target=self._play, args=(i,), name=f"T{i}", daemon=True) for i in range(size)]
@@ -71,8 +71,8 @@ class Players:
         for index in range(size):
             self._arrived[index], self._errors[index] = False, None
         self._delays = self._draw_delays()
-        for baton in self._batons:
-            baton.post()
+        for semaphore in self._semaphores:
+            semaphore.post()
         for _ in range(size):
             self._home.wait()
         self._jobs, self._contexts = [], []
@@ -108,7 +108,7 @@ class Players:
         home = {self._cores[index % len(self._cores)]} if len(self._cores) > 1 else set()
         arrived, errors, took = self._arrived, self._errors, self._took
         others = [other for other in range(len(arrived)) if other != index]
-        wait = self._batons[index].wait
+        wait = self._semaphores[index].wait
         while True:
             _go_to(home)  # so that it wakes there; from then on it is free, and so is what it starts
             wait()

@@ -26,7 +26,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from ..core.origin import ours, under_test
+from ...core.origin import ours, under_test
 
 Name = str  # what is touched: ".balance", "global total", "cell n", "[]", "call"
 
@@ -73,7 +73,7 @@ class Access:
 
 
 @dataclass
-class Table:
+class StepTable:
     """The steps of one piece of code, by bytecode offset.
 
     Attributes:
@@ -87,11 +87,11 @@ class Table:
     steps: dict[int, Access] = field(default_factory=dict)
     calls: dict[int, Access] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
-    heard: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
+    locations: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
 
 
 @dataclass
-class _Rebound:
+class _ReboundNames:
     """Names that a source file rebinds; None stands for all of them."""
 
     globals: set[str] | None = field(default_factory=set)
@@ -105,16 +105,16 @@ class Visibility:
 
     def __init__(self) -> None:
         self.grown = False
-        self._files: dict[str, _Rebound] = {}
+        self._files: dict[str, _ReboundNames] = {}
         self._everything = False  # some file may store any attribute
         self._attributes: set[str] = set()
         self._constant: set[str] = set()
         self._skipped: set[str] = set()
 
-    def table(self, code: CodeType, namespace: dict[str, Any]) -> Table:
+    def table(self, code: CodeType, namespace: dict[str, Any]) -> StepTable:
         """The table of this code, whose globals are these."""
         rebound = self._file(code.co_filename)
-        table = Table(code)
+        table = StepTable(code)
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False
         constant = False  # the instruction before loads a constant
@@ -154,10 +154,10 @@ class Visibility:
             loaded = instruction.argval if name in ("LOAD_GLOBAL", "LOAD_NAME") else loaded
             before, constant = name, name in ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST")
         table.checks = frozenset(checks)
-        table.heard = {offset: (table.steps.get(offset), offset in checks) for offset in (*table.steps, *checks)}
+        table.locations = {offset: (table.steps.get(offset), offset in checks) for offset in (*table.steps, *checks)}
         return table
 
-    def _touched(self, instruction: dis.Instruction, rebound: _Rebound, before: str, constant: bool) -> str | None:
+    def _touched(self, instruction: dis.Instruction, rebound: _ReboundNames, before: str, constant: bool) -> str | None:
         name, argument = instruction.opname, instruction.argval
         match name:
             case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR":
@@ -202,15 +202,15 @@ class Visibility:
             return False
         return True  # of an object whose code is not under test: who knows
 
-    def _global_changes(self, name: str, rebound: _Rebound) -> bool:
+    def _global_changes(self, name: str, rebound: _ReboundNames) -> bool:
         if rebound.globals is None or name in rebound.globals or name in self._attributes:  # an attribute of the module
             return True
         self._skipped.add(name)
         return False
 
-    def _file(self, file: str) -> _Rebound:
+    def _file(self, file: str) -> _ReboundNames:
         if file not in self._files:
-            found = self._files[file] = _rebound(file)
+            found = self._files[file] = _rebound_names(file)
             if found.attributes is None:
                 self.grown = self.grown or (bool(self._skipped) and not self._everything)
                 self._everything = True
@@ -288,12 +288,12 @@ def _text(instruction: dis.Instruction, code: CodeType) -> str:
 
 
 @cache
-def _rebound(file: str) -> _Rebound:
-    found = _Rebound()
+def _rebound_names(file: str) -> _ReboundNames:
+    found = _ReboundNames()
     try:
         module = compile("".join(linecache.getlines(file)) or "?", file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
-        return _Rebound(None, None, None)
+        return _ReboundNames(None, None, None)
     assert found.globals is not None
     assert found.cells is not None
     assert found.attributes is not None
@@ -311,7 +311,7 @@ def _rebound(file: str) -> _Rebound:
                 (found.constant if code.co_name in _CONSTRUCTORS else found.attributes).add(argument)
         found.cells |= {name for name, count in stores.items() if name in code.co_freevars or count > 1 or loops}
         if _ANYTHING_STORED.intersection(code.co_names):
-            return _Rebound(found.globals, found.cells, None)
+            return _ReboundNames(found.globals, found.cells, None)
     found.constant -= found.attributes
     return found
 

@@ -24,8 +24,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.origin import ours
-from . import points, primitives
+from ...core.origin import ours
+from ..steps import switch_points
+from . import primitives
 from .engine import Engine
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
@@ -71,20 +72,20 @@ class Patches:
         return self
 
     def _replace(self) -> None:
-        primitives.used.clear()
+        primitives.locks_used.clear()
         for module in list(sys.modules.values()):
             if _may_change(module):
                 self._replace_names(vars(module))
         for target, name, value in self._others():
             self._set(target, name, value)
-        self._adopt()
+        self._wrap_existing_locks()
         primitives.active = self._engine
-        points.hook = self._engine.iterate
-        self._engine.settle = primitives.release_idle_workers
-        self._engine.waits_for_work = primitives.is_of_an_executor
+        switch_points.hook = self._engine.at_switch_point
+        self._engine.release_idle = primitives.release_idle_workers
+        self._engine.is_idle_worker = primitives.is_executor_worker
 
     def __exit__(self, *error: object) -> None:
-        primitives.active = points.hook = None
+        primitives.active = switch_points.hook = None
         while self._undo:
             self._undo.pop()()
 
@@ -105,7 +106,7 @@ class Patches:
             (threading.Thread, "join", primitives.join),
             (threading, "RLock", primitives.RLock),
             (builtins, "__import__", primitives.importing(builtins.__import__)),
-            (threading, "excepthook", primitives.escaped(threading.excepthook)),
+            (threading, "excepthook", primitives.excepthook_for(threading.excepthook)),
         ]
         if primitives._start_joinable is not None:
             found.append((_thread, "start_joinable_thread", primitives.start_joinable_thread))
@@ -117,7 +118,7 @@ class Patches:
             found.append((loop, "run_forever", primitives.refusing("it runs an event loop (asyncio)", loop.run_forever)))
         return found
 
-    def _adopt(self) -> None:
+    def _wrap_existing_locks(self) -> None:
         """Wrap the locks that exist already."""
         wrapped: dict[int, Any] = {}
 
@@ -144,7 +145,7 @@ class Patches:
             for place, name, value in _contents(thing, path):
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
-                        self._engine.locals.append(value)
+                        self._engine.thread_locals.append(value)
                     else:
                         self._engine.fresh_threads = True  # it runs once in each thread; that costs five times as much
                 if type(value) is tuple and any(type(each) in (_LOCK, _RLOCK) for each in value):
@@ -277,8 +278,8 @@ _STAND_INS: dict[Any, Any] = {
     time.sleep: primitives.sleep,
     time.monotonic: primitives.monotonic,
     time.monotonic_ns: primitives.monotonic_ns,
-    time.time: primitives.wall,
-    time.time_ns: primitives.wall_ns,
+    time.time: primitives.wall_clock,
+    time.time_ns: primitives.wall_clock_ns,
     time.perf_counter: primitives.perf_counter,
     time.perf_counter_ns: primitives.perf_counter_ns,
     _thread.start_new_thread: primitives.start_new_thread,

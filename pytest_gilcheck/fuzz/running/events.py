@@ -19,10 +19,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from ..schedule import Schedule
+from ..steps.visible import StepTable, Visibility, gil_is_checked_after, is_step
 from .engine import Engine
 from .policy import Planned
-from .schedule import Schedule
-from .visible import Table, Visibility, gil_is_checked_after, is_step
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
@@ -31,7 +31,7 @@ _get_ident = threading.get_ident
 monitoring: Any = getattr(sys, "monitoring", None)
 
 
-class EventsTaken(Exception):
+class MonitoringConflict(Exception):
     """Another tool takes our events; the message names it."""
 
 
@@ -41,7 +41,7 @@ class Events:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._visibility = Visibility()
-        self._tables: dict[int, Table] = {}
+        self._tables: dict[int, StepTable] = {}
         self._takes_part = engine.takes_part
         self._tool = -1
 
@@ -52,7 +52,7 @@ class Events:
         free = [tool for tool in _TOOLS if monitoring.get_tool(tool) is None]
         if not free:
             taken = ", ".join(repr(monitoring.get_tool(tool)) for tool in _TOOLS)
-            raise EventsTaken(f"the monitoring tool ids {_TOOLS[0]} and {_TOOLS[1]} are taken by {taken}")
+            raise MonitoringConflict(f"the monitoring tool ids {_TOOLS[0]} and {_TOOLS[1]} are taken by {taken}")
         self._tool = free[0]
         events = monitoring.events
         monitoring.use_tool_id(self._tool, _NAME)
@@ -75,7 +75,7 @@ class Events:
             monitoring.register_callback(self._tool, getattr(monitoring.events, event), None)
         monitoring.free_tool_id(self._tool)
 
-    def settled(self) -> bool:
+    def tables_unchanged(self) -> bool:
         """Whether the tables are still what they were; if not, they are made anew, and what was counted before does not count."""
         if not self._visibility.grown:
             return True
@@ -86,7 +86,7 @@ class Events:
             monitoring.restart_events()
         return False
 
-    def _table(self, code: CodeType, frame: FrameType) -> Table:
+    def _table(self, code: CodeType, frame: FrameType) -> StepTable:
         table = self._tables.get(id(code))
         if table is None:
             table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
@@ -105,7 +105,7 @@ class Events:
         engine, tables, disable, ident = self._engine, self._tables, monitoring.DISABLE, _get_ident
 
         def instruction(code: CodeType, offset: int) -> object:
-            heard = tables[id(code)].heard.get(offset)
+            heard = tables[id(code)].locations.get(offset)
             if heard is None:
                 return disable
             if not engine.exploring:
@@ -114,17 +114,17 @@ class Events:
             task = engine.owner
             if task.ident != ident() or engine.measuring or engine.observer is not None:
                 if checks and task.ident == ident():
-                    task.checked = True
+                    task.gil_checked = True
                 if access is not None:
                     engine.step(access)
                 return None
             if checks:
-                task.checked = True
+                task.gil_checked = True
             if access is not None:
                 engine.point = point = engine.point + 1
                 if point == engine.next:
                     engine.decide(task, point, access, sys._getframe(1))
-                task.checked = False
+                task.gil_checked = False
             return None
 
         return instruction
@@ -142,7 +142,7 @@ class Events:
         if is_step(callee, first, self._takes_part):
             engine.step(access)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
-            engine.owner.checked = True
+            engine.owner.gil_checked = True
         return None
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
@@ -155,7 +155,7 @@ class Events:
         elif event == "opcode":
             table = self._tables[id(code)]
             if frame.f_lasti in table.checks:
-                self._engine.owner.checked = True
+                self._engine.owner.gil_checked = True
             if (access := table.steps.get(frame.f_lasti)) is not None:
                 self._engine.step(access, frame)
         return self._trace
@@ -165,7 +165,7 @@ def check_alone() -> None:
     """See that every event comes through.
 
     Raises:
-        EventsTaken: some do not; the message names who is active.
+        MonitoringConflict: some do not; the message names who is active.
     """
     engine = Engine(1, lambda file: file == __file__, 5.0)
     seen: list[int] = []
@@ -178,7 +178,7 @@ def check_alone() -> None:
             engine.run([_probe], (), Planned(Schedule(())))
             engine.end()
             if len(seen) - before != _PROBE_STEPS:
-                raise EventsTaken(f"of {_PROBE_STEPS} steps {len(seen) - before} were seen: {_active()} takes the others")
+                raise MonitoringConflict(f"of {_PROBE_STEPS} steps {len(seen) - before} were seen: {_active()} takes the others")
 
 
 class _Thing:

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
 
-from .engine import Run
+from ..running.engine import ScheduleRun
+from ..running.policy import Policy
+from ..schedule import Choice, Schedule
 from .explorer import Explorer, Failure
-from .policy import PartialOrder, Policy, Priorities, UniformWalk
-from .schedule import Choice, Schedule
+from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
 _FEWEST_SAMPLES = 100
@@ -29,7 +30,7 @@ _WITHOUT_PREEMPTION = 0.3  # of the time, at most, for schedules without any: ma
 
 
 @dataclass
-class Searched:
+class SearchOutcome:
     """What was explored.
 
     Attributes:
@@ -140,9 +141,9 @@ class Search:
     ) -> None:
         self._explorer, self._preemptions, self._until, self._seed = explorer, preemptions, until, seed
         self._gil, self._sampling, self._share, self._now = gil, sampling, share, now
-        self.found = Searched(threads=len(explorer.program.threads))
+        self.found = SearchOutcome(threads=len(explorer.program.threads))
 
-    def run(self, sequential: list[Run]) -> Searched:
+    def run(self, sequential: list[ScheduleRun]) -> SearchOutcome:
         """Search until something fails, everything is explored, or time is up."""
         found = self.found
         found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
@@ -181,7 +182,7 @@ class Search:
                 return None
             run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
             self.found.enumerated += 1
-            if not self._explorer.events.settled():  # a file came in that stores what was taken for constant: start again
+            if not self._explorer.events.tables_unchanged():  # a file came in that stores what was taken for constant: start again
                 self._explorer.follow(Schedule())
             if failure is not None:
                 self.found.failure = failure
@@ -203,7 +204,7 @@ class Search:
         which, of = self._share
         return islice(schedules, which, None, of) if level == 1 else schedules
 
-    def _sample(self, sequential: list[Run]) -> Searched:
+    def _sample(self, sequential: list[ScheduleRun]) -> SearchOutcome:
         """Sample until time is up."""
         found = self.found
         if not self._sampling:
@@ -219,7 +220,7 @@ class Search:
         finally:
             self._explorer.engine.gil_only = False
 
-    def _drawn(self, draw: random.Random, lengths: list[int], points: int) -> Searched:
+    def _drawn(self, draw: random.Random, lengths: list[int], points: int) -> SearchOutcome:
         found = self.found
         while self._now() < self._until:
             for policy in _portfolio(draw.randrange(1 << 32), lengths, points):
@@ -229,10 +230,10 @@ class Search:
                 if failure is not None:
                     found.failure = failure
                     return found
-            self._explorer.events.settled()
+            self._explorer.events.tables_unchanged()
         return self._concluded()
 
-    def _concluded(self) -> Searched:
+    def _concluded(self) -> SearchOutcome:
         found = self.found
         found.cut = found.failure is None and found.complete < self._preemptions and found.sampled < _FEWEST_SAMPLES
         return found

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
-from .engine import Engine, Observer
+from ..running.engine import Engine, Observer
+from ..running.task import Task
+from ..schedule import Choice, Schedule
+from ..steps.visible import Access
 from .explorer import Explorer, Failure
-from .schedule import Choice, Schedule
-from .task import Task
-from .visible import Access
 
 Segment = tuple[int, int]  # a thread, and how many of its own steps
 
@@ -65,7 +65,7 @@ class Segments:
         return task
 
 
-def minimal(explorer: Explorer, failure: Failure, until: float) -> Failure:
+def minimised(explorer: Explorer, failure: Failure, until: float) -> Failure:
     """The smallest failure of the same kind that is found before the time ``until``.
 
     First whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
@@ -82,7 +82,7 @@ def minimal(explorer: Explorer, failure: Failure, until: float) -> Failure:
             for candidate in (_sorted(segments, start, size), _joined(segments, start) if size == 2 else segments):
                 if len(candidate) >= len(segments):
                     continue
-                found = _tried(explorer, Segments(candidate), failure)
+                found = _try_segments(explorer, Segments(candidate), failure)
                 if found is None or found.schedule.preemptions >= best.schedule.preemptions:
                     continue
                 again = _segments(explorer, found)
@@ -93,7 +93,7 @@ def minimal(explorer: Explorer, failure: Failure, until: float) -> Failure:
                 start += max(1, size // 2)
         if not shorter or size > 2:
             size = min(size, len(segments)) // 2 if size > 3 else size - 1
-    return _earlier(explorer, best, until)
+    return _move_earlier(explorer, best, until)
 
 
 def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
@@ -104,7 +104,7 @@ def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
     return _merged([*segments[:start], *counts.items(), *segments[start + size :]])
 
 
-def _earlier(explorer: Explorer, failure: Failure, until: float) -> Failure:
+def _move_earlier(explorer: Explorer, failure: Failure, until: float) -> Failure:
     """The same with each preemption as early as it still fails."""
     best = failure
     for position in range(len(failure.schedule.choices)):
@@ -117,22 +117,22 @@ def _earlier(explorer: Explorer, failure: Failure, until: float) -> Failure:
                 return best
             earlier = (*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :])
             _, found = explorer.follow(Schedule(earlier))
-            if _same(found, failure) and found is not None and len(found.schedule.choices) <= len(choices):
+            if _same_symptom(found, failure) and found is not None and len(found.schedule.choices) <= len(choices):
                 best = found
                 break
     return best
 
 
-def _tried(explorer: Explorer, policy: Segments, failure: Failure) -> Failure | None:
+def _try_segments(explorer: Explorer, policy: Segments, failure: Failure) -> Failure | None:
     _, found = explorer.once(policy)
-    if not _same(found, failure) or found is None:
+    if not _same_symptom(found, failure) or found is None:
         return None
     _, again = explorer.follow(found.schedule)  # as it will be replayed
-    return again if _same(again, failure) else None
+    return again if _same_symptom(again, failure) else None
 
 
-def _same(found: Failure | None, failure: Failure) -> bool:
-    return found is not None and found.trouble is failure.trouble
+def _same_symptom(found: Failure | None, failure: Failure) -> bool:
+    return found is not None and found.symptom is failure.symptom
 
 
 def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
@@ -140,7 +140,7 @@ def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
     order: list[int] = []
     with observed(explorer.engine, lambda task, point, access, frame: order.append(task.index)):
         _, again = explorer.follow(failure.schedule)
-    if not _same(again, failure):
+    if not _same_symptom(again, failure):
         return None
     segments: list[Segment] = []
     for index in order:

@@ -16,12 +16,13 @@ from enum import IntEnum
 from time import monotonic  # bound now: the program may patch the module
 from typing import Any, NoReturn
 
-from ..core.child import ChildSide
-from ..core.interpreter import FREE_THREADED, build
-from . import points, rendezvous
-from . import program as program_module
-from .program import Program, described
-from .rendezvous import Players
+from ...core.child import ChildSide
+from ...core.interpreter import FREE_THREADED, build
+from .. import program as program_module
+from ..program import Program, describe_error
+from ..steps import switch_points
+from . import rendezvous
+from .rendezvous import AlignedThreads
 
 INVARIANT, EXCEPTION = "invariant", "exception"
 GRACE = 0.5  # seconds after the first hit, for a rate; at most
@@ -31,7 +32,7 @@ _KEPT_FRAMES = -12  # of a traceback: the innermost
 OURS = (__file__, str(program_module.__file__), str(rendezvous.__file__))  # frames of these are not the program's
 
 
-class Cell(IntEnum):
+class SharedCount(IntEnum):
     """What the child counts in memory that it shares with its parent: that survives any crash, exactly."""
 
     FINISHED = 0
@@ -42,8 +43,10 @@ class Cell(IntEnum):
     ENDED = 5  # 1 once it has come to its end by itself
 
 
-def live(side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview) -> NoReturn:
-    """Be the child: run instances for so long, and tell what was broken first. ``counts`` has a number for each `Cell`."""
+def run_child(
+    side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview
+) -> NoReturn:
+    """Be the child: run instances for so long, and tell what was broken first. ``counts`` has a number for each `SharedCount`."""
     pid = os.getpid()
     try:
         _instances(side, program, seconds, expected, counts)
@@ -52,8 +55,8 @@ def live(side: ChildSide, program: Program, seconds: float, expected: Sequence[f
             side.tell(pickle.dumps({"failure": _portable(error)}))
     finally:
         if os.getpid() == pid:
-            counts[Cell.FREE_THREADED] = build() == FREE_THREADED
-            counts[Cell.ENDED] = 1
+            counts[SharedCount.FREE_THREADED] = build() == FREE_THREADED
+            counts[SharedCount.ENDED] = 1
         os._exit(0)
 
 
@@ -63,53 +66,53 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
     threading.settrace(None)  # a tracer's own locks would keep the threads apart
     threading.setprofile(None)
     gc.freeze()  # what the parent had need not be looked through while threads run
-    players = Players(len(program.threads))
+    players = AlignedThreads(len(program.threads))
     side.tell(pickle.dumps({"names": players.names()}))
     told = False
     while True:
-        points.parallel = True  # nothing is simulated where threads really run at once
+        switch_points.parallel = True  # nothing is simulated where threads really run at once
         jobs, broken = program.begin()
         errors = players.together(jobs)
-        counts[Cell.MET] += players.met()
+        counts[SharedCount.MET] += players.met()
         del jobs
-        kind, words = _judged(errors, expected, broken)
-        kind, words = _torn_down(program, kind, words)
+        kind, message = _classify(errors, expected, broken)
+        kind, message = _torn_down(program, kind, message)
         if os.getpid() != pid:
             os._exit(0)
         if kind:
-            counts[Cell.INVARIANT if kind == INVARIANT else Cell.EXCEPTION] += 1
-        counts[Cell.FINISHED] += 1
+            counts[SharedCount.INVARIANT if kind == INVARIANT else SharedCount.EXCEPTION] += 1
+        counts[SharedCount.FINISHED] += 1
         if kind and not told:
             told = True
-            side.tell(pickle.dumps({"first": (kind, words, _traced(errors, expected))}))
+            side.tell(pickle.dumps({"first": (kind, message, _traced(errors, expected))}))
             until = min(until, monotonic() + min(GRACE, seconds * GRACE_SHARE))
         del errors, broken
         if monotonic() > until:
             return
 
 
-def _judged(
+def _classify(
     errors: list[BaseException | None], expected: Sequence[frozenset[str]], broken: Callable[[], str | None]
 ) -> tuple[str, str]:
-    """The kind of trouble and the words for it, both empty if there is none."""
+    """The kind of trouble and the message for it, both empty if there is none."""
     for index, error in enumerate(errors):
         if _unexpected(index, error, expected):
-            return EXCEPTION, f"T{index} raised {_described(error)}"
+            return EXCEPTION, f"T{index} raised {_describe(error)}"
     try:
-        words = broken()
+        message = broken()
     except BaseException as error:  # a test framework's own, say
-        words = f"the invariant raised {_described(error)}"
-    return (INVARIANT, words) if words else ("", "")
+        message = f"the invariant raised {_describe(error)}"
+    return (INVARIANT, message) if message else ("", "")
 
 
-def _torn_down(program: Program, kind: str, words: str) -> tuple[str, str]:
+def _torn_down(program: Program, kind: str, message: str) -> tuple[str, str]:
     try:
         if program.teardown is not None:
             program.teardown()
     except BaseException as error:
         if not kind:
-            return INVARIANT, f"the teardown raised {_described(error)}"
-    return kind, words
+            return INVARIANT, f"the teardown raised {_describe(error)}"
+    return kind, message
 
 
 def _unexpected(index: int, error: BaseException | None, expected: Sequence[frozenset[str]]) -> bool:
@@ -129,14 +132,14 @@ def _traced(errors: list[BaseException | None], expected: Sequence[frozenset[str
             frames = "".join(traceback.format_tb(trace, _KEPT_FRAMES))
         except Exception:  # a source file that is no more
             frames = ""
-        text.append(f"T{index} (most recent call last):\n{frames}{_described(error)}")
+        text.append(f"T{index} (most recent call last):\n{frames}{_describe(error)}")
     return "\n".join(text)
 
 
-def _described(error: BaseException | None) -> str:
+def _describe(error: BaseException | None) -> str:
     assert error is not None, "it was unexpected"
     try:
-        return described(error)
+        return describe_error(error)
     except Exception:  # its own __str__ is broken
         return type(error).__name__
 
@@ -144,6 +147,6 @@ def _described(error: BaseException | None) -> str:
 def _portable(error: BaseException) -> BaseException:
     try:
         again: Any = pickle.loads(pickle.dumps(error))
-        return error if isinstance(again, BaseException) else RuntimeError(_described(error))
+        return error if isinstance(again, BaseException) else RuntimeError(_describe(error))
     except Exception:
-        return RuntimeError(_described(error))
+        return RuntimeError(_describe(error))

@@ -10,20 +10,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
 
-from .engine import FAIR_TO_SPINNERS, Engine, Run, SetupStuck
-from .events import Events
-from .policy import NEVER, Planned, Policy
-from .program import Program, described
-from .schedule import Schedule
-from .task import Task
-from .visible import Access
+from ..program import Program, describe_error
+from ..running.engine import FAIR_STEPS_WHEN_SPINNING, Engine, ScheduleRun, SetupStuck
+from ..running.events import Events
+from ..running.policy import Planned, Policy, SequentialOrder
+from ..schedule import Schedule
 
 _MOST_ORDERS = 6
-_PATIENCE = 100  # times that a thread may sleep before the others get their turn: it waits for them
+_MOST_VIRTUAL_SLEEPS = 100  # times that a thread may sleep before the others get their turn: it waits for them
 _COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # without generations, each is a full one: 12 ms
 
 
-class Trouble(StrEnum):
+class Symptom(StrEnum):
     """What was wrong with one run."""
 
     INVARIANT = "invariant"
@@ -40,14 +38,14 @@ class Failure:
     """A run that broke something.
 
     Attributes:
-        words: what is broken, in one line.
+        message: what is broken, in one line.
         run: with the schedule that did it.
         error: what escaped, for an exception.
     """
 
-    trouble: Trouble
-    words: str
-    run: Run
+    symptom: Symptom
+    message: str
+    run: ScheduleRun
     error: BaseException | None = None
 
     @property
@@ -56,7 +54,7 @@ class Failure:
 
 
 @dataclass
-class Baseline:
+class SequentialBaseline:
     """What the program does in every sequential order.
 
     Attributes:
@@ -68,30 +66,12 @@ class Baseline:
     left: frozenset[str] = frozenset()
 
 
-class NothingToExplore(Exception):
+class NotExplorable(Exception):
     """The program cannot be explored; the message says why."""
 
 
-class PlainFailure(Exception):
+class SequentialFailure(Exception):
     """The program fails in a sequential order already; its cause is the error, if there is one."""
-
-
-class InOrder:
-    """The threads one after the other, each as far as it can go."""
-
-    next = NEVER
-    tracks = False
-
-    def __init__(self, order: Sequence[int]) -> None:
-        self._order = {index: place for place, index in enumerate(order)}
-
-    def begin(self, tasks: Sequence[Task]) -> None: ...
-
-    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        return task
-
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return min(ready, key=lambda task: (self._order.get(task.index, len(self._order)), task.index))
 
 
 @dataclass
@@ -106,17 +86,17 @@ class Explorer:
     program: Program
     engine: Engine
     events: Events
-    baseline: Baseline = field(default_factory=Baseline)
+    baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
 
-    def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[Run, Failure | None]:
+    def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """One run.
 
         Raises:
             BaseException: what setup or teardown raised.
-            NothingToExplore: the program does what no schedule can control, or its threads do not end any more.
+            NotExplorable: the program does what no schedule can control, or its threads do not end any more.
         """
         engine = self.engine
         self.runs += 1
@@ -126,63 +106,63 @@ class Explorer:
         broken = None
         try:
             try:
-                arguments = self.program.fresh()
+                arguments = self.program.fresh_state()
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if not run.stuck and not run.refused:
-                    broken = self.program.broken(arguments)
+                    broken = self.program.check_invariant(arguments)
             finally:
                 engine.end()
                 if self.program.teardown is not None:
                     torn = self._torn_down()
                     broken = broken or torn
         except SetupStuck as error:
-            raise NothingToExplore(f"the setup or the invariant is stuck: {error}") from None
+            raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
         if run.uncontrolled and len(self.uncontrolled) < 10:
             self.uncontrolled += run.uncontrolled
         if run.refused:
-            raise NothingToExplore(run.refused)
+            raise NotExplorable(run.refused)
         if engine.exhausted:
-            raise NothingToExplore(f"{engine.leaked} threads of its runs would not end: {'; '.join(self.uncontrolled[:2])}")
-        return run, self._judged(run, broken)
+            raise NotExplorable(f"{engine.leaked} threads of its runs would not end: {'; '.join(self.uncontrolled[:2])}")
+        return run, self._classify(run, broken)
 
-    def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[Run, Failure | None]:
+    def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """The run with this schedule, as far as it can be followed."""
         return self.once(Planned(schedule), recording=recording, measuring=measuring)
 
-    def alone(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[Run, Failure | None]:
+    def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """The threads one after the other, in this order; who sleeps is not overtaken."""
-        self.engine.patience = _PATIENCE
+        self.engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
         try:
-            return self.once(InOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
+            return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
         finally:
-            self.engine.patience = 0
+            self.engine.most_virtual_sleeps = 0
 
-    def sequential(self, *, visible: bool = True) -> list[Run]:
+    def sequential(self, *, visible: bool = True) -> list[ScheduleRun]:
         """Every sequential order; what all of them do is the baseline.
 
         Args:
             visible: whether it must make visible steps.
 
         Raises:
-            PlainFailure: in some order the program fails without any concurrency.
-            NothingToExplore: it makes no visible step.
+            SequentialFailure: in some order the program fails without any concurrency.
+            NotExplorable: it makes no visible step.
         """
-        run, _ = self.alone()  # what only a first run does: imports, caches
-        if run.stuck == Trouble.HANGS:  # the other orders would take as long
-            raise PlainFailure(f"it hangs in a sequential order: {stuck_words(run)}")
-        while not self.events.settled():
-            self.alone()
+        run, _ = self.in_order()  # what only a first run does: imports, caches
+        if run.stuck == Symptom.HANGS:  # the other orders would take as long
+            raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
+        while not self.events.tables_unchanged():
+            self.in_order()
         runs, failures = [], []
         for order in self._orders():
-            run, failure = self.alone(order, measuring=True)
+            run, failure = self.in_order(order, measuring=True)
             runs.append(run)
             failures.append(failure)
-        if any(run.yields for run in runs) and self.engine.fair != FAIR_TO_SPINNERS:
-            self.engine.fair = FAIR_TO_SPINNERS
+        if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
+            self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
             return self.sequential(visible=visible)
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
-        self.baseline = Baseline(
+        self.baseline = SequentialBaseline(
             expected={name: max(counts[name] for counts in raised) for name in always},
             left=frozenset(set.intersection(*({waiting.thread for waiting in run.left} for run in runs))),
         )
@@ -190,11 +170,11 @@ class Explorer:
             error = runs[0].errors[0][2]
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
-                raise PlainFailure(f"every sequential order fails: {described(error)}") from error
-        if all(failures) and (failed := failures[0]) is not None and failed.trouble is not Trouble.EXCEPTION:
-            raise PlainFailure(f"every sequential order fails: {failed.trouble}: {failed.words}")
+                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}") from error
+        if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
+            raise SequentialFailure(f"every sequential order fails: {failed.symptom}: {failed.message}")
         if visible and not any(sum(run.lengths.values()) for run in runs):
-            raise NothingToExplore(
+            raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test; mode='stress' runs "
                 "it for real on a free-threaded build, and include=(...) takes more modules in"
             )
@@ -211,31 +191,31 @@ class Explorer:
         try:
             self.program.teardown()
         except AssertionError as error:
-            return f"the teardown raised {described(error)}"
+            return f"the teardown raised {describe_error(error)}"
         return None
 
-    def _judged(self, run: Run, broken: str | None) -> Failure | None:
+    def _classify(self, run: ScheduleRun, broken: str | None) -> Failure | None:
         if run.stuck:
-            return Failure(Trouble(run.stuck), stuck_words(run), run)
+            return Failure(Symptom(run.stuck), blocked_message(run), run)
         expected = dict(self.baseline.expected) if run.errors else {}
         for _, name, error in run.errors:
             kind = type(error).__name__
             if expected.get(kind, 0) == 0:
                 more = ", more often than in any sequential order" if kind in expected else ""
-                return Failure(Trouble.EXCEPTION, f"{name} raised {described(error)}{more}", run, error)
+                return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}{more}", run, error)
             expected[kind] -= 1
         if broken is not None:
-            return Failure(Trouble.INVARIANT, broken, run)
+            return Failure(Symptom.INVARIANT, broken, run)
         if forgotten := [waiting for waiting in run.left if waiting.thread not in self.baseline.left]:
-            words = ", ".join(f"{waiting.thread} waits for {waiting.wants} at {waiting.at}" for waiting in forgotten)
-            return Failure(Trouble.NEVER_ENDS, words, run)
+            message = ", ".join(f"{waiting.thread} waits for {waiting.waits_for} at {waiting.at}" for waiting in forgotten)
+            return Failure(Symptom.NEVER_ENDS, message, run)
         return None
 
 
-def stuck_words(run: Run) -> str:
+def blocked_message(run: ScheduleRun) -> str:
     """Who waits for what, in one line."""
     lines = []
-    for waiting in run.waiting:
+    for waiting in run.blocked:
         held = f", which {waiting.holder} has" if waiting.holder else ""
-        lines.append(f"{waiting.thread} waits for {waiting.wants}{held}, at {waiting.at}")
+        lines.append(f"{waiting.thread} waits for {waiting.waits_for}{held}, at {waiting.at}")
     return "; ".join(lines)

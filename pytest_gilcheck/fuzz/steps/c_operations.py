@@ -7,7 +7,7 @@ not; ``sorted(x)`` does and ``set(x)`` does not; ``deque.copy`` takes it, and le
 Three readers: `shared` simulates what is here as torn or raising, and nothing else; its tests run every statement under a recorder;
 and on a free-threaded build every statement is run against a thread that changes the container for real.
 
-Tried on CPython 3.13.5, free-threaded, two cores, x86-64, mostly 10,000 times and more. Trouble that is rarer than that, or seen on
+Tried on CPython 3.13.5, free-threaded, two cores, x86-64, mostly 10,000 times and more. Symptom that is rarer than that, or seen on
 other processors only, is not here. The same trials with a GIL (3.13.0) showed nothing but what can be expected there: loops of
 Python code, calls that call Python code (``key=``), and iterators whose container a thread changes before they are asked.
 """

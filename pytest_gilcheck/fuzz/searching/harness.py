@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ..core.errors import BadValue
-from ..core.origin import ours, under_test
-from .engine import Engine
-from .events import Events
+from ...core.errors import BadValue
+from ...core.origin import ours, under_test
+from ..plan import FuzzPlan
+from ..program import Program
+from ..running.engine import Engine
+from ..running.events import Events
+from ..running.patches import Patches
 from .explorer import Explorer
-from .patches import Patches
-from .plan import FuzzPlan
-from .program import Program
 
 
 @contextmanager
-def explorer_for(program: Program, how: FuzzPlan, progress: Callable[[str], None]) -> Any:
+def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> Any:
     """Everything in place for runs of this program, and nothing afterwards."""
-    takes_part = _takes_part(how.include)
+    takes_part = _takes_part(plan.include)
     roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
-        engine = stack.enter_context(Engine(len(program.threads), takes_part, how.timeout))
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, plan.timeout))
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, roots))
         gc.disable()  # a finalizer of a cycle could run at any step; it runs between runs

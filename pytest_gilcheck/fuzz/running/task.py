@@ -7,7 +7,7 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any
 
-from .baton import Baton
+from .handoff import HandoffSemaphore
 
 MAIN = -1  # the index of the thread that sets up, waits, and checks afterwards
 
@@ -16,11 +16,13 @@ class State(IntEnum):
     READY = 0
     PARKED = 1  # waits for something that another thread must do
     SLEEPING = 2  # waits for the clock only, so it may go on at any moment
-    AWAY = 3  # blocked by something that is not under control
+    BLOCKED_OUTSIDE = 3  # blocked by something that is not under control
     DONE = 4
 
 
-READY, PARKED, SLEEPING, AWAY, DONE = State  # an enumeration's attributes take their time, and these are asked for at every switch
+READY, PARKED, SLEEPING, BLOCKED_OUTSIDE, DONE = (
+    State  # an enumeration's attributes take their time, and these are asked for at every switch
+)
 
 
 class Abort(BaseException):
@@ -42,7 +44,7 @@ class Task:
         job, arguments: what it calls, and with what.
         ident, native: of the operating system's thread, once it runs.
         error: what escaped from it.
-        wants: what it waits for, while it is parked.
+        waits_for: what it waits for, while it is parked.
         deadline: nanoseconds of the virtual clock at which it goes on regardless; None for never.
         timed_out: whether it did.
         frame: where it waits, while it is parked.
@@ -50,12 +52,27 @@ class Task:
     """
 
     __slots__ = (
-        "arguments", "baton", "checked", "daemon", "deadline", "error", "frame", "ident", "index", "job", "name", "native",
-        "root", "state", "thread", "timed_out", "wants",
+        "arguments",
+        "daemon",
+        "deadline",
+        "error",
+        "frame",
+        "gil_checked",
+        "ident",
+        "index",
+        "job",
+        "name",
+        "native",
+        "root",
+        "semaphore",
+        "state",
+        "thread",
+        "timed_out",
+        "waits_for",
     )  # fmt: skip
 
-    def __init__(self, index: int, name: str, baton: Baton, *, root: bool = False, daemon: bool = False) -> None:
-        self.index, self.name, self.baton, self.root, self.daemon = index, name, baton, root, daemon
+    def __init__(self, index: int, name: str, semaphore: HandoffSemaphore, *, root: bool = False, daemon: bool = False) -> None:
+        self.index, self.name, self.semaphore, self.root, self.daemon = index, name, semaphore, root, daemon
         self.ident: int | None = None
         self.native: int | None = None
         self.thread: Any = None
@@ -63,8 +80,8 @@ class Task:
         self.arguments: tuple[Any, ...] = ()
         self.state: State = READY
         self.error: BaseException | None = None
-        self.wants: object = None
+        self.waits_for: object = None
         self.deadline: int | None = None
         self.timed_out = False
         self.frame: FrameType | None = None
-        self.checked = True
+        self.gil_checked = True
