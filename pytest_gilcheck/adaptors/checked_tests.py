@@ -72,6 +72,7 @@ class CheckedTests:
 
     def checks(self, item: pytest.Item) -> Gilcheck:
         def result(measured: object) -> None:
+            item.config.hook.pytest_gilcheck_result(item=item, result=measured)
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
             unguarded = self.guard.unguarded

@@ -115,6 +115,9 @@ class Summary:
             if colour := COLOURS.get(word):
                 terminalreporter.write(word, **{colour: True})
             terminalreporter.write(f"{line.text.removeprefix(word) if colour else line.text}\n")
+        for title, text in filter(None, self._config.hook.pytest_gilcheck_section(config=self._config, records=self._records)):
+            terminalreporter.section(title)
+            terminalreporter.write_line(text)
         table = self._table()
         if len(table.columns) > 1:
             terminalreporter.section("gilcheck: by interpreter")

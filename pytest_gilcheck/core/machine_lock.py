@@ -69,9 +69,8 @@ def _opened() -> IO[bytes]:
     try:
         return open(lock_file(), "ab")
     except OSError as error:
-        raise MachineLockTimeout(
-            f"the lock that keeps timing checks apart cannot be opened (GILCHECK_LOCK moves it): {error}"
-        ) from error
+        message = f"the machine lock cannot be opened: {error}; GILCHECK_LOCK names another file for it"
+        raise MachineLockTimeout(message) from error
 
 
 try:

@@ -83,7 +83,9 @@ def test_a_later_run_replaces_the_file_of_an_earlier_one(tmp_path):
 def test_of_two_runs_at_the_same_time_both_are_kept(tmp_path):
     path, count = tmp_path / "e.json", 8
     runs = [evidence_files.EvidenceRun(tmp_path) for _ in range(count)]
-    threads = [threading.Thread(target=evidence_files.write, args=(path, [entry(f"t{i}")], run)) for i, run in enumerate(runs)]
+    threads = [
+        threading.Thread(target=evidence_files.write, args=(path, [entry(f"t{i}")], run, UNITS)) for i, run in enumerate(runs)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
