@@ -29,8 +29,8 @@ MUTANTS = (
     Mutant(
         "compare-baseline-with-itself",
         "compare.py",
-        '    files = _unfolded(given.files, "FILE", but=baselines)\n',
-        '    files = _unfolded(given.files, "FILE")\n',
+        '    files = _expanded(given.files, "FILE", but=baselines)\n',
+        '    files = _expanded(given.files, "FILE")\n',
         "a baseline that lies in the folder of the evidence is refused, or compared with itself",
         ("tests/test_compare.py",),
     ),
@@ -61,7 +61,7 @@ MUTANTS = (
     Mutant(
         "regressions-another-claim",
         "report/regressions.py",
-        '        if verdict != "holds" or (other := _another_claim(entry, old)) is None:\n            return None\n',
+        '        if verdict != "holds" or (other := _changed_claim(entry, old)) is None:\n            return None\n',
         '        if verdict != "holds" or (other := None) is None:\n            return None\n',
         "a check that holds because its claim was weakened is no regression",
         REGRESSIONS,
@@ -133,8 +133,8 @@ MUTANTS = (
     Mutant(
         "tables-formula",
         "report/tables.py",
-        '    return f"\'{text_of_it}" if text_of_it.startswith(_FORMULA) else text_of_it\n',
-        "    return text_of_it\n",
+        '    return f"\'{line}" if line.startswith(_FORMULA) else line\n',
+        "    return line\n",
         "a test's name that begins with = is run as a formula by a spreadsheet",
         TABLES,
     ),
@@ -181,8 +181,8 @@ MUTANTS = (
     Mutant(
         "html-unknown-verdict",
         "report/html.py",
-        'if verdict is None or verdict in VERDICTS[:3] else "inconclusive",',
-        'if verdict is None or verdict in VERDICTS[:3] else "holds",',
+        '        else "inconclusive",  # a damaged verdict',
+        '        else "holds",  # a damaged verdict',
         "a record with a damaged verdict is shown as one that holds",
         HTML,
     ),
