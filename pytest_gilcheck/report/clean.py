@@ -6,8 +6,11 @@ import re
 import unicodedata
 
 _CONTROLS = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]"  # terminal escape sequences, whole
-    "|\x1b[@-_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"
+    # a terminal's commands, whole; each begins with ESC and a character, or with the one C1 character that stands for both
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
+    # DCS, SOS, OSC, PM and APC are strings up to a terminator; without one, the text after them stays, as text
+    "|(?:\x1b[PX\\]^_]|[\x90\x98\x9d-\x9f])(?:[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c))?"
+    "|\x1b[ -/]*[0-~]?"  # all others
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"  # C0 without tab and newline, C1
     "|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]"  # characters that change the direction of text
     "|[\u200b\u2060\ufeff]"  # characters without a width

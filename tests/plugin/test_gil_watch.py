@@ -11,19 +11,18 @@ NEEDS = "the GIL came back: extension module 'ext_needs' does not declare that i
 
 
 @pytest.fixture
-def run(pytester, monkeypatch):
-    """``run(source, *options, gil=None, mode=None)``: a pytest run that can import the extensions."""
+def run(run, monkeypatch):
+    """``run(source, *options, mode=None, name="test_it")``: a pytest run that can import the extensions."""
     folder = built()
     for name in ("PYTHON_GIL", "GILCHECK_GIL_REENABLED"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
-    def run(source, *options, mode=None, name="test_it"):
-        pytester.makepyfile(**{name: source})
+    def run_with_extensions(source, *options, mode=None, name="test_it"):
         given = [f"--gilcheck-gil-reenabled={mode}"] if mode else []
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio", "-ra", *given, *options)
+        return run(source, *given, *options, name=name)
 
-    return run
+    return run_with_extensions
 
 
 def told(result):

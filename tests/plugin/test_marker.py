@@ -24,7 +24,7 @@ SERIAL = """
 
 
 def test_a_test_that_scales_passes_and_the_summary_says_how_far(run):
-    result = run(WAITS, "-v")
+    result = run(WAITS, "-v", autoload=True)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         ["gilcheck: CPython *", "*= gilcheck: 1 holds =*", "holds *scaling * *x  *::test_waits", "  at least *cause: scales: *"]
@@ -123,7 +123,8 @@ def test_a_coroutine_test_works_where_an_async_plugin_is_installed(run, plugin):
         "    await asyncio.sleep(0.01)\n"
         f"@pytest.mark.{mark}\n"
         "async def test_unmarked():\n"
-        "    await asyncio.sleep(0)\n"
+        "    await asyncio.sleep(0)\n",
+        plugins=["asyncio" if plugin == "pytest_asyncio" else plugin],
     )
     result.assert_outcomes(passed=2)
 
@@ -140,7 +141,8 @@ def test_an_async_fixture_in_a_measured_test_is_refused(run):
         @pytest.mark.asyncio
         @pytest.mark.gil_scaling
         async def test_it(connection): pass
-        """
+        """,
+        plugins=["asyncio"],
     )
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["gilcheck: gil_scaling: fixture 'connection' is async and belongs to another event loop*"])

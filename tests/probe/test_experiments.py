@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -49,9 +50,13 @@ def test_a_workload_that_fails_in_a_thread_is_an_error_and_no_time():
 
 def test_what_is_held_is_released():
     for what in ("threads", "coroutines"):
-        assert experiments.obey({"do": what, "number": 3})["seconds"] >= 0
+        begun = time.perf_counter()
+        made = experiments.obey({"do": what, "number": 3})["seconds"]
         assert experiments.HELD
-        assert experiments.obey({"do": "release"})["seconds"] >= 0
+        released = experiments.obey({"do": "release"})["seconds"]
+        assert 0 < made + released <= time.perf_counter() - begun
+        assert made > 0
+        assert released > 0
         assert not experiments.HELD
 
 

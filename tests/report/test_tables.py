@@ -82,8 +82,27 @@ def test_what_a_terminal_or_a_browser_or_a_spreadsheet_would_obey_is_taken_out()
     assert command.startswith("::error file=a%2Cb%3Ac.py,line=3,")
 
 
-def test_a_terminals_commands_are_taken_out_whole():
-    assert clean("a\x1b[31mb\x1b]0;title\x07c\x9b1md\ttab\nline") == "abcd\ttab\nline" or clean("a\x1b[31mb") == "ab"
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ("a\x1b[31mb", "ab"),
+        ("a\x9b1mb", "ab"),  # CSI as one C1 character
+        ("a\x1b[?25l\x9b2;3 qb", "ab"),  # private parameters, intermediate bytes
+        ("a\x1b]0;title\x07b", "ab"),  # a string of the operating system's, ended by BEL
+        ("a\x1b]0;title\x1b\\b", "ab"),  # or by ST
+        ("a\x9d0;title\x9cb", "ab"),  # the same as C1 characters
+        ("a\x90device\x1b\\b", "ab"),
+        ("a\x98start\x9cb\x9emessage\x9cc\x9fcommand\x9cd", "abcd"),
+        ("a\x1b(Bb\x1bcc\x1b7d\x1bMe", "abcde"),  # sequences without parameters
+        ("a\x85b\x8dc", "abc"),  # other C1 characters
+        ("a\tb\nc", "a\tb\nc"),
+        ("a\x9b", "a"),  # cut off
+        ("a\x9d0;title", "a0;title"),  # without an end it is no string, and must not hide the rest
+        ("a\x1b]0;title\nb\x07", "a0;title\nb"),
+    ],
+)
+def test_a_terminals_commands_are_taken_out_whole(given, left):
+    assert clean(given) == left
 
 
 def test_markdown_is_one_table_with_as_many_cells_in_every_row():
