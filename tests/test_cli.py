@@ -36,7 +36,7 @@ def gilcheck(tmp_path):
     ("target", "status", "words"),
     [
         ("work:nap", 0, "work:nap: holds"),
-        ("work:serial", 1, "serialised by your own lock 'LOCK'"),
+        ("work:serial", 1, "serialised by the lock 'LOCK'"),
         ("work:nothing", 3, "too short to time"),
     ],
 )

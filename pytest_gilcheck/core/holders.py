@@ -64,7 +64,7 @@ class Holders:
     """
 
     def __init__(self) -> None:
-        self._waits: dict[_Spot, list[float]] = {}
+        self._waits: dict[_HolderSpot, list[float]] = {}
         self._idents: dict[int, int] = {}  # by CPU clock: a thread's ident may be another thread's afterwards, its clock is not
         self._before: dict[int, int] = {}
         self._looks = 0
@@ -76,7 +76,7 @@ class Holders:
         self._looks += 1
         self._before = self._read()
 
-    def spot(self) -> _Spot | None:
+    def spot(self) -> _HolderSpot | None:
         """Where the thread is that ran most since `before`: to be called at once when the wait is over, with the GIL never let go.
 
         A thread that was not there then has run since. ``sys._current_frames`` is safe here: this thread has the GIL, so no frame
@@ -91,7 +91,7 @@ class Holders:
             return None
         return _spot(frames[ident])
 
-    def charge(self, spot: _Spot, wait: float) -> None:
+    def charge(self, spot: _HolderSpot, wait: float) -> None:
         """Charge the seconds of a wait to where the holder was."""
         self._waits.setdefault(spot, []).append(wait)
 
@@ -136,7 +136,7 @@ def _cpu_clocks() -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class _Spot:
+class _HolderSpot:
     """A `Place` before its names are looked up, which takes too long for a thread that others wait for."""
 
     code: CodeType | None
@@ -162,14 +162,14 @@ class _Spot:
         return at.col_offset, at.end_col_offset
 
 
-def _spot(frame: FrameType) -> _Spot:
+def _spot(frame: FrameType) -> _HolderSpot:
     if frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        return _Spot(None)
+        return _HolderSpot(None)
     caller: str | None = None
     if standard(frame.f_code.co_filename):
         outer = innermost(frame.f_back, lambda file: not standard(file))
         if outer is not None and outer.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-            return _Spot(None)  # an event loop of ours, say, between two steps of the workload
+            return _HolderSpot(None)  # an event loop of ours, say, between two steps of the workload
         if outer is not None:
             caller = frame_place(outer)
-    return _Spot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)
+    return _HolderSpot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ..core.team import Lap
-from .sampling import Pair, Round
+from .sampling import LapPair, Round
 from .statistics import changed_speed, high_outvoted, low_one_sided, low_outvoted
 
 DENIED = 0.08  # share of the threads' time without a core from which a lap counts as disturbed
@@ -167,5 +167,5 @@ def _had_cores(lap: Lap) -> bool:
     return lap.denied is not None and lap.denied < DENIED
 
 
-def _never_denied(pair: Pair) -> bool:
+def _never_denied(pair: LapPair) -> bool:
     return _had_cores(pair.sequential) and _had_cores(pair.threaded)

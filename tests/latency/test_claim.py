@@ -4,19 +4,8 @@ import pytest
 
 from pytest_gilcheck.core.errors import BadValue
 from pytest_gilcheck.core.interpreter import FREE_THREADED, GIL, build
-from pytest_gilcheck.latency import claim as claims
-from pytest_gilcheck.latency import plan as plans
 
-from ..given import given
-
-
-def claim(source="argument", **values):
-    return claims.claim(given("latency", source, **values))
-
-
-def plan(source="argument", **values):
-    return plans.plan(given("latency", source, **values))
-
+from .made import claim, plan
 
 OTHER = GIL if build() == FREE_THREADED else FREE_THREADED
 

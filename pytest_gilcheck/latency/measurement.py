@@ -1,4 +1,4 @@
-"""The probes of one check, window after window, and what comes of what they saw."""
+"""The measurement of one latency check: rounds of windows with all probes, and the result."""
 
 from __future__ import annotations
 
@@ -17,67 +17,67 @@ from ..core.verdict import Verdict
 from .culprit import Culprit, culprits
 from .echo import Echo, Exchange
 from .heartbeat import Heartbeat, native_ids
-from .judgement import Circumstances, Judgement, Observed, judge
-from .lateness import Spread, Wait
-from .load import Load, Stretch
+from .judgement import Conditions, LatencyJudgement, Observed, judge
+from .lateness import LatenessSpread, Wait
+from .load import Load, LoadRun
 from .loop import Loop
 from .peer import Peer
 from .plan import LatencyPlan
 from .result import LatencyResult, Lateness, SweepRow
+from .run_queue_clock import stolen
 from .window import Probe, Window
-from .witness import stolen
 
-ALONE, BESIDE = 0.15, 0.4  # seconds of a window; two of the second show a p99
-FEWEST_ROUNDS = 2  # so that each window beside the workload has one without it before and after
-COVER = 1.1  # windows per call, at least, so that one window sees a whole call
+ALONE, BESIDE = 0.15, 0.4  # seconds of a window without and beside the workload; two windows beside it show a p99
+FEWEST_ROUNDS = 2  # each window beside the workload has one without it before and after
+COVER = 1.1  # length of a window in calls, at least: so one window covers a whole call
 _WORK_ALONE, _HELD_SECONDS = 0.2, 0.25
-_LEAD = 0.005  # seconds from ordering a window to its begin
-_WORTH_NAMING = 0.02  # of the time, that somebody must have waited for the GIL
+_LEAD = 0.005  # seconds between ordering a window and its begin
+_WORTH_NAMING = 0.02  # of the time: with less waiting for the GIL, no holder is named
 
 
 @dataclass
-class _Seen:
-    """What was measured so far."""
+class _Observations:
+    """The measurements so far."""
 
     alone: dict[str, list[list[Wait]]] = field(default_factory=dict)
     beside: dict[str, list[list[Wait]]] = field(default_factory=dict)
     exchanges_alone: list[Exchange] = field(default_factory=list)
     exchanges_beside: list[Exchange] = field(default_factory=list)
-    stretches: list[Stretch] = field(default_factory=list)
+    stretches: list[LoadRun] = field(default_factory=list)
     rounds: int = 0
     covered: bool = False
     stolen: list[float] = field(default_factory=list)
     seconds: float = 0.0  # of the windows beside the workload
 
 
-class Session:
-    """The probes of one check, and what they have seen so far."""
+class LatencyMeasurement:
+    """Runs the probes of one check and judges after each round."""
 
     def __init__(
         self,
-        blank: LatencyResult,
+        template: LatencyResult,
         load: Load,
         team: Team,
         peer: Peer,
-        how: LatencyPlan,
+        plan: LatencyPlan,
         progress: Callable[[str], None],
         stack: ExitStack,
     ) -> None:
-        limits = [limit for limit in (blank.claim.p99, blank.claim.max) if limit is not None]
+        limits = [limit for limit in (template.claim.p99, template.claim.max) if limit is not None]
         long, workers = min(0.001, *(limit / 2 for limit in limits)), native_ids(team.idents())
-        self._holders = Holders() if blank.interpreter.build == GIL else None
+        self._holders = Holders() if template.interpreter.build == GIL else None
         self._probes: list[Probe] = [Heartbeat(workers, long, self._holders)]
-        if how.loop:
+        if plan.loop:
             self._probes.append(Loop(workers, long))
         for probe in self._probes:
             stack.enter_context(closing(probe))
-        self._echo = stack.enter_context(closing(Echo(peer, workers, long, how.think)))
-        self._blank, self._load, self._how, self._progress = blank, load, how, progress
+        self._echo = stack.enter_context(closing(Echo(peer, workers, long, plan.think)))
+        self._template, self._load, self._plan, self._progress = template, load, plan, progress
         self._cores = usable_cores()
-        self._seen = _Seen()
+        self._seen = _Observations()
 
     def measure(self, budget: float, beside: float, start: float) -> LatencyResult:
-        """Rounds until the claim is decided or the budget spent, and what came of them."""
+        """Run rounds until the claim is decided or the budget is spent, and return the result."""
         seen = self._seen
         self._alone("alone, before round 1")
         before = time.monotonic()
@@ -87,7 +87,7 @@ class Session:
             self._alone(f"alone, after round {seen.rounds}")
             now = time.monotonic()
             last, before = now - before, now
-            call = self._how.workers / stretch.rate
+            call = self._plan.workers / stretch.rate
             seen.covered = seen.covered or beside >= call
             beside = max(beside, min(COVER * call, budget))
             if seen.rounds >= FEWEST_ROUNDS:
@@ -96,17 +96,19 @@ class Session:
                     break
         self._progress("the workload alone")
         alone = self._load.until(time.perf_counter() + _WORK_ALONE, "the workload alone")
-        return self._concluded(judgement, alone, _held(self._load, self._how, self._progress))
+        return self._result(judgement, alone, _held(self._load, self._plan, self._progress))
 
     def sweep(self, seconds: float) -> Iterator[SweepRow]:
-        """Lateness and throughput at each switch interval that is to be compared."""
-        for interval in self._how.sweep:
+        """Measure lateness and throughput at each switch interval to compare."""
+        for interval in self._plan.sweep:
             with switch_interval(interval):
                 label = f"switch interval {interval * 1e3:g} ms"
                 self._progress(label)
                 waits, exchange, stretch = self._window(seconds, label)
-                heartbeat = Spread.of(waits["heartbeat"])
-                yield SweepRow(interval, heartbeat, Spread.of(waits["echo"]), exchange.rate, stretch.rate if stretch else 0.0)
+                heartbeat = LatenessSpread.of(waits["heartbeat"])
+                yield SweepRow(
+                    interval, heartbeat, LatenessSpread.of(waits["echo"]), exchange.rate, stretch.rate if stretch else 0.0
+                )
 
     def _alone(self, label: str) -> None:
         self._progress(label)
@@ -115,7 +117,7 @@ class Session:
             self._seen.alone.setdefault(name, []).append(of)
         self._seen.exchanges_alone.append(exchange)
 
-    def _beside(self, label: str, seconds: float) -> Stretch:
+    def _beside(self, label: str, seconds: float) -> LoadRun:
         self._progress(label)
         stolen_before = stolen()
         waits, exchange, stretch = self._window(seconds, label, judged=True)
@@ -130,49 +132,51 @@ class Session:
 
     def _window(
         self, seconds: float, label: str | None, judged: bool = False
-    ) -> tuple[dict[str, list[Wait]], Exchange, Stretch | None]:
-        """All probes through one window, beside the workload if there is a label for it."""
+    ) -> tuple[dict[str, list[Wait]], Exchange, LoadRun | None]:
+        """Run all probes through one window; beside the workload if there is a label for it."""
         begin = time.perf_counter() + _LEAD
         window = Window(begin, begin + seconds, judged)
         for probe in self._probes:
             probe.start(window)
         self._echo.start(window)
         stretch = None if label is None else self._load.until(window.end, label)
-        limit = max(0.0, window.end - time.perf_counter()) + self._how.timeout
+        limit = max(0.0, window.end - time.perf_counter()) + self._plan.timeout
         waits = {probe.name: probe.waits(limit) for probe in self._probes}
         exchange = self._echo.exchange(limit)
         waits[self._echo.name] = exchange.waits
-        if stretch is not None:  # what was intended before it was at work says nothing of it
+        if stretch is not None:  # moments before the workload began do not count
             waits = {name: [wait for wait in of if wait.intended >= stretch.begin] for name, of in waits.items()}
         return waits, exchange, stretch
 
-    def _judged(self, start: float) -> Judgement:
+    def _judged(self, start: float) -> LatencyJudgement:
         seen = self._seen
         observed = [Observed(name, seen.alone[name], seen.beside[name]) for name in seen.beside]
         moments = min(sum(wait.moments for wait in probe.all_beside) for probe in observed)
-        there = Circumstances(
-            build=self._blank.interpreter.build,
-            workers=self._how.workers,
+        conditions = Conditions(
+            build=self._template.interpreter.build,
+            workers=self._plan.workers,
             cores=self._cores,
             oversleeps=[exchange.oversleeps for exchange in seen.exchanges_beside],
             stolen=seen.stolen,
             covered=seen.covered,
             rate=(time.monotonic() - start) / max(1, moments),
         )
-        return judge(self._blank.claim, observed, there)
+        return judge(self._template.claim, observed, conditions)
 
-    def _concluded(self, judgement: Judgement, alone: Stretch, held: Held | None) -> LatencyResult:
+    def _result(self, judgement: LatencyJudgement, alone: LoadRun, held: Held | None) -> LatencyResult:
         seen = self._seen
         holders = self._culprits(held)
         reason = judgement.reason
         if judgement.verdict is Verdict.VIOLATED and holders:
             reason = f"{reason}; held by {holders[0]}"
         figures = {
-            name: Lateness(Spread.of(chain.from_iterable(seen.alone[name])), Spread.of(chain.from_iterable(windows)))
+            name: Lateness(
+                LatenessSpread.of(chain.from_iterable(seen.alone[name])), LatenessSpread.of(chain.from_iterable(windows))
+            )
             for name, windows in seen.beside.items()
         }
         return replace(
-            self._blank,
+            self._template,
             verdict=judgement.verdict,
             reason=reason,
             heartbeat=figures.get("heartbeat"),
@@ -193,23 +197,23 @@ class Session:
     def _culprits(self, held: Held | None) -> tuple[Culprit, ...]:
         """What held the GIL while the heartbeat waited for it.
 
-        Where that is only known as "after the workload", the probe of the held fraction knows better: it waits alone, while the
-        heartbeat may come second to the echo, and be let in somewhat later.
+        If the heartbeat knows only "after the end of a call", the places of the held fraction are used: its sampler is the only
+        thread that waits, while the heartbeat may get the GIL after the echo, and so at a later place.
         """
         holdings = () if self._holders is None else self._holders.holdings()
         if sum(sum(holding.waits) for holding in holdings) < _WORTH_NAMING * self._seen.seconds:
             return ()
         if holdings[0].place.file is None and held is not None and held.holdings and held.holdings[0].place.file is not None:
             holdings = held.holdings
-        return culprits(holdings, self._blank.switch_interval, self._how.workers, self._load.work)
+        return culprits(holdings, self._template.switch_interval, self._plan.workers, self._load.work)
 
 
-def _held(load: Load, how: LatencyPlan, progress: Callable[[str], None]) -> Held | None:
+def _held(load: Load, plan: LatencyPlan, progress: Callable[[str], None]) -> Held | None:
     if build() != GIL:
         return None
     progress("GIL-held fraction")
-    call = load.stretch(_HELD_SECONDS)
-    return held_fraction(call, seconds=_HELD_SECONDS, limit=_HELD_SECONDS + how.timeout, threads=how.workers)
+    call = load.for_seconds(_HELD_SECONDS)
+    return held_fraction(call, seconds=_HELD_SECONDS, limit=_HELD_SECONDS + plan.timeout, threads=plan.workers)
 
 
 def _mean(values: list[float]) -> float | None:

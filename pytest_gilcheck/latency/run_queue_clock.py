@@ -1,12 +1,12 @@
-"""What a probe thread knows of its own wait: for how long it, or the workload's thread, was denied a core.
+"""Run-queue time of a probe thread and of the workload's threads: how long they were ready to run without a core.
 
-A heartbeat that is late because a neighbour had the core says nothing of the workload. Nor does one that waits for the GIL
-while its *holder* is denied a core. The kernel counts both exactly, for each thread, and this reads the counters.
+A heartbeat that is late because another process used the core says nothing about the workload. The same is true if it waits for the
+GIL while the *holder* of the GIL has no core. The kernel counts both exactly for each thread, and this module reads the counters.
 
-What does not work: opening the files at every beat. Each call into the kernel lets go of the GIL, and beside a busy thread each
-letting go may cost a switch interval: the probe would measure itself. So the files stay open, and are read after a wait that
-was long, and now and then; a wait is charged with all that was denied since the last reading, which errs to the workload's
-favour. Threads that the workload itself starts are not read.
+What does not work: opening the files at every beat. Each system call releases the GIL, and beside a busy thread each release may
+cost a switch interval, so the probe would measure itself. So the files stay open. They are read after a long wait, and after
+every 16th short one. A wait is charged with all run-queue time since the last reading, which errs in favour of the workload.
+Threads that the workload itself starts are not read.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 _READ_EVERY = 16  # short waits between two readings
 
 
-class Witness:
-    """For one probe thread, and used only by it.
+class RunQueueClock:
+    """The run-queue time of one probe thread and some others; to be used only by the probe thread.
 
     Args:
         workers: kernel thread ids of the workload's threads.
-        long: seconds of lateness from which a wait is looked into.
+        long: seconds of lateness from which the counters are read.
     """
 
     def __init__(self, workers: Iterable[int], long: float) -> None:
@@ -33,11 +33,11 @@ class Witness:
         self._last = self._denied()
         self._short = 0
 
-    def unexplained(self, late: float) -> float | None:
-        """Seconds of the wait that just ended for which a core was missing; None where the kernel does not say."""
+    def unattributed(self, late: float) -> float | None:
+        """Seconds of the wait that just ended for which a core was missing, at most; None where the kernel does not count them."""
         if late < self._long and self._short < _READ_EVERY:
             self._short += 1
-            return late  # nobody asks whose fault a short wait was
+            return late  # the cause of a short wait does not matter
         self._short = 0
         before, self._last = self._last, self._denied()
         return None if before is None or self._last is None else (self._last - before) / 1e9
@@ -48,7 +48,7 @@ class Witness:
                 os.close(file)
 
     def _denied(self) -> int | None:
-        """Nanoseconds for which these threads were ready to run without a core, so far."""
+        """Nanoseconds so far for which these threads were ready to run without a core."""
         total = 0
         for file in self._files:
             if file is None:
@@ -61,9 +61,9 @@ class Witness:
 
 
 def stolen() -> float:
-    """Seconds that the hypervisor has taken from this machine's cores so far, summed; 0 where it does not say.
+    """Seconds that the hypervisor has taken from all cores of this machine so far; 0 where the kernel does not count them.
 
-    No thread's run-queue time counts them: a thread whose core is taken away looks as if it ran on.
+    The run-queue time of a thread does not contain them: a thread on a core that was taken away looks as if it ran.
     """
     try:
         fields = Path("/proc/stat").read_text().split(maxsplit=9)
