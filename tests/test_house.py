@@ -77,7 +77,8 @@ def test_every_public_name_exists():
 
 
 FUZZ_PARTS = (
-    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "check",
+    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "failing",
+    "check",
 )  # fmt: skip
 
 

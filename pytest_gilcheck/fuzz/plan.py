@@ -13,6 +13,7 @@ from .schedule import BadToken, Token
 
 DEFAULT_BUDGET = 5.0
 DEFAULT_TIMEOUT = 20.0
+DEFAULT_COUNTED_BUDGET = 60.0  # with a number of schedules, which is to end the search
 DEFAULT_PREEMPTIONS = 2
 SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS = "search", "exhaustive", "gil", "stress"
 MODES = (SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS)
@@ -24,7 +25,9 @@ class FuzzPlan:
 
     Attributes:
         preemptions: the most that are enumerated.
-        budget: seconds for the search; a failure takes a little longer, to be made small and told.
+        budget: seconds for the search; a failure takes a little longer, to be minimised and explained.
+        schedules: end the search after so many schedules, and let no decision depend on time; if the budget ends first, the check
+            is inconclusive. None: the budget ends the search.
         timeout: seconds of one run after which it hangs.
         seed: of what is sampled.
         mode: ``"search"``; ``"exhaustive"``: never sample; ``"gil"``: switch only where a build with a GIL can; ``"stress"``: for
@@ -37,6 +40,7 @@ class FuzzPlan:
 
     preemptions: int = DEFAULT_PREEMPTIONS
     budget: float = DEFAULT_BUDGET
+    schedules: int | None = None
     timeout: float = DEFAULT_TIMEOUT
     seed: int = 0
     mode: str = SEARCH
@@ -45,11 +49,20 @@ class FuzzPlan:
     include: tuple[str, ...] = ()
     share: tuple[int, int] = (0, 1)
 
+    @property
+    def own_schedules(self) -> int | None:
+        """The part of ``schedules`` that is run here."""
+        if self.schedules is None:
+            return None
+        which, of = self.share
+        return self.schedules // of + (which < self.schedules % of)
+
 
 def plan(
     *,
     preemptions: object = None,
     budget: object = None,
+    schedules: object = None,
     timeout: object = None,
     seed: object = None,
     mode: object = None,
@@ -69,6 +82,9 @@ def plan(
         raise BadValue("mode", mode, " or ".join(repr(name) for name in MODES), given.source("mode"))
     if sensitivity is not None and not isinstance(sensitivity, bool):
         raise BadValue("sensitivity", sensitivity, "True or False", given.source("sensitivity"))
+    if schedules is not None and mode == STRESS:
+        expected = f"no number of schedules with mode={STRESS!r}, which runs instances until the budget ends"
+        raise BadValue("schedules", schedules, expected, given.source("schedules"))
     token = None
     if replay is not None:
         try:
@@ -79,7 +95,8 @@ def plan(
             raise BadValue("replay", replay, "a token from a report, as a string", given.source("replay"))
     return FuzzPlan(
         preemptions=given.whole("preemptions", preemptions, 0, DEFAULT_PREEMPTIONS),
-        budget=given.seconds("budget", budget, DEFAULT_BUDGET),
+        budget=given.seconds("budget", budget, DEFAULT_BUDGET if schedules is None else DEFAULT_COUNTED_BUDGET),
+        schedules=given.whole("schedules", schedules, 1, None),
         timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
         seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
         mode=SEARCH if mode is None else str(mode),
