@@ -79,7 +79,7 @@ def test_every_public_name_exists():
 
 
 FUZZ_PARTS = (
-    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity",
+    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "failing",
     "check", "entry",
 )  # fmt: skip
 

@@ -14,5 +14,6 @@ Each part imports only the parts above it and itself (tests/test_house.py holds 
 | `result` | what a check returns |
 | `stress/` | the same program with threads that run at the same time, in child processes |
 | `sensitivity` | whether the program notices that a lock is missing |
+| `failing` | a failing schedule minimised, classified, replayed and explained |
 | `check` | one check, from the program to the result |
 """

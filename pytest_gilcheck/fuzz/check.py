@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -10,23 +11,21 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict
 from .explaining.explain import explain
-from .plan import EXHAUSTIVE, GIL_POINTS, SEARCH, STRESS, FuzzPlan
+from .failing import violated
+from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
 from .running.engine import FAIR_STEPS_WHEN_SPINNING, ScheduleRun
 from .running.events import MonitoringConflict, check_alone
 from .running.policy import Planned
 from .schedule import Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure
 from .searching.harness import explorer_for
-from .searching.minimise import minimised, observed
+from .searching.limits import limited
+from .searching.minimise import observed
 from .searching.search import Search, SearchOutcome
 from .sensitivity import without_each_lock
 from .stress.check import stressed
-
-_REPLAYS = 10
-_CLASSIFYING = 0.5  # of the budget, at most, goes into telling whether a failure shows today
-_MINIMISING = 1.0  # seconds
 
 
 def program(
@@ -38,13 +37,11 @@ def program(
     teardown: Callable[[], object] | None = None,
     source: str = "argument",
 ) -> Program:
-    """The program out of unchecked parts.
+    """Make a `Program` of unchecked parts.
 
     Raises:
-        BadValue: a part that cannot be called, fewer than two threads, or coroutine functions.
+        BadValue: a part that cannot be called, fewer than two threads, or a coroutine or generator function.
     """
-    import inspect
-
     if not isinstance(threads, Sequence) or isinstance(threads, str) or len(threads) < 2:
         raise BadValue("threads", threads, "a list of at least two callables, one for each thread", source)
     for role, part in (*(("threads", thread) for thread in threads), ("setup", setup), ("invariant", invariant)):
@@ -63,9 +60,13 @@ def program(
 def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
     """Search the schedules of ``program`` for one that breaks it.
 
+    Args:
+        progress: called with what is being done, at the beginning of each phase, which takes ``plan.budget`` seconds or less.
+
     Raises:
         BaseException: what the setup raised, or what every thread raises in every sequential order.
         BadValue: the plan does not fit the program.
+        ReplayDiverged: the run does not go where the plan's token says.
     """
     begun = monotonic()
     template = FuzzResult(
@@ -86,32 +87,32 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
             result = stressed(program, plan, template, progress)
         else:
             with explorer_for(program, plan, progress) as explorer:
-                result = _checked(explorer, plan, template, begun)
+                result = _explored(explorer, plan, template, begun)
                 result = replace(result, schedules=explorer.runs)
     except MonitoringConflict as error:
-        result = replace(template, reason=f"{error}; without all of them a search would be blind: run fuzz checks without it")
+        result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
-        result = replace(template, reason=f"it cannot be explored: {error}")
+        result = replace(template, reason=f"not explorable: {error}")
     except SequentialFailure as error:
         if error.__cause__ is not None:
             raise error.__cause__ from None
-        result = replace(template, verdict=Verdict.VIOLATED, reason=f"no concurrency is needed: {error}")
+        result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
     if build() != template.interpreter.build:
-        result = replace(result, reason=f"{result.reason} (the GIL was switched on during the check)")
+        result = replace(result, reason=f"{result.reason} (the GIL was enabled during the check)")
     return replace(result, seconds=monotonic() - begun)
 
 
-def _checked(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: float) -> FuzzResult:
+def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: float) -> FuzzResult:
+    """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
     sequential = explorer.sequential()
     engine, usual = explorer.engine, max(run.points for run in sequential)
     engine.fair_steps = min(engine.fair_steps, FAIR_STEPS_WHEN_SPINNING + 3 * usual)
     engine.most_points = max(20 * engine.fair_steps, 50 * usual)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
-    if (different := _nondeterminism(explorer)) is not None:
-        return replace(
-            template, reason=f"it does not do the same twice in the same schedule, so nothing can be searched: {different}"
-        )
+    if (difference := _nondeterminism(explorer)) is not None:
+        reason = f"not deterministic, so no search is possible: the same schedule gave different steps: {difference}"
+        return replace(template, reason=f"{reason}; make all state in setup, and seed random numbers there")
     if plan.replay is not None:
         return _replayed(explorer, plan.replay, template)
     result = _searched(explorer, plan, template, sequential, begun)
@@ -124,90 +125,41 @@ def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequenti
     search = Search(
         explorer,
         plan.preemptions,
-        begun + plan.budget,
+        limited(begun + plan.budget, plan.own_schedules),
         plan.seed,
         gil=plan.mode == GIL_POINTS,
-        sampling=plan.mode == SEARCH,
+        sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
         share=plan.share,
+        asked=plan.schedules,
     )
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
     if searched.failure is not None:
-        return _violated(explorer, plan, template, searched, sequential)
-    uncontrolled = list(dict.fromkeys(explorer.uncontrolled))
-    if uncontrolled:
-        reason = f"partly uncontrolled, so nothing is claimed: {uncontrolled[0]}"
+        return violated(explorer, plan, template, searched, sequential)
+    if explorer.uncontrolled:
+        return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
+    if (reason := _unfinished(plan, searched)) is not None:
         return replace(template, reason=reason)
-    if searched.cut:
-        reason = f"cut short by budget={plan.budget:g} s: {searched}"
-        return replace(template, reason=f"{reason}; give it more, or fewer preemptions or steps")
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
-    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: nothing breaks")
+    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: no failure")
 
 
-def _violated(
-    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, searched: SearchOutcome, sequential: list[ScheduleRun]
-) -> FuzzResult:
-    """The failure made small, classified, replayed and told."""
-    failure = searched.failure
-    assert failure is not None, "that is what is told"
-    if failure.symptom is Symptom.HANGS:  # nothing that takes so long is tried again
-        reason = f"{failure.symptom}: {failure.message}, for {plan.timeout:g} s"
-        if failure.run.uncontrolled:
-            return replace(template, reason=f"partly uncontrolled, so nothing is claimed: {failure.run.uncontrolled[0]}; {reason}")
-        return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
-    if searched.sampled:
-        explorer.progress("making it smaller")
-        failure = minimised(explorer, failure, monotonic() + _MINIMISING)
-    kind: Kind | None = Kind.BREAKS_TODAY
-    if failure.run.masked:
-        explorer.progress("does it break today?")
-        today = Search(explorer, plan.preemptions, monotonic() + _CLASSIFYING * plan.budget, plan.seed, gil=True).run(sequential)
-        if today.failure is not None:
-            failure = today.failure
-        else:
-            kind = None if today.cut else Kind.GIL_MASKED
-    explorer.progress("replaying it")
-    again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
-    count = sum(other is not None and other.symptom is failure.symptom for other in again)
-    story, last = explain(explorer, failure)
-    failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
-    token = str(
-        Token(
-            explorer.program.checksum,
-            len(explorer.program.threads),
-            failure.schedule,
-            _anchor_sums(failure.run),
-            failure.run.points,
-        )
-    )
-    few = failure.schedule.preemptions
-    after = f"{few} preemption{'s' * (few != 1)}"
-    reason = f"{failure.symptom}: {failure.message}; with {after}"
-    if kind is None:
-        reason += "; whether it breaks today was not found out in time"
-    if count < _REPLAYS:
-        reason += f"; only {count} of {_REPLAYS} replays fail: something beyond the schedule decides too"
-    if explorer.uncontrolled:
-        reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
-    return replace(
-        template,
-        verdict=Verdict.VIOLATED,
-        reason=reason,
-        kind=kind,
-        symptom=str(failure.symptom),
-        token=token,
-        preemptions=few,
-        replays=(count, _REPLAYS),
-        story=story.text,
-        rows=story.rows,
-        coverage=f"{searched.enumerated + searched.sampled:,} schedules until one failed",
-    )
+def _unfinished(plan: FuzzPlan, searched: SearchOutcome) -> str | None:
+    """Why a search without a failure claims nothing; None if it claims what it has explored."""
+    budget = f"budget={plan.budget:g} s"
+    if searched.expired:
+        reason = f"{budget} ended after {searched.explored:,} of {plan.own_schedules:,} schedules (schedules={plan.schedules})"
+        return f"cut short: {reason}; raise budget, or ask for fewer schedules"
+    if plan.schedules is None and searched.too_few:
+        return f"cut short by {budget}: {searched}; raise budget, or use fewer preemptions or a shorter program"
+    if plan.mode == EXHAUSTIVE and not searched.all_enumerated:
+        return f"cut short by schedules={plan.schedules}: {searched}; ask for more schedules, or use fewer preemptions"
+    return None
 
 
 class ReplayDiverged(AssertionError):
-    """A replay did not follow its token: the code, or the interpreter, has other steps than the one that wrote it."""
+    """A replay did not follow its token: the visible steps differ from those of the run that the token describes."""
 
 
 def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzResult:
@@ -221,34 +173,26 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
     if policy.unused is not None:
-        raise ReplayDiverged(
-            f"the run has no such choice as {Token.__name__.lower()} point {policy.unused.point}: the steps are others"
-        )
+        raise ReplayDiverged(f"the run cannot switch at point {policy.unused.point} as the token does: its visible steps differ")
     for choice, expected, anchor in zip(run.schedule.choices, token.anchors, run.anchors, strict=False):
         if checksum(anchor) != expected:
-            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, which is not where the token was made")
+            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, and the token's run was elsewhere")
     if run.points != token.points and failure is None:
-        raise ReplayDiverged(f"the run has {run.points} points, and the token's had {token.points}")
+        raise ReplayDiverged(f"the run has {run.points} points, and the token's run had {token.points}")
+    template = replace(template, coverage="one schedule, replayed")
     if failure is None:
-        return replace(
-            template,
-            verdict=Verdict.HOLDS,
-            reason=f"the replay of {token.schedule} breaks nothing any more",
-            coverage="one schedule, replayed",
-        )
-    story, _ = explain(explorer, failure)
-    kind = Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY
+        return replace(template, verdict=Verdict.HOLDS, reason=f"the replayed schedule ({token.schedule}) does not fail any more")
+    explanation, _ = explain(explorer, failure)
     return replace(
         template,
         verdict=Verdict.VIOLATED,
         reason=f"{failure.symptom}: {failure.message}; replayed",
-        kind=kind,
+        kind=Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY,
         symptom=str(failure.symptom),
         token=str(token),
         preemptions=run.schedule.preemptions,
-        coverage="one schedule, replayed",
-        story=story.text,
-        rows=story.rows,
+        story=explanation.text,
+        rows=explanation.rows,
     )
 
 
@@ -269,14 +213,10 @@ def _nondeterminism(explorer: Explorer) -> str | None:
         return None
     for index, (first, second) in enumerate(zip(*seen, strict=False)):
         if first != second:
-            return f"step {index + 1} is first {first!r}, and then {second!r}"
-    return f"it makes {len(seen[0])} steps, and then {len(seen[1])}"
+            return f"step {index + 1} is {first!r} first, then {second!r}"
+    return f"{len(seen[0])} steps first, then {len(seen[1])}"
 
 
 def _expected(baseline: SequentialBaseline) -> str:
-    message = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
-    return f"every sequential order raises {', '.join(message)} too" if message else ""
-
-
-def _anchor_sums(run: ScheduleRun) -> tuple[int, ...]:
-    return tuple(checksum(anchor) for anchor in run.anchors)
+    names = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
+    return f"every sequential order raises {', '.join(names)} too" if names else ""

@@ -10,6 +10,7 @@ from .schedule import BadToken, Token
 
 DEFAULT_BUDGET = 5.0
 DEFAULT_TIMEOUT = 20.0
+DEFAULT_COUNTED_BUDGET = 60.0  # with a number of schedules, which is to end the search
 DEFAULT_PREEMPTIONS = 2
 SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS = "search", "exhaustive", "gil", "stress"
 
@@ -20,7 +21,9 @@ class FuzzPlan:
 
     Attributes:
         preemptions: the most that are enumerated.
-        budget: seconds for the search; a failure takes a little longer, to be made small and told.
+        budget: seconds for the search; a failure takes a little longer, to be minimised and explained.
+        schedules: end the search after so many schedules, and let no decision depend on time; if the budget ends first, the check
+            is inconclusive. None: the budget ends the search.
         timeout: seconds of one run after which it hangs.
         seed: of what is sampled.
         mode: ``"search"``; ``"exhaustive"``: never sample; ``"gil"``: switch only where a build with a GIL can; ``"stress"``: for
@@ -33,6 +36,7 @@ class FuzzPlan:
 
     preemptions: int = DEFAULT_PREEMPTIONS
     budget: float = DEFAULT_BUDGET
+    schedules: int | None = None
     timeout: float = DEFAULT_TIMEOUT
     seed: int = 0
     mode: str = SEARCH
@@ -40,6 +44,14 @@ class FuzzPlan:
     sensitivity: bool = False
     include: tuple[str, ...] = ()
     share: tuple[int, int] = (0, 1)
+
+    @property
+    def own_schedules(self) -> int | None:
+        """The part of ``schedules`` that is run here."""
+        if self.schedules is None:
+            return None
+        which, of = self.share
+        return self.schedules // of + (which < self.schedules % of)
 
 
 def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
@@ -49,8 +61,13 @@ def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
         share: (which, of how many): run only this share of the schedules, where others run the rest.
 
     Raises:
-        BadValue: a damaged token.
+        BadValue: a damaged token, or a number of schedules for a check in stress mode.
     """
+    mode, schedules = given.get("mode", SEARCH), given.get("schedules")
+    if schedules is not None and mode == STRESS:
+        if given.source_of("schedules") == given.source:
+            raise given.refused("schedules", f"nothing beside mode={STRESS!r}, which runs instances until the budget ends")
+        schedules = None  # a setting of the whole run is for the searches in it
     token = None
     if (text := given.get("replay")) is not None:
         try:
@@ -59,10 +76,11 @@ def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
             raise given.refused("replay", f"a token from a report, but {error}") from None
     return FuzzPlan(
         preemptions=given.get("preemptions", DEFAULT_PREEMPTIONS),
-        budget=given.time("budget", DEFAULT_BUDGET),
+        budget=given.time("budget", DEFAULT_BUDGET if schedules is None else DEFAULT_COUNTED_BUDGET),
+        schedules=schedules,
         timeout=given.time("timeout", DEFAULT_TIMEOUT),
         seed=given.get("seed", random.randrange(1_000_000)),
-        mode=given.get("mode", SEARCH),
+        mode=mode,
         replay=token,
         sensitivity=given.get("sensitivity", False),
         include=given.get("include", ()),

@@ -1,15 +1,17 @@
-"""Runs a program's threads one at a time: real threads, of which only the owner of the baton goes on.
+"""Runs the threads of a program one at a time, in the order that a policy chooses.
 
-A run is deterministic: at every *point* (`schedule`) the policy says who goes on, and nobody else moves. Threads, locks and
-clocks of the code under test come here through `primitives`, its bytecode through `events`. The main thread is a task like the
-others while it sets up and checks, so what it starts or waits for is under control too.
+The threads are real. Each waits on its own semaphore; the *owner* is the one thread that runs. At every *point* (`schedule`) the
+policy chooses the next owner, so a run is deterministic. `primitives` reports what the code under test does with threads, locks
+and clocks; `events` reports its visible steps. The main thread is a task like the others during setup, invariant and teardown, so
+threads that these start or wait for are controlled too.
 
-What a schedule cannot control: a thread that blocks on something that `primitives` does not stand in for (a lock in C, a socket).
-The main thread watches: a baton owner that sleeps through several looks is *away*, the baton moves on, and the run is marked as
-partly uncontrolled. When it comes back, it queues up at its next step.
+A schedule cannot control operations that `primitives` does not replace, such as a lock taken in C or a blocking socket read. A
+watcher thread polls the owner: an owner that sleeps in the kernel at several consecutive polls is marked as blocked outside of
+control, another thread runs, and the run is reported as partly uncontrolled. The blocked thread joins the queue again at its next
+visible step.
 
-What does not work: a scheduler thread in the middle (two hand-overs for each switch instead of one); telling a blocked thread
-from a busy one by the clock alone (a busy machine, a long computation).
+What does not work: a scheduler thread between the others (two hand-offs for each switch instead of one); telling a blocked thread
+from a computing one by elapsed time alone (the machine may be busy, or the computation long).
 """
 
 from __future__ import annotations
@@ -36,15 +38,15 @@ from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, T
 
 _get_ident = threading.get_ident
 _start, _join = threading.Thread.start, threading.Thread.join
-_LOOK = 0.005  # seconds between two looks at a run that does not end
-_MOMENT = 0.0002  # seconds
-_ASLEEP_LOOKS = 3
-MOST_POINTS = 100_000  # points of a run that leads nowhere
-FAIR_STEPS = 20_000  # steps that a thread makes in a row before others get their turn: it waits for them, busily
-FAIR_STEPS_WHEN_SPINNING = 200  # the same in a program that is known for that, or at least, where it is known how many are usual
-_TICK = 1_000_000  # nanoseconds that the virtual clock gains then
-_UNWIND = 0.5  # seconds for the threads of a run that is over to end
-_LEAKS = 20  # threads that would not end, before no more runs are tried
+_POLL = 0.005  # seconds between two polls of a run that has not ended
+_EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
+_POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
+MOST_POINTS = 100_000  # points of a run, after which it is a livelock
+FAIR_STEPS = 20_000  # consecutive steps of one thread, after which another thread runs: the first one is polling for it
+FAIR_STEPS_WHEN_SPINNING = 200  # the same, at least, for a program whose threads are known to poll
+_TICK = 1_000_000  # nanoseconds by which the virtual clock advances the first time; twice as many each further time
+_UNWIND = 0.5  # seconds that a thread of a finished run has to end
+_LEAKS = 20  # threads that did not end, after which no more runs are made
 
 Place = tuple[CodeType, int]
 Observer = Callable[[Task, int, Access, FrameType], None]
@@ -52,15 +54,15 @@ Observer = Callable[[Task, int, Access, FrameType], None]
 
 @dataclass(frozen=True)
 class BlockedThread:
-    """A thread that waits when nothing goes on.
+    """A thread that waits when no thread of the run is runnable.
 
     Attributes:
         thread: its name.
-        waits_for: what it waits for, in message.
+        waits_for: what it waits for, as text.
         at: ``"file:line (function)"`` in the code under test.
-        holder: who has it: a thread's name, or empty.
-        taken: where that one took it.
-        made: where it was made.
+        holder: the name of the thread that holds what it waits for; empty if none does.
+        taken: where the holder acquired it.
+        made: where it was created.
     """
 
     thread: str
@@ -72,22 +74,22 @@ class BlockedThread:
 
 
 class ScheduleRun:
-    """What became of one run. A plain class, because there is one for every schedule, and most stay what they were at first.
+    """The outcome of one run. Not a dataclass: one is made for every schedule, and most attributes keep their defaults.
 
     Attributes:
-        points: how many there were.
-        errors: (index, name, exception) of what escaped from threads.
-        stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``; empty if it ended.
-        waiting: who waited for what then.
-        yields: how often a thread that waited busily had to let others go on.
-        uncontrolled: what happened beyond control, in message; empty if nothing did.
-        refused: what the program did that cannot be explored at all; empty if nothing.
-        choices: (choice, step that was not made then, code and line of it, whether no build with a GIL can switch there).
-        spans: for a recording: (first point, task, others that could go on), each until the next.
-        forks: for a recording: (point, who could go on, who did) where the running task could not.
-        reachable: for a measurement: the points at which a GIL build can switch.
-        lengths: for a measurement: steps made by each task, by index.
-        left: non-daemon threads that were still there at the end, with where they wait.
+        points: the number of points.
+        errors: (index, name, exception) of every exception that escaped from a thread.
+        stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"`` or ``"hangs"``; empty if the run ended.
+        blocked: the threads that waited when the run got stuck.
+        yields: the number of times that a polling thread had to let another thread run.
+        uncontrolled: what happened outside of control, one line for each event.
+        refused: the operation of the program that cannot be explored at all; empty if there was none.
+        choices: (choice, step before which it was made, its code and line, whether no build with a GIL can switch there).
+        spans: if recorded: (first point, owner, other runnable threads), each valid until the next one begins.
+        forks: if recorded: (point, runnable threads, chosen thread) at each point where the owner could not go on.
+        reachable: if measured: the points at which a build with a GIL can switch.
+        lengths: if measured: the number of visible steps of each task, by index.
+        left: non-daemon threads that still waited when the program's own threads had ended.
     """
 
     points = 0
@@ -110,7 +112,7 @@ class ScheduleRun:
 
     @property
     def schedule(self) -> Schedule:
-        """The choices that were made."""
+        """The choices of this run, as a schedule that can be followed again."""
         return Schedule(tuple(choice for choice, _, _, _ in self.choices))
 
     @property
@@ -120,7 +122,7 @@ class ScheduleRun:
 
     @property
     def anchors(self) -> list[str]:
-        """The place of each choice, ``"function+line kind name"``: where the function stands in its file does not matter."""
+        """The place of each choice, ``"function+line kind name"``, with the line relative to the function."""
         found = []
         for _, access, place, _ in self.choices:
             where = "" if place is None else f"{place[0].co_qualname}+{place[1] - place[0].co_firstlineno}"
@@ -129,16 +131,36 @@ class ScheduleRun:
 
 
 class SetupStuck(Exception):
-    """The setup, or the invariant, waits for something that nobody will do."""
+    """The setup or the invariant waits for something that no thread will do."""
 
 
 class Engine:
-    """The threads of one check. `main` is where setup, invariant and teardown belong; `run` explores in between.
+    """The threads of one check.
+
+    For each run: `begin`, then the setup, then `run`, then the invariant, then `end`. Only `run` explores.
 
     Args:
-        workers: how many threads the program has.
+        workers: the number of threads of the program.
         takes_part: whether the code of a file is under test.
-        limit: seconds of a run after which it hangs.
+        limit: seconds after which a run counts as hanging.
+
+    Attributes:
+        owner: the task that runs; all others wait.
+        point: the number of points of this run so far.
+        next: the point at which `decide` is to be called.
+        exploring: whether the policy is consulted; False during setup, invariant and teardown.
+        aborting: whether the run is over, so that every waiting thread raises `Abort`.
+        elapsed: nanoseconds that the virtual clock has advanced in this run.
+        gil_only: switch only where a build with a GIL can.
+        fresh_threads: start new threads for every run, because reused ones would be noticed.
+        fair_steps: consecutive steps of one thread, after which another thread runs.
+        most_points: points after which a run is a livelock.
+        most_virtual_sleeps: times in a run that a sleeping thread goes on at once instead of letting others run.
+        thread_locals: ``threading.local`` objects of the program, emptied after each run.
+        release_idle: called with all tasks when exploring has ended.
+        is_idle_worker: whether nobody expects this task's thread to end.
+        observer: called before every visible step.
+        tracer: for ``sys.settrace``, up to Python 3.11.
     """
 
     def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float) -> None:
@@ -147,17 +169,15 @@ class Engine:
         self.leaked = 0
         self.clock_base = monotonic_ns(), time_ns()
         self.observer: Observer | None = None
-        self.tracer: Any = None  # for sys.settrace, up to 3.11
-        self.release_idle: Callable[[list[Task]], None] = lambda tasks: (
-            None
-        )  # called with all tasks when nothing is explored any more
-        self.thread_locals: list[threading.local] = []  # what is kept there for a thread must not be found by the next run's
-        self.gil_only = False  # switch only where a build with a GIL can
-        self.fresh_threads = False  # for each run: where those would not do
+        self.tracer: Any = None
+        self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
+        self.thread_locals: list[threading.local] = []
+        self.gil_only = False
+        self.fresh_threads = False
         self.fair_steps = FAIR_STEPS
-        self.most_virtual_sleeps = 0  # times that a thread sleeps alone: others do not go on meanwhile
-        self.is_idle_worker: Callable[[Task], bool] = lambda task: False  # whether nobody expects a thread to end
-        self.elapsed = 0  # of the virtual clock, nanoseconds
+        self.most_virtual_sleeps = 0
+        self.is_idle_worker: Callable[[Task], bool] = lambda task: False
+        self.elapsed = 0
         self.point = 0
         self.next = NEVER
         self.exploring = False
@@ -173,15 +193,15 @@ class Engine:
         self.most_points = MOST_POINTS
         self._run = ScheduleRun()
         self._returned: deque[Task] = deque()
-        self._semaphores: list[HandoffSemaphore] = []  # of threads that have ended
+        self._semaphores: list[HandoffSemaphore] = []  # free: their threads have ended
         self._main = Task(MAIN, "the main thread", HandoffSemaphore())
         self.owner = self._main
-        self._started: float | None = None  # when the run began, while the main thread waits for its end
-        self._watcher_wanted = threading.Event()  # set when it is not any more
+        self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
+        self._watcher_stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
         self._workers = [self._worker(index) for index in range(workers)]
 
-    # The main thread's side.
+    # Called by the main thread.
 
     def __enter__(self) -> Engine:
         self._main.ident, self._main.native = _get_ident(), threading.get_native_id()
@@ -192,7 +212,7 @@ class Engine:
 
     def __exit__(self, *error: object) -> None:
         self.by_ident.pop(self._main.ident or 0, None)
-        self._watcher_wanted.set()
+        self._watcher_stop.set()
         _join(self._watcher)
         for worker in self._workers:
             self._retire(worker)
@@ -200,7 +220,7 @@ class Engine:
             semaphore.close()
 
     def _retire(self, worker: Task) -> None:
-        """End a worker's thread, if it is not stuck in its last run."""
+        """End a worker's thread, unless it is stuck in its last run."""
         if worker.state is DONE:
             worker.job = None
             worker.semaphore.post()
@@ -211,7 +231,7 @@ class Engine:
         return self._semaphores.pop() if self._semaphores else HandoffSemaphore()
 
     def begin(self) -> None:
-        """A new run: what the main thread does from here on belongs to it."""
+        """Begin a new run; what the main thread does from here on belongs to it."""
         self.elapsed = self.point = 0
         self.next = NEVER
         self._run = ScheduleRun()
@@ -221,7 +241,7 @@ class Engine:
         for index, worker in enumerate(self._workers):
             if worker.state is not DONE or self.fresh_threads:
                 self._retire(worker)
-                managed = self.by_ident.pop(_get_ident(), None)  # this thread is ours, and not the program's
+                managed = self.by_ident.pop(_get_ident(), None)  # or the new worker would be a thread of the program
                 self._workers[index] = self._worker(index)
                 if managed is not None:
                     self.by_ident[_get_ident()] = managed
@@ -237,12 +257,12 @@ class Engine:
         recording: bool = False,
         measuring: bool = False,
     ) -> ScheduleRun:
-        """Run the jobs with these arguments, one in each of the program's threads, and everything that they start, until nothing
-        goes on.
+        """Run the jobs, one in each of the program's threads, and every thread that they start, until no thread is runnable.
 
         Args:
+            arguments: what each job is called with.
             recording: keep what a search branches at (``spans``, ``forks``).
-            measuring: keep what it counts (``lengths``, ``reachable``).
+            measuring: keep what a search counts (``lengths``, ``reachable``).
         """
         run = self._run = ScheduleRun(recording, measuring)
         for worker, job in zip(self._workers, jobs, strict=True):
@@ -266,7 +286,7 @@ class Engine:
         return run
 
     def end(self) -> None:
-        """End what is left of the run: daemons, idle workers of executors, threads that are stuck."""
+        """End the threads that are left: daemons, idle workers of executors, stuck threads."""
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return
         self.release_idle(self.tasks)
@@ -283,7 +303,7 @@ class Engine:
             if not self._await_one(task) and not (self._interrupt(task) and self._await_one(task)):
                 self.leaked += 1
                 task.state = BLOCKED_OUTSIDE
-                if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12: the exit would wait for it
+                if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12, the exit waits for it
                     threading._shutdown_locks.discard(lock)  # type: ignore[attr-defined,unused-ignore]
         for ident in [ident for ident, task in self.by_ident.items() if task.state is DONE and not task.root]:
             del self.by_ident[ident]
@@ -293,7 +313,7 @@ class Engine:
         self.aborting = False
 
     def _interrupt(self, task: Task) -> bool:
-        """Raise `Abort` in a thread that computes; whether that could be asked for. One that is blocked in C does not hear it."""
+        """Raise `Abort` in a thread that computes; returns whether that was possible. A thread blocked in C is not affected."""
         if task.ident is None:
             return False
         asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
@@ -301,11 +321,11 @@ class Engine:
 
     @property
     def exhausted(self) -> bool:
-        """Whether too many threads would not end."""
+        """Whether too many threads of earlier runs did not end."""
         return self.leaked >= _LEAKS
 
     def _drain(self) -> None:
-        """Let whatever can still go on do so, unexplored."""
+        """Run the remaining runnable threads to their ends, without exploring."""
         self._main.state, self._main.waits_for = PARKED, "the end of the run"
         self._policy, self.exploring, self.next = None, False, NEVER
         self._idle = False
@@ -315,7 +335,7 @@ class Engine:
         self._main.state, self.owner = READY, self._main
 
     def _await_end(self) -> None:
-        """Sleep until the run is over."""
+        """Wait until the run is over."""
         self._started = monotonic()
         while True:
             self._main.semaphore.wait()
@@ -329,18 +349,18 @@ class Engine:
         self._started = None
 
     def _watch(self) -> None:
-        """Look at long runs, in a thread of its own: do they go on?"""
-        looks, last = 0, (-1, self._main, -1)
-        while not self._watcher_wanted.wait(_LOOK):
+        """Poll long runs, in a thread of its own: mark an owner that is blocked outside of control, and end a run that hangs."""
+        polls, last = 0, (-1, self._main, -1)
+        while not self._watcher_stop.wait(_POLL):
             started = self._started
             if started is None:
                 continue
             owner, switches = self.owner, _sleeps(self.owner)
             now = (self.point, owner, switches)
-            looks = looks + 1 if now == last and switches >= 0 and not self._idle else 0
+            polls = polls + 1 if now == last and switches >= 0 and not self._idle else 0
             last = now
-            if looks >= _ASLEEP_LOOKS and owner is not self._main and owner.state is not BLOCKED_OUTSIDE:
-                looks = 0
+            if polls >= _POLLS_ASLEEP and owner is not self._main and owner.state is not BLOCKED_OUTSIDE:
+                polls = 0
                 self._mark_blocked_outside(owner)
             if self._idle and self._returned:
                 self._main.semaphore.post()
@@ -354,11 +374,11 @@ class Engine:
         while task.state is not DONE:
             if monotonic() > until:
                 return False
-            _sleep(_MOMENT)
+            _sleep(_EXIT_POLL)
         return True
 
     def _mark_blocked_outside(self, task: Task) -> None:
-        """The owner sleeps, and not for us: somebody else goes on."""
+        """The owner is blocked outside of our control; let another thread run."""
         ready = [other for other in self.tasks if other.state is READY and other is not task]
         if not ready and not any(other.deadline is not None for other in self.tasks):
             return
@@ -367,7 +387,7 @@ class Engine:
         where = place(frame, self.takes_part)
         self._run.uncontrolled = (
             *self._run.uncontrolled,
-            f"{task.name} was blocked at {where}, by nothing that is under control",
+            f"{task.name} was blocked at {where} by an operation that is not under control",
         )
         if (target := self._next_task(task)) is not None:
             self._hand_to(target)
@@ -379,20 +399,24 @@ class Engine:
         if (target := self._next_task(self.owner)) is not None:
             self._hand_to(target)
 
-    # The side of the threads.
+    # Called by the threads of the program.
 
     def current(self) -> Task | None:
-        """The calling thread's task, if it is under control now; it has the baton then."""
+        """The calling thread's task, if it is controlled; it is the owner then, at the latest when this returns."""
         task = self.by_ident.get(_get_ident())
         if task is None or task is self.owner:
             return task
         if task.state is BLOCKED_OUTSIDE:
             self._rejoin(task)
             return task
-        return None  # an interpreter's own call in a thread that is about to end
+        return None  # the interpreter's own call, in a thread that is about to end
 
     def step(self, access: Access, frame: FrameType | None = None) -> None:
-        """The calling thread is about to make a visible step, in this frame or in that of the caller's caller."""
+        """Count a visible step that the calling thread is about to make, and switch if the policy says so.
+
+        Args:
+            frame: where the step is; by default the frame of the caller's caller.
+        """
         if not self.exploring:
             return
         task = self.owner
@@ -414,12 +438,12 @@ class Engine:
         task.gil_checked = False
 
     def at_switch_point(self, kind: str, name: str) -> None:
-        """What `switch_points.hook` is: a read inside of what would be one step."""
+        """The hook of `switch_points`: a read inside what is otherwise one step."""
         if not self.exploring or (task := self.current()) is None:
             return
         checked = task.gil_checked
         if kind == switch_points.ITERATE:
-            task.gil_checked = False  # to a build with a GIL it is one call
+            task.gil_checked = False  # for a build with a GIL it is one C call
         elif kind == switch_points.LOOP:
             task.gil_checked = True
         self.step(Access("read", "[]", 0), sys._getframe(2))
@@ -427,7 +451,7 @@ class Engine:
             task.gil_checked = checked
 
     def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
-        """Somebody is to be asked before the calling thread makes its step."""
+        """Ask the policy, then the fairness rule, who runs next, before the calling thread makes its step."""
         others = [other for other in self.tasks if other is not task and (other.state is READY or other.state is SLEEPING)]
         target, policy = task, self._policy
         allowed = task.gil_checked or not self.gil_only
@@ -447,7 +471,7 @@ class Engine:
         self._wait_for_turn(task)
 
     def _yield_for_fairness(self, task: Task, others: list[Task]) -> Task:
-        """A thread has made a great many steps in a row: time passes, and it is the others' turn."""
+        """Fairness: after `fair_steps` consecutive steps of one thread, advance the virtual clock and run another thread."""
         self._fair_point = self.point + self.fair_steps
         self._ticks += 1
         self._run.yields += 1
@@ -463,10 +487,10 @@ class Engine:
         return min(others, key=lambda other: (other.index - task.index) % len(self.tasks))
 
     def _halt(self, symptom: str) -> None:
-        """The calling thread finds that the run leads nowhere: it is over.
+        """End a run that makes no progress; called by its owner.
 
         Raises:
-            Abort: once the main thread has seen it.
+            Abort: after the main thread has taken note of it.
         """
         task = self.owner
         task.frame = sys._getframe(1)
@@ -478,7 +502,7 @@ class Engine:
     def _record_choice(self, choice: Choice, access: Access, frame: FrameType | None, task: Task) -> None:
         place = None
         if frame is not None:
-            if access.line == 0:  # of a primitive
+            if access.line == 0:  # the access of a primitive, whose own frames are ours
                 frame = _own(frame, self.takes_part)
             place = frame.f_code, frame.f_lineno or 0
         self._run.choices.append((choice, access, place, not choice.forced and not task.gil_checked))
@@ -493,7 +517,7 @@ class Engine:
         target.semaphore.post()
 
     def _update_next(self) -> None:
-        """The next point at which somebody is to be asked."""
+        """Set the next point at which `decide` is called."""
         policy = self._policy
         if policy is None:
             self.next = NEVER
@@ -522,10 +546,19 @@ class Engine:
         task.state, task.deadline, task.timed_out = READY, None, True
 
     def park(self, task: Task, waits_for: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
-        """The calling thread cannot go on until somebody wakes it, or its time is over; whether it was that."""
+        """Wait until another thread calls `wake`, or until the deadline.
+
+        Args:
+            waits_for: the object that `wake` will be called with; for a text, only the deadline ends the wait.
+            deadline: nanoseconds of the virtual clock; None for none.
+            sleeping: whether the task waits for the clock alone, so that a policy may run it at any moment.
+
+        Returns:
+            Whether the deadline ended the wait.
+        """
         if self.aborting:
             raise Abort
-        if self.owner is not task:  # the main thread has just taken it for blocked
+        if self.owner is not task:  # the watcher has just marked it as blocked
             self._rejoin(task)
         task.state = SLEEPING if sleeping else PARKED
         task.waits_for, task.deadline, task.timed_out = waits_for, deadline, False
@@ -535,14 +568,14 @@ class Engine:
         if self._idle and task is self._main:
             self._idle = False
             task.state = READY
-            raise SetupStuck(f"it waits for {self._describe_blocked(task).waits_for}, and nothing goes on any more")
+            raise SetupStuck(f"it waits for {self._describe_blocked(task).waits_for}, and no thread is runnable")
         task.waits_for = task.frame = task.deadline = None
         if self.aborting:
             raise Abort
         return task.timed_out
 
     def wake(self, waits_for: object) -> None:
-        """Whoever waits for this may look again."""
+        """Make every thread that waits for this object runnable."""
         woken = False
         for task in self.tasks:
             if task.waits_for is waits_for and task.state is PARKED:
@@ -553,7 +586,7 @@ class Engine:
             self._span()
 
     def spawn(self, name: str, thread: Any, daemon: bool) -> Task:
-        """A thread that the code under test starts: it is ready, and goes on when it is its turn."""
+        """Register a thread that the code under test starts; it is runnable at once."""
         task = Task(len(self.tasks), name, self._new_semaphore(), daemon=daemon)
         task.thread = thread
         self.tasks.append(task)
@@ -564,7 +597,7 @@ class Engine:
         return task
 
     def task_started(self, task: Task) -> bool:
-        """The calling thread is this task: wait for the first turn; False if the run is over before."""
+        """Called first by the thread of this task: wait for its first turn; False if the run is over before that."""
         task.ident, task.native = _get_ident(), threading.get_native_id()
         self.by_ident[task.ident] = task
         task.semaphore.wait()
@@ -573,21 +606,21 @@ class Engine:
         return not self.aborting
 
     def task_ended(self, task: Task) -> None:
-        """The calling thread is done with its task."""
+        """Called last by the thread of this task: hand over to another one."""
         if self.tracer is not None:
             sys.settrace(None)
-        away = task.state is BLOCKED_OUTSIDE
+        outside = task.state is BLOCKED_OUTSIDE
         task.state = DONE
         if task.ident is not None and not task.root:
             self.by_ident.pop(task.ident, None)
             self.wake(task)
-        if self.aborting or away:
+        if self.aborting or outside:
             self._main.semaphore.post()
         else:
             self._release(task)
 
     def refuse(self, what: str) -> None:
-        """The code under test does what cannot be explored: the run is over.
+        """End the run, because the code under test does what cannot be explored.
 
         Raises:
             Uncontrolled: in the calling thread.
@@ -596,7 +629,7 @@ class Engine:
         raise Uncontrolled(what)
 
     def _rejoin(self, task: Task) -> None:
-        """A thread that was blocked beyond control goes on: it queues up."""
+        """Queue up again, after the calling thread was blocked outside of control."""
         self._returned.append(task)
         task.semaphore.wait()
         if self.aborting:
@@ -611,7 +644,7 @@ class Engine:
             self._hand_to(target)
 
     def _next_task(self, current: Task) -> Task | None:
-        """Who goes on, now that the current task cannot; None if nobody does."""
+        """The task that runs next, now that the current one cannot; None if no task is runnable."""
         while self._returned:
             self._returned.popleft().state = READY
         ready = [task for task in self.tasks if task.state is READY]
@@ -627,7 +660,7 @@ class Engine:
             self._classify_idle()
             return None
         policy = self._policy
-        assert policy is not None, "a run that is explored has one"
+        assert policy is not None, "exploring needs a policy"
         point = self.point = self.point + 1
         if point > self.most_points:
             self._record_stuck("livelock")
@@ -647,7 +680,7 @@ class Engine:
         return target
 
     def virtual_sleep(self, nanoseconds: int) -> bool:
-        """Whether the calling thread may sleep alone; then its time has passed."""
+        """Whether a sleep of the calling thread lets no other thread run; then the virtual clock has advanced by it."""
         if not self.exploring or self.virtual_sleeps >= self.most_virtual_sleeps:
             return False
         self.virtual_sleeps += 1
@@ -655,7 +688,7 @@ class Engine:
         return True
 
     def _advance_clock(self) -> list[Task]:
-        """Nobody is ready: whoever waits for the clock alone goes on at its time."""
+        """No task is runnable: advance the virtual clock to the earliest deadline, and return the tasks that it makes runnable."""
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return []
         timed = [task for task in (*self.tasks, self._main) if task.deadline is not None and task.state is not DONE]
@@ -669,19 +702,19 @@ class Engine:
         return [task for task in (*self.tasks, self._main) if task.state is READY]
 
     def _all_done(self) -> bool:
-        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and this is asked at every switch
+        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this
             if task.state is not DONE and not task.daemon:
                 return False
         return True
 
     def _every_task_is_done(self) -> bool:
-        for task in self.tasks:  # noqa: SIM110 # likewise
+        for task in self.tasks:  # noqa: SIM110 # as above
             if task.state is not DONE:
                 return False
         return True
 
     def _classify_idle(self) -> None:
-        """Nobody goes on: is that an end?"""
+        """Classify a run in which no thread is runnable: finished, stuck, or waiting for a thread that is blocked outside."""
         run = self._run
         if (
             not self.exploring
@@ -710,14 +743,14 @@ class Engine:
             return BlockedThread(task.name, message, at, holder, taken, made)
         if isinstance(waits_for, Task):
             return BlockedThread(task.name, f"the end of {waits_for.name}", at)
-        return BlockedThread(task.name, "nothing: it goes on and on" if waits_for is None else str(waits_for), at)
+        return BlockedThread(task.name, "nothing: it computes" if waits_for is None else str(waits_for), at)
 
     def _worker(self, index: int) -> Task:
         task = Task(index, f"T{index}", self._new_semaphore(), root=True)
         task.state = DONE
         task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
         _start(task.thread)
-        task.thread._daemonic = False  # its own threads are not daemons by inheritance
+        task.thread._daemonic = False  # threads that the program starts inherit this
         return task
 
     def _work(self, task: Task) -> None:
@@ -744,7 +777,7 @@ class Engine:
 
 
 def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:
-    """``"file:line (function)"`` of the innermost frame in code under test; of the innermost at all if there is none."""
+    """``"file:line (function)"`` of the innermost frame in code under test; of the innermost frame if none is under test."""
     if frame is None:
         return "an unknown place"
     found = _own(frame, takes_part)
@@ -759,7 +792,7 @@ def _own(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
 
 
 def _sleeps(task: Task) -> int:
-    """How often this thread has gone to sleep by itself, if it sleeps now; -1 if it does not, or the system does not say."""
+    """The number of times that this thread has gone to sleep, if it sleeps now; -1 if it does not, or if that is unknown."""
     try:
         text = Path(f"/proc/self/task/{task.native}/status").read_text()
         facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)

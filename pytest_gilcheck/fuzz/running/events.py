@@ -1,14 +1,15 @@
-"""Visible steps as they happen: instruction and call events of the code under test alone, handed to an engine.
+"""Reports the visible steps of the code under test to an engine, at the moment when they happen.
 
-``sys.monitoring`` from Python 3.12 on: local events, set when a piece of code first starts; a location that is no step says so
-once, and is never heard of again. ``sys.settrace`` with opcode events before: there, a call is judged by its source text.
+From Python 3.12 on by ``sys.monitoring``, with local instruction and call events: they are switched on for a code object when it
+first starts, and the callback switches them off for each location that is no step. Up to 3.11 by ``sys.settrace`` with opcode
+events, where calls are classified by their source text.
 
-Other tools can take our events without a word: a second tool with instruction events silences ours, and a line callback that
-switches itself off takes the first event of its line along. So `check_alone` counts the events of a function that it knows,
-twice, before anything is explored.
+Other tools can take our events silently: a second tool with instruction events suppresses ours, and a line callback that disables
+itself suppresses the first event of its line. So `check_alone` counts the events of a known function, twice, before any
+exploration.
 
 What does not work: global instruction events (they stop the world on a free-threaded build, and slow all code); ``settrace`` on
-3.12 and later (no opcode events in the first run of a function); ``restart_events`` as a matter of course (it is for all tools).
+3.12 and later (no opcode events in the first run of a function); regular calls of ``restart_events`` (it affects all tools).
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ monitoring: Any = getattr(sys, "monitoring", None)
 
 
 class MonitoringConflict(Exception):
-    """Another tool takes our events; the message names it."""
+    """Another tool takes our events; the message names the tool."""
 
 
 class Events:
-    """Hands every visible step of threads under control to the engine; a context manager."""
+    """A context manager during which every visible step of a controlled thread is reported to the engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -57,7 +58,7 @@ class Events:
         events = monitoring.events
         monitoring.use_tool_id(self._tool, _NAME)
         monitoring.register_callback(self._tool, events.PY_START, self._started)
-        monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator begun before
+        monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator that has started before
         monitoring.register_callback(self._tool, events.INSTRUCTION, self._listener())
         monitoring.register_callback(self._tool, events.CALL, self._call)
         monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME)
@@ -76,7 +77,7 @@ class Events:
         monitoring.free_tool_id(self._tool)
 
     def tables_unchanged(self) -> bool:
-        """Whether the tables are still what they were; if not, they are made anew, and what was counted before does not count."""
+        """Whether the step tables are still valid. If not, this makes new ones, and the steps counted so far are void."""
         if not self._visibility.grown:
             return True
         self._visibility.grown = False
@@ -95,22 +96,22 @@ class Events:
     def _started(self, code: CodeType, offset: int) -> object:
         if code.co_name != "<module>" and id(code) not in self._tables and self._takes_part(code.co_filename):
             if not self._engine.exploring:
-                return None  # setups and invariants: their code may store what it likes, and is no part of the search
+                return None  # of a setup or an invariant: what it stores does not count as changing
             self._table(code, sys._getframe(1))
             monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
 
     def _listener(self) -> Callable[[CodeType, int], object]:
-        """What hears of instructions: `Engine.step` in line, because it is called for each of them."""
+        """The callback for instructions. It repeats `Engine.step` in line, because it runs for every one of them."""
         engine, tables, disable, ident = self._engine, self._tables, monitoring.DISABLE, _get_ident
 
         def instruction(code: CodeType, offset: int) -> object:
-            heard = tables[id(code)].locations.get(offset)
-            if heard is None:
+            location = tables[id(code)].locations.get(offset)
+            if location is None:
                 return disable
             if not engine.exploring:
                 return None
-            access, checks = heard
+            access, checks = location
             task = engine.owner
             if task.ident != ident() or engine.measuring or engine.observer is not None:
                 if checks and task.ident == ident():
@@ -162,10 +163,10 @@ class Events:
 
 
 def check_alone() -> None:
-    """See that every event comes through.
+    """Check that every event arrives.
 
     Raises:
-        MonitoringConflict: some do not; the message names who is active.
+        MonitoringConflict: some do not; the message names the other tools.
     """
     engine = Engine(1, lambda file: file == __file__, 5.0)
     seen: list[int] = []
@@ -178,7 +179,9 @@ def check_alone() -> None:
             engine.run([_probe], (), Planned(Schedule(())))
             engine.end()
             if len(seen) - before != _PROBE_STEPS:
-                raise MonitoringConflict(f"of {_PROBE_STEPS} steps {len(seen) - before} were seen: {_active()} takes the others")
+                raise MonitoringConflict(
+                    f"only {len(seen) - before} of {_PROBE_STEPS} steps were seen; {_active()} takes the others"
+                )
 
 
 class _Thing:
@@ -196,11 +199,11 @@ _PROBE_STEPS = 5
 
 
 def _active() -> str:
-    """Who else watches this process."""
+    """The other tools that watch this process, as text."""
     found = []
     if _MONITORED:
         found = [monitoring.get_tool(tool) for tool in range(6) if monitoring.get_tool(tool) not in (None, _NAME)]
     found += [
         f"{type(function).__module__}.{type(function).__name__}" for function in (sys.gettrace(), sys.getprofile()) if function
     ]
-    return " and ".join(repr(name) for name in found) or "some other tool"
+    return " and ".join(repr(name) for name in found) or "an unknown tool"

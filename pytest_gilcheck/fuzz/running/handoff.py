@@ -1,8 +1,8 @@
-"""Handing over: one thread goes to sleep and another wakes, with nothing in between that belongs to neither.
+"""A semaphore for handing over from one thread to another: the one waits, the other runs, and no third thread is involved.
 
-An eventfd takes 3 microseconds on every build. What does not work: a lock, which a free-threaded build first spins on (50
-microseconds); a condition, which needs a lock and allocates another; greenlets, whose switch inside a monitoring callback leaves
-the other one without events.
+An eventfd takes 3 microseconds on every build. What does not work: a lock, on which a free-threaded build first spins (50
+microseconds); a condition, which needs a lock and allocates another; greenlets, because a switch inside a monitoring callback
+leaves the other greenlet without events.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 
 
 class HandoffSemaphore:
-    """One thread's own: `wait` returns once for each `post`."""
+    """The semaphore of one thread: `wait` returns once for each `post`."""
 
     __slots__ = ("_ends", "fd", "post", "wait")
 

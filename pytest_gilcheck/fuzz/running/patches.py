@@ -1,12 +1,11 @@
-"""Puts the primitives in place for the time of a check, and the real ones back.
+"""Replaces primitives by those of `primitives` for the time of a check, and restores them afterwards.
 
-Names that hold a primitive are replaced in every module, by identity: ``from threading import Lock`` and
-``field(default_factory=Lock)`` have names of their own. Locks that exist already are put into a `Lock` that stands for the very
-same one, wherever the program can reach
-them: from its threads' closures and modules, from the modules under test, from ``logging`` and from executors.
+Names that refer to a primitive are replaced in every module, by identity: ``from threading import Lock`` and
+``field(default_factory=Lock)`` make names of their own. Existing locks are wrapped in a `Lock` around the same real lock, wherever
+the program can reach them: from its threads' closures and modules, from the modules under test, from ``logging`` and executors.
 
-What does not work: to look for existing locks in the whole heap (``gc.get_referrers`` takes longer than the search, and finds
-everybody's); to replace a lock in a tuple, or in C: such a lock is found out when somebody blocks on it.
+What does not work: searching the whole heap for existing locks (``gc.get_referrers`` takes longer than the search for schedules,
+and finds the locks of all other code); replacing a lock in a tuple or in C. A thread that blocks on such a lock is noticed then.
 """
 
 from __future__ import annotations
@@ -43,30 +42,29 @@ _NOT_CHANGED = (
     "_thread",
     "_queue",
 )
-_MOST = 50_000  # objects that are looked at for locks
+_MOST = 50_000  # objects that are searched for locks
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 
-_FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # what is in one of these has no name of its own
+_FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
 
 Undo = Callable[[], None]
 
 
 class Patches:
-    """The primitives, in place from `__enter__` to `__exit__`.
+    """A context manager during which the primitives are replaced.
 
     Args:
-        roots: what the program is made of: its functions.
+        roots: the functions of the program.
     """
 
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
         self._engine, self._roots = engine, list(roots)
         self._undo: list[Undo] = []
-        self.adopted: list[str] = []
 
     def __enter__(self) -> Patches:
         try:
             self._replace()
-        except BaseException:  # half of it in place would be worse than the error
+        except BaseException:  # a part of the replacements would be worse than the error
             self.__exit__()
             raise
         return self
@@ -92,11 +90,11 @@ class Patches:
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
             try:
-                stand_in = _STAND_INS.get(value)
+                replacement = _REPLACEMENTS.get(value)
             except TypeError:  # not hashable
                 continue
-            if stand_in is not None:
-                self._set_item(names, name, stand_in)
+            if replacement is not None:
+                self._set_item(names, name, replacement)
 
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
@@ -119,14 +117,13 @@ class Patches:
         return found
 
     def _wrap_existing_locks(self) -> None:
-        """Wrap the locks that exist already."""
+        """Wrap the locks that exist already, wherever the program can reach them."""
         wrapped: dict[int, Any] = {}
 
-        def stand_in(lock: Any, where: str) -> Any:
+        def wrapper(lock: Any, where: str) -> Any:
             if id(lock) not in wrapped:
                 kind = primitives.Lock if type(lock) is _LOCK else primitives.RLock
                 wrapped[id(lock)] = kind(lock, where)
-                self.adopted.append(where)
             return wrapped[id(lock)]
 
         seen: set[int] = set()
@@ -147,19 +144,19 @@ class Patches:
                     if type(value).__init__ is threading.local.__init__:
                         self._engine.thread_locals.append(value)
                     else:
-                        self._engine.fresh_threads = True  # it runs once in each thread; that costs five times as much
+                        self._engine.fresh_threads = True  # __init__ runs in each thread; this costs five times as much
                 if type(value) is tuple and any(type(each) in (_LOCK, _RLOCK) for each in value):
                     named = f"{path}.{name}"
-                    both = [stand_in(each, named) if type(each) in (_LOCK, _RLOCK) else each for each in value]
+                    both = [wrapper(each, named) if type(each) in (_LOCK, _RLOCK) else each for each in value]
                     self._set_anywhere(place, name, tuple(both))
                 elif type(value) in (_LOCK, _RLOCK):
-                    self._set_anywhere(place, name, stand_in(value, f"{path}.{name}" if isinstance(name, str) else path))
+                    self._set_anywhere(place, name, wrapper(value, f"{path}.{name}" if isinstance(name, str) else path))
                 elif isinstance(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
-                    lock = stand_in(value.__self__, path)  # what a Condition keeps of its lock
+                    lock = wrapper(value.__self__, path)  # a Condition keeps methods of its lock
                     if hasattr(lock, value.__name__):
                         self._set_anywhere(place, name, getattr(lock, value.__name__))
-                elif not isinstance(place, _FIXED) and (stand_in_name := _named(value)) is not None:
-                    self._set_anywhere(place, name, stand_in_name)
+                elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
+                    self._set_anywhere(place, name, replacement)
                 elif not isinstance(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
 
@@ -190,7 +187,7 @@ class Patches:
         before = getattr(target, name)
         try:
             setattr(target, name, value)
-        except (AttributeError, TypeError):  # read-only, or frozen: it stays what it is
+        except (AttributeError, TypeError):  # read-only or frozen: it is left as it is
             try:
                 object.__setattr__(target, name, value)
             except (AttributeError, TypeError):
@@ -206,7 +203,7 @@ def _restore(target: Any, name: str, before: Any) -> None:
 
 
 def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
-    """(where it is kept, under what name, what) of everything that this thing refers to by name."""
+    """(where it is kept, under which name, the object) of everything that this object refers to by a name."""
     if isinstance(thing, dict):
         return [(thing, key, value) for key, value in list(thing.items())]
     if isinstance(thing, list):
@@ -241,7 +238,7 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
                 found.append((thing, name, object.__getattribute__(thing, name)))
             except AttributeError:
                 continue
-    if isinstance(thing, weakref.ref):  # logging keeps its handlers so
+    if isinstance(thing, weakref.ref):  # logging refers to its handlers this way
         found.append((thing, "target", thing()))
     return found
 
@@ -254,10 +251,10 @@ def _filled(cell: types.CellType) -> bool:
     return True
 
 
-def _named(value: Any) -> Any:
-    """What stands in for this primitive's name; None if it is none."""
+def _replacement(value: Any) -> Any:
+    """The replacement of this primitive; None if it is not a primitive."""
     try:
-        return _STAND_INS.get(value)
+        return _REPLACEMENTS.get(value)
     except TypeError:
         return None
 
@@ -269,7 +266,7 @@ def _may_change(module: Any) -> bool:
     return name.partition(".")[0] not in _NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")
 
 
-_STAND_INS: dict[Any, Any] = {
+_REPLACEMENTS: dict[Any, Any] = {
     _thread.allocate_lock: primitives.Lock,
     threading.Lock: primitives.Lock,
     threading.RLock: primitives.RLock,
@@ -285,4 +282,4 @@ _STAND_INS: dict[Any, Any] = {
     _thread.start_new_thread: primitives.start_new_thread,
 }
 if primitives._start_joinable is not None:
-    _STAND_INS[primitives._start_joinable] = primitives.start_joinable_thread
+    _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread

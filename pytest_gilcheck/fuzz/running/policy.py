@@ -1,4 +1,4 @@
-"""Who goes on: the rules by which a run chooses at its points."""
+"""Policies: how a run chooses the thread that goes on."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ NEVER = 0  # no point has this number
 
 
 class Policy(Protocol):
-    """Asked by a run, at the points that it names itself.
+    """Chooses the next thread, at steps that it names itself and at every forced point.
 
     Attributes:
-        next: the next step at which it wants to be asked; `NEVER` for none. One that was no step but a forced point, or is past,
-            means the next step there is.
+        next: the next point at which `at` is to be called; `NEVER` for none. If that point is past, or was a forced one, the next
+            step is meant.
+        tracks: whether `forced` must be called even if only one task is ready, because the policy counts what tasks do.
     """
 
     next: int
     tracks: bool
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        """A run begins."""
+        """Called when a run begins."""
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        """Who makes the step: the task at it, or one of the others, which then goes on from where it is."""
+        """The task that makes the next step: the current one, or one of the others, which then goes on from where it stands."""
 
     def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        """Who goes on where the running task cannot."""
+        """The task that goes on where the current one cannot."""
 
 
 class Planned:
-    """Follows a schedule, and notes where that is not possible."""
+    """Follows a schedule as far as the run allows it, and records the first choice that it does not allow."""
 
     tracks = False
 
@@ -59,7 +60,7 @@ class Planned:
 
     @property
     def unused(self) -> Choice | None:
-        """The first choice that the run was not like, or whose point it never reached."""
+        """The first choice that could not be made, or whose point the run never reached; None if all were made."""
         return self.diverged or (self._left[-1] if self._left else None)
 
     def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
@@ -74,7 +75,7 @@ class Planned:
 
 
 class SequentialOrder:
-    """The threads one after the other, each as far as it can go."""
+    """Runs the threads one after the other in a given order, each as far as it can go."""
 
     next = NEVER
     tracks = False

@@ -1,11 +1,11 @@
-"""What stands in for locks, threads and clocks while a program is explored.
+"""Replacements for locks, threads and clocks while a program is explored.
 
-Each is the real thing with its waiting turned into parking: a lock here holds a real lock, and whoever cannot get that one at once
-tells the engine and goes on when it is free. So a lock that outlives its check, or is used by a thread that is not under control,
-is just that real lock.
+Each replacement does what the real primitive does, except that a thread never blocks: it parks in the engine. A `Lock` here holds
+a real lock; a thread that cannot acquire it parks until it is free. So a lock that outlives its check, or is used by a thread that
+is not controlled, behaves as that real lock.
 
-Everything else that waits in the standard library is made of these (conditions, events, semaphores, barriers, queues, futures,
-executors, timers), and needs nothing of its own.
+Everything else in the standard library that waits is built on these (conditions, events, semaphores, barriers, queues, futures,
+executors, timers), and needs no replacement.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .engine import Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
 
 _ACQUIRE = Access("write", "a lock", 0)
-active: Engine | None = None  # the engine of the check that is under way
-disabled_lock: str | None = None  # where the locks were made that do nothing: "file:line"
+active: Engine | None = None  # the engine of the current check
+disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
 
 _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
@@ -36,7 +36,7 @@ _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
 _WAIT = threading.Condition.wait.__code__
-locks_used: dict[str, None] = {}  # where the locks were made that the program has asked for, in order
+locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
 
 
 def _current() -> tuple[Engine, Task] | None:
@@ -51,18 +51,18 @@ class Lock:
     """A lock of the program under test.
 
     Args:
-        real: the lock to stand for; a new one if None.
-        where: ``"file:line (function)"`` where it was made, or what it is called.
+        real: the lock to wrap; None makes a new one.
+        where: ``"file:line (function)"`` where it was created, or the name under which it was found.
     """
 
     kind = "a lock"
 
     def __new__(cls, real: Any = None, where: str | None = None) -> Any:
-        """A plain one for threads that are not under control."""
+        """A `Lock`, or a real lock for a thread that is not controlled."""
         ours = real is not None or (
             _current() is not None and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
         )
-        return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and is one step
+        return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and counts as one step
 
     def __init__(self, real: Any = None, where: str | None = None) -> None:
         self._real = self._plain() if real is None else real
@@ -90,7 +90,7 @@ class Lock:
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
         if outer is not None and not engine.takes_part(outer.f_code.co_filename):
-            task.gil_checked = True  # a function of the standard library has been entered
+            task.gil_checked = True  # it has entered a function of the standard library
         engine.step(_ACQUIRE, frame)
         deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)
         while not self._real.acquire(False):
@@ -98,7 +98,7 @@ class Lock:
                 return False
             task.gil_checked = True
         self._holder = task
-        if engine.observer is not None:  # somebody wants to know, and it takes a while
+        if engine.observer is not None:  # only a recorded run needs it, and it is slow
             self._taken = place(frame, engine.takes_part)
         return True
 
@@ -113,7 +113,7 @@ class Lock:
         if (engine := active) is not None:
             engine.wake(self)
             if engine.owner.ident == _get_ident():
-                engine.owner.gil_checked = True  # a call of C, or the function of the standard library that it is in
+                engine.owner.gil_checked = True  # after a call of C, or in a function of the standard library
 
     def locked(self) -> bool:
         if (found := _current()) is not None:
@@ -136,7 +136,7 @@ class Lock:
         return repr(self._real).startswith("<locked")
 
     def describe(self, engine: Engine) -> tuple[str, str, str, str]:
-        """What it is, who has it, where that one took it, where it was made."""
+        """What it is, the name of its holder, where the holder acquired it, and where it was created."""
         if self._holder is None or self.kind == "a notification":
             return self.kind, "", "", self._where
         ended = " (which has ended)" if self._holder.state is DONE else ""
@@ -225,7 +225,7 @@ class SimpleQueue:
 
 
 def sleep(seconds: float) -> None:
-    """``time.sleep``: nobody really sleeps; others may go on, or not."""
+    """``time.sleep``, by the virtual clock: the calling thread waits, and others may run before it or not."""
     if (found := _current()) is None:
         _real_sleep(seconds)
         return
@@ -277,11 +277,11 @@ def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[s
 
 def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
     """``_thread.start_joinable_thread``, of 3.13 and later."""
-    assert _start_joinable is not None, "it stands in for one that exists"
+    assert _start_joinable is not None, "this replaces a function that exists"
     if (found := _current()) is None:
         return _start_joinable(function, handle=handle, daemon=daemon)
     body = _under_control(found[0], function, function)
-    return _start_joinable(body, handle=handle, daemon=True)  # one that gets stuck must not keep the interpreter from ending
+    return _start_joinable(body, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
 
 
 def _under_control(engine: Engine, call: Any, function: Any) -> Any:
@@ -323,12 +323,12 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
 
 
 def is_executor_worker(task: Task) -> bool:
-    """Whether a thread is an executor's worker, which waits for work until the interpreter ends."""
+    """Whether a task's thread is an executor's worker, which waits for work until the interpreter exits."""
     return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
 
 
 def release_idle_workers(tasks: list[Task]) -> None:
-    """Tell the workers of executors that wait for work that there will be none: what the end of the interpreter would do."""
+    """End the workers of executors that wait for work, as the interpreter does at its exit."""
     queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
     for task in tasks:
         if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
@@ -339,7 +339,7 @@ def release_idle_workers(tasks: list[Task]) -> None:
 
 
 def excepthook_for(report: Any) -> Any:
-    """What ``threading.excepthook`` is while a program is explored."""
+    """The ``threading.excepthook`` while a program is explored; ``report`` is the real one."""
 
     def hook(arguments: Any) -> None:
         if issubclass(arguments.exc_type, (Abort, Uncontrolled)):
@@ -353,7 +353,7 @@ def excepthook_for(report: Any) -> Any:
 
 
 def importing(real: Any) -> Any:
-    """What ``__import__`` is while a program is explored: a module's first import, which holds locks in C, is one step."""
+    """The ``__import__`` while a program is explored: the first import of a module holds locks in C, so it is one step."""
 
     def imported(name: str, *arguments: Any, **keywords: Any) -> Any:
         if name in sys.modules or (found := _current()) is None or not found[0].exploring:
@@ -368,7 +368,7 @@ def importing(real: Any) -> Any:
 
 
 def refusing(what: str, function: Any) -> Any:
-    """The function, but not for code under test."""
+    """A function that ends the run if code under test calls it, and is ``function`` for all other code."""
 
     def refused(*arguments: Any, **keywords: Any) -> Any:
         if (found := _current()) is not None and found[0].exploring:
@@ -379,7 +379,7 @@ def refusing(what: str, function: Any) -> Any:
 
 
 def _creation_place() -> str:
-    """Where, in code under test, the lock that is being made is made."""
+    """``"file:line (function)"`` in code under test where the lock that is being created is created."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename in (__file__, threading.__file__):
         frame = frame.f_back

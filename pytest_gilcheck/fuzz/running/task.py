@@ -1,4 +1,4 @@
-"""One thread of a program under control, and the word that ends it."""
+"""One controlled thread, and the exceptions that end it."""
 
 from __future__ import annotations
 
@@ -9,66 +9,49 @@ from typing import Any
 
 from .handoff import HandoffSemaphore
 
-MAIN = -1  # the index of the thread that sets up, waits, and checks afterwards
+MAIN = -1  # the index of the main thread
 
 
 class State(IntEnum):
     READY = 0
-    PARKED = 1  # waits for something that another thread must do
-    SLEEPING = 2  # waits for the clock only, so it may go on at any moment
-    BLOCKED_OUTSIDE = 3  # blocked by something that is not under control
+    PARKED = 1  # waits for another thread, perhaps with a deadline
+    SLEEPING = 2  # waits for the virtual clock alone, so a policy may run it at any moment
+    BLOCKED_OUTSIDE = 3  # blocked by an operation that is not under control
     DONE = 4
 
 
-READY, PARKED, SLEEPING, BLOCKED_OUTSIDE, DONE = (
-    State  # an enumeration's attributes take their time, and these are asked for at every switch
-)
+READY, PARKED, SLEEPING, BLOCKED_OUTSIDE, DONE = State  # access through the class is slow, and every switch needs these
 
 
 class Abort(BaseException):
-    """Raised in the threads of a run that is over, where they wait."""
+    """Raised in the waiting threads of a run that is over."""
 
 
 class Uncontrolled(BaseException):
-    """The code under test does what no schedule can control; the message says what."""
+    """The code under test does what no schedule can control; the message names the operation."""
 
 
 class Task:
-    """One thread under control.
+    """One controlled thread.
 
     Attributes:
-        index: in the order of the program's threads, then of their start; `MAIN` for the main thread.
+        index: the program's threads come first, then those that they start, in order; `MAIN` for the main thread.
         name: for reports.
         root: whether it is one of the program's own threads.
-        daemon: whether nobody waits for its end.
+        daemon: whether the run may end before it does.
         job, arguments: what it calls, and with what.
         ident, native: of the operating system's thread, once it runs.
-        error: what escaped from it.
+        error: the exception that escaped from it.
         waits_for: what it waits for, while it is parked.
-        deadline: nanoseconds of the virtual clock at which it goes on regardless; None for never.
-        timed_out: whether it did.
+        deadline: nanoseconds of the virtual clock at which its wait ends; None for never.
+        timed_out: whether the deadline ended its last wait.
         frame: where it waits, while it is parked.
-        checked: whether the interpreter has looked for somebody who wants the GIL since its last step.
+        gil_checked: whether the interpreter has, since this task's last step, checked for a request to release the GIL.
     """
 
     __slots__ = (
-        "arguments",
-        "daemon",
-        "deadline",
-        "error",
-        "frame",
-        "gil_checked",
-        "ident",
-        "index",
-        "job",
-        "name",
-        "native",
-        "root",
-        "semaphore",
-        "state",
-        "thread",
-        "timed_out",
-        "waits_for",
+        "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "name", "native",
+        "root", "semaphore", "state", "thread", "timed_out", "waits_for",
     )  # fmt: skip
 
     def __init__(self, index: int, name: str, semaphore: HandoffSemaphore, *, root: bool = False, daemon: bool = False) -> None:

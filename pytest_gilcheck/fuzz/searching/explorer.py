@@ -1,4 +1,4 @@
-"""One run of a program under one policy, from a fresh state to the judgement of what came of it."""
+"""Runs a program under one policy after another, each time from a fresh state, and classifies each outcome."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from ..running.policy import Planned, Policy, SequentialOrder
 from ..schedule import Schedule
 
 _MOST_ORDERS = 6
-_MOST_VIRTUAL_SLEEPS = 100  # times that a thread may sleep before the others get their turn: it waits for them
-_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # without generations, each is a full one: 12 ms
+_MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
+_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # runs; a free-threaded collection takes 12 ms
 
 
 class Symptom(StrEnum):
-    """What was wrong with one run."""
+    """What went wrong in a run."""
 
     INVARIANT = "invariant"
     EXCEPTION = "exception"  # one that not every sequential order raises
     DEADLOCK = "deadlock"
-    NEVER_ENDS = "never ends"  # a thread waits for what nobody will do: a lost wake-up, say
+    NEVER_ENDS = "never ends"  # a thread waits for something that no thread will do, after a lost wake-up for instance
     LIVELOCK = "livelock"
-    HANGS = "hangs"  # a thread computes or is blocked, beyond control
-    CRASHED = "crashed"  # the process, under stress
+    HANGS = "hangs"  # a thread computes, or is blocked outside of control, until the timeout
+    CRASHED = "crashed"  # the process died, in stress mode
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that broke something.
+    """A run that broke the program.
 
     Attributes:
         message: what is broken, in one line.
-        run: with the schedule that did it.
-        error: what escaped, for an exception.
+        run: the run, with its schedule.
+        error: the exception that escaped, if that is the symptom.
     """
 
     symptom: Symptom
@@ -58,8 +58,8 @@ class SequentialBaseline:
     """What the program does in every sequential order.
 
     Attributes:
-        expected: exceptions, by type name, that every sequential order raises, and how many of each at most.
-        left: threads that every sequential order leaves running.
+        expected: by type name, the exceptions that every sequential order raises, with the largest number of each.
+        left: names of the threads that every sequential order leaves waiting.
     """
 
     expected: dict[str, int] = field(default_factory=dict)
@@ -71,16 +71,16 @@ class NotExplorable(Exception):
 
 
 class SequentialFailure(Exception):
-    """The program fails in a sequential order already; its cause is the error, if there is one."""
+    """The program fails without any concurrency. The cause is the exception, if there is one."""
 
 
 @dataclass
 class Explorer:
-    """Runs a program, over and over.
+    """Runs a program repeatedly.
 
     Attributes:
-        runs: how many so far.
-        uncontrolled: what was beyond control in any of them.
+        runs: the number of runs so far.
+        uncontrolled: what happened outside of control in any of them, the first ten.
     """
 
     program: Program
@@ -92,16 +92,16 @@ class Explorer:
     uncontrolled: list[str] = field(default_factory=list)
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
-        """One run.
+        """Run the program once.
 
         Raises:
             BaseException: what setup or teardown raised.
-            NotExplorable: the program does what no schedule can control, or its threads do not end any more.
+            NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
         """
         engine = self.engine
         self.runs += 1
         if self.runs % _COLLECT_EVERY == 0:
-            gc.collect(0)  # what the last runs made; never in a run, where a finalizer could come at any step
+            gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
         broken = None
         try:
@@ -122,15 +122,15 @@ class Explorer:
         if run.refused:
             raise NotExplorable(run.refused)
         if engine.exhausted:
-            raise NotExplorable(f"{engine.leaked} threads of its runs would not end: {'; '.join(self.uncontrolled[:2])}")
+            raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
         return run, self._classify(run, broken)
 
     def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
-        """The run with this schedule, as far as it can be followed."""
+        """Run the program with this schedule, as far as it can be followed."""
         return self.once(Planned(schedule), recording=recording, measuring=measuring)
 
     def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
-        """The threads one after the other, in this order; who sleeps is not overtaken."""
+        """Run the threads one after the other in this order. A thread that sleeps goes on at once, without letting others run."""
         self.engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
         try:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
@@ -138,17 +138,17 @@ class Explorer:
             self.engine.most_virtual_sleeps = 0
 
     def sequential(self, *, visible: bool = True) -> list[ScheduleRun]:
-        """Every sequential order; what all of them do is the baseline.
+        """Run every sequential order, and take what all of them do as the baseline.
 
         Args:
-            visible: whether it must make visible steps.
+            visible: whether the program must make visible steps.
 
         Raises:
-            SequentialFailure: in some order the program fails without any concurrency.
+            SequentialFailure: the program fails in every sequential order, or hangs in one.
             NotExplorable: it makes no visible step.
         """
-        run, _ = self.in_order()  # what only a first run does: imports, caches
-        if run.stuck == Symptom.HANGS:  # the other orders would take as long
+        run, _ = self.in_order()  # for what only a first run does, such as imports
+        if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
         while not self.events.tables_unchanged():
             self.in_order()
@@ -164,7 +164,7 @@ class Explorer:
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(
             expected={name: max(counts[name] for counts in raised) for name in always},
-            left=frozenset(set.intersection(*({waiting.thread for waiting in run.left} for run in runs))),
+            left=frozenset(set.intersection(*({blocked.thread for blocked in run.left} for run in runs))),
         )
         if always and all(run.errors for run in runs):
             error = runs[0].errors[0][2]
@@ -175,8 +175,8 @@ class Explorer:
             raise SequentialFailure(f"every sequential order fails: {failed.symptom}: {failed.message}")
         if visible and not any(sum(run.lengths.values()) for run in runs):
             raise NotExplorable(
-                "its threads make no visible step: what they share is in C, or in code that is not under test; mode='stress' runs "
-                "it for real on a free-threaded build, and include=(...) takes more modules in"
+                "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
+                "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
 
@@ -187,7 +187,7 @@ class Explorer:
         return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
 
     def _torn_down(self) -> str | None:
-        assert self.program.teardown is not None, "there is one"
+        assert self.program.teardown is not None, "the caller has checked that there is one"
         try:
             self.program.teardown()
         except AssertionError as error:
@@ -206,14 +206,14 @@ class Explorer:
             expected[kind] -= 1
         if broken is not None:
             return Failure(Symptom.INVARIANT, broken, run)
-        if forgotten := [waiting for waiting in run.left if waiting.thread not in self.baseline.left]:
-            message = ", ".join(f"{waiting.thread} waits for {waiting.waits_for} at {waiting.at}" for waiting in forgotten)
+        if left := [blocked for blocked in run.left if blocked.thread not in self.baseline.left]:
+            message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
 
 
 def blocked_message(run: ScheduleRun) -> str:
-    """Who waits for what, in one line."""
+    """Which thread waits for what, in one line."""
     lines = []
     for waiting in run.blocked:
         held = f", which {waiting.holder} has" if waiting.holder else ""

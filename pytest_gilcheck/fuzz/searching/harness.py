@@ -1,4 +1,4 @@
-"""The stage for runs of a program: engine, events and patches in place, and nothing of them afterwards."""
+"""The harness for runs of a program: engine, events and patches, installed for a while and removed without a trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .explorer import Explorer
 
 @contextmanager
 def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> Any:
-    """Everything in place for runs of this program, and nothing afterwards."""
+    """A context manager that yields an `Explorer` of this program, with everything installed."""
     takes_part = _takes_part(plan.include)
     roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
     collecting = gc.isenabled()
@@ -28,7 +28,7 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
         engine = stack.enter_context(Engine(len(program.threads), takes_part, plan.timeout))
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, roots))
-        gc.disable()  # a finalizer of a cycle could run at any step; it runs between runs
+        gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
         try:
             yield Explorer(program, engine, events, progress=progress)
         finally:
@@ -37,7 +37,7 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
 
 
 def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
-    """Which files are under test."""
+    """The predicate for files that are under test."""
     files: set[str] = set()
     folders: list[str] = []
     for name in include:

@@ -1,40 +1,40 @@
-"""From a schedule that fails to a small one: fewer preemptions first, then earlier ones.
+"""Minimises a failing schedule: first reduces the number of preemptions, then moves each one earlier.
 
-A sampled schedule switches at many steps. Counted through the whole run, they would all move when one is taken away; so it is
-taken for a list of segments (this thread, so many of its own steps), and two segments of one thread are joined by moving what is
-between them.
+A sampled schedule switches at many points. If one switch were removed, the numbers of all later points would change. So the
+schedule is taken as a list of segments (a thread, and how many of its own steps), and two segments of one thread are joined by
+moving those between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from time import monotonic
 
 from ..running.engine import Engine, Observer
 from ..running.task import Task
 from ..schedule import Choice, Schedule
 from ..steps.visible import Access
 from .explorer import Explorer, Failure
+from .limits import Limit
 
-Segment = tuple[int, int]  # a thread, and how many of its own steps
+Segment = tuple[int, int]  # a thread, and the number of its own steps
 
 
 class Segments:
-    """Follows segments as far as it can: each thread in turn until it has made as many of its own steps as there are up to then.
-    One that has to wait makes up for it later, so what comes after stays what it is."""
+    """Follows segments as far as possible: each thread in turn, until it has made as many of its own steps as the segments up to
+    then have. A thread that has to wait makes up for it later, so the segments after that keep their meaning."""
 
     tracks = True
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        self._goals: list[Segment] = []  # a thread, and how many steps it has then made in all
+        self._goals: list[Segment] = []  # a thread, and the number of its steps from the beginning of the run
         counts: dict[int, int] = {}
         for index, count in segments:
             counts[index] = counts.get(index, 0) + count
             self._goals.append((index, counts[index]))
         self._left: list[Segment] = []
         self._made: dict[int, int] = {}
-        self._stopped: set[int] = set()  # threads that stand before a step, which they make unasked
+        self._stopped: set[int] = set()  # threads that stopped right before a step, and make it without being asked again
         self.next = 1
 
     def begin(self, tasks: Sequence[Task]) -> None:
@@ -44,10 +44,10 @@ class Segments:
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         self.next = point + 1
         self._stopped.add(task.index)
-        return self._gone_on(self._wanted([task, *others]) or task)
+        return self._counted(self._wanted([task, *others]) or task)
 
     def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return self._gone_on(self._wanted(ready) or default)
+        return self._counted(self._wanted(ready) or default)
 
     def _wanted(self, candidates: Sequence[Task]) -> Task | None:
         while self._left:
@@ -58,27 +58,29 @@ class Segments:
             self._left.pop()
         return None
 
-    def _gone_on(self, task: Task) -> Task:
+    def _counted(self, task: Task) -> Task:
         if task.index in self._stopped:
             self._stopped.discard(task.index)
             self._made[task.index] = self._made.get(task.index, 0) + 1
         return task
 
 
-def minimised(explorer: Explorer, failure: Failure, until: float) -> Failure:
-    """The smallest failure of the same kind that is found before the time ``until``.
+def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
+    """The smallest failure with the same symptom that is found within the limit, which counts runs.
 
     First whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
-    Zeller and Hildebrandt, TSE 2002); then single switches are taken away.
+    Zeller and Hildebrandt, TSE 2002); then single switches are removed.
     """
+    before = explorer.runs
+    limit.start(lambda: explorer.runs - before)
     best = failure
     segments = _segments(explorer, failure)
     if segments is None:
         return best
     size = len(segments)
-    while size >= 2 and monotonic() < until:
+    while size >= 2 and not limit.reached():
         start, shorter = 0, False
-        while start < len(segments) and monotonic() < until:
+        while start < len(segments) and not limit.reached():
             for candidate in (_sorted(segments, start, size), _joined(segments, start) if size == 2 else segments):
                 if len(candidate) >= len(segments):
                     continue
@@ -93,19 +95,19 @@ def minimised(explorer: Explorer, failure: Failure, until: float) -> Failure:
                 start += max(1, size // 2)
         if not shorter or size > 2:
             size = min(size, len(segments)) // 2 if size > 3 else size - 1
-    return _move_earlier(explorer, best, until)
+    return _move_earlier(explorer, best, limit)
 
 
 def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
-    """The segments of a stretch put together, thread by thread, in the order in which they come in it."""
+    """The segments with those of one stretch joined, thread by thread, in the order of first appearance in it."""
     counts: dict[int, int] = {}
     for index, count in segments[start : start + size]:
         counts[index] = counts.get(index, 0) + count
     return _merged([*segments[:start], *counts.items(), *segments[start + size :]])
 
 
-def _move_earlier(explorer: Explorer, failure: Failure, until: float) -> Failure:
-    """The same with each preemption as early as it still fails."""
+def _move_earlier(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
+    """The failure with each preemption at the earliest point at which the run still fails."""
     best = failure
     for position in range(len(failure.schedule.choices)):
         choices = best.schedule.choices
@@ -113,7 +115,7 @@ def _move_earlier(explorer: Explorer, failure: Failure, until: float) -> Failure
             continue
         first = choices[position - 1].point + 1 if position else 1
         for point in range(first, choices[position].point):
-            if monotonic() > until:
+            if limit.reached():
                 return best
             earlier = (*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :])
             _, found = explorer.follow(Schedule(earlier))
@@ -127,7 +129,7 @@ def _try_segments(explorer: Explorer, policy: Segments, failure: Failure) -> Fai
     _, found = explorer.once(policy)
     if not _same_symptom(found, failure) or found is None:
         return None
-    _, again = explorer.follow(found.schedule)  # as it will be replayed
+    _, again = explorer.follow(found.schedule)  # in the form in which it will be replayed
     return again if _same_symptom(again, failure) else None
 
 
@@ -136,7 +138,7 @@ def _same_symptom(found: Failure | None, failure: Failure) -> bool:
 
 
 def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
-    """Who made how many steps, in order; None if the schedule does not fail again."""
+    """How many steps each thread made, in order; None if the schedule does not fail again."""
     order: list[int] = []
     with observed(explorer.engine, lambda task, point, access, frame: order.append(task.index)):
         _, again = explorer.follow(failure.schedule)
@@ -152,7 +154,7 @@ def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
 
 
 def _joined(segments: list[Segment], first: int) -> list[Segment]:
-    """The segment after the first one moved behind the one that follows it."""
+    """The segments with the one after the first moved behind the one that follows it."""
     if first + 2 >= len(segments):
         return segments
     return _merged([*segments[: first + 1], segments[first + 2], segments[first + 1], *segments[first + 3 :]])
@@ -170,7 +172,7 @@ def _merged(segments: list[Segment]) -> list[Segment]:
 
 @contextmanager
 def observed(engine: Engine, observer: Observer) -> Iterator[None]:
-    """Have every step of the runs in this block told to an observer."""
+    """Have an observer called before every visible step of the runs in this block."""
     engine.observer = observer
     try:
         yield

@@ -1,4 +1,4 @@
-"""Policies that draw a schedule at random; no single one of them is best, so a search uses several."""
+"""Policies that draw a schedule at random. No single one is best, so a search uses several."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..steps.visible import Access
 
 
 class RandomWalk:
-    """At each step, every thread that can goes on with equal probability."""
+    """Chooses among the runnable threads with equal probability, at every step."""
 
     tracks = False
 
@@ -32,11 +32,11 @@ class RandomWalk:
 
 
 class UniformWalk:
-    """Each thread goes on with a probability in proportion to the steps that it has left: about uniform over interleavings (URW,
-    Zhao et al., "Selectively Uniform Concurrency Testing", ASPLOS 2025).
+    """Chooses each thread with a probability in proportion to the steps that it has left, which is about uniform over interleavings
+    (URW, Zhao et al., "Selectively Uniform Concurrency Testing", ASPLOS 2025).
 
     Args:
-        lengths: steps of each thread in a run without preemptions, by index.
+        lengths: the number of steps of each thread in a run without preemption, by index.
     """
 
     tracks = True
@@ -65,11 +65,13 @@ class UniformWalk:
 
 
 class Priorities:
-    """Probabilistic concurrency testing (PCT, Burckhardt et al., ASPLOS 2010): random priorities, and ``depth - 1`` points at which
-    the running thread falls behind all others. Finds any bug of that depth with probability 1/(n k^(depth-1)) at least.
+    """Probabilistic concurrency testing (PCT, Burckhardt et al., ASPLOS 2010).
+
+    Each thread has a random priority, and at ``depth - 1`` points the running thread falls behind all others. This finds any bug of
+    that depth with a probability of at least 1/(n k^(depth-1)).
 
     Args:
-        steps: how many a run has.
+        steps: the number of steps of a run.
     """
 
     tracks = False
@@ -86,7 +88,7 @@ class Priorities:
         self._lowest = 0.0
         drawn = {self._draw.randint(1, self._steps) for _ in range(self._depth - 1)}
         self._changes = sorted(drawn, reverse=True)
-        self.next = 1  # the first step is anybody's
+        self.next = 1  # any thread may make the first step
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         while self._changes and self._changes[-1] <= point:
@@ -106,8 +108,8 @@ class Priorities:
 
 
 class PartialOrder:
-    """Partial order sampling (POS, Yuan et al., CAV 2018): each pending step has a random priority, drawn again when a step is made
-    that conflicts with it. Whether two conflict is told by their names."""
+    """Partial order sampling (POS, Yuan et al., CAV 2018): each pending step has a random priority, which is drawn again when
+    another thread makes a step that conflicts with it. Two steps conflict by the names that they touch."""
 
     tracks = True
 
@@ -135,7 +137,7 @@ class PartialOrder:
         return chosen
 
     def _made(self, task: Task) -> None:
-        """This task goes on, and makes the step that it has stopped at."""
+        """Remove the step that this task makes now, and draw anew for those that conflict with it."""
         _, access = self._pending.pop(task.index, (0.0, None))
         if access is None:
             return

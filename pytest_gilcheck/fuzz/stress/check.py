@@ -12,6 +12,7 @@ from ..program import Program
 from ..result import FuzzResult, Kind
 from ..searching.explorer import NotExplorable
 from ..searching.harness import explorer_for
+from ..searching.limits import limited
 from ..searching.search import Search
 from .stress import stress
 
@@ -49,12 +50,14 @@ def _kind(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> 
     try:
         with explorer_for(program, plan, progress) as explorer:
             sequential = explorer.sequential()
-            found = Search(explorer, plan.preemptions, monotonic() + plan.budget / 2, plan.seed).run(sequential)
+            found = Search(explorer, plan.preemptions, limited(monotonic() + plan.budget / 2, None), plan.seed).run(sequential)
             if found.failure is None:
                 return Kind.C_LEVEL, f"no schedule breaks it ({found})"
             if not found.failure.run.masked:
                 return Kind.BREAKS_TODAY, "a schedule breaks it too, without mode='stress', where a build with a GIL can switch"
-            today = Search(explorer, plan.preemptions, monotonic() + plan.budget / 2, plan.seed, gil=True).run(sequential)
+            today = Search(explorer, plan.preemptions, limited(monotonic() + plan.budget / 2, None), plan.seed, gil=True).run(
+                sequential
+            )
             kind = Kind.GIL_MASKED if today.failure is None else Kind.BREAKS_TODAY
             return kind, "a schedule breaks it too: without mode='stress' it can be replayed"
     except NotExplorable as error:
