@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
     from .fuzz.check import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
-    from .fuzz.shared import shared
-    from .interrupt.injection import InjectionResult
+    from .fuzz.steps.shared import shared
+    from .injection.result import InjectionResult
     from .interrupt.result import InterruptResult
     from .interrupt.shot import Trouble
     from .latency.result import LatencyResult
@@ -61,7 +61,7 @@ _HOMES = {
     "GilReenabledWarning": "core.gil_watch",
     "Gilcheck": "calls",
     "Inconclusive": "core.verdict",
-    "InjectionResult": "interrupt.injection",
+    "InjectionResult": "injection.result",
     "Interpreter": "core.interpreter",
     "InterruptResult": "interrupt.result",
     "Kind": "fuzz.result",
@@ -71,7 +71,7 @@ _HOMES = {
     "TeamHung": "core.team",
     "Trouble": "interrupt.shot",
     "Verdict": "core.verdict",
-    "shared": "fuzz.shared",
+    "shared": "fuzz.steps.shared",
 }
 
 

@@ -38,7 +38,7 @@ def gilcheck(tmp_path):
     ("target", "status", "words"),
     [
         pytest.param("work:nap", 0, "work:nap: holds", marks=pytest.mark.exclusive),
-        pytest.param("work:serial", 1, "serialised by your own lock 'LOCK'", marks=pytest.mark.exclusive),
+        pytest.param("work:serial", 1, "serialised by the lock 'LOCK'", marks=pytest.mark.exclusive),
         ("work:nothing", 3, "too short to time"),
     ],
 )

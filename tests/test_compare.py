@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from pytest_gilcheck.checks import UNITS
 from pytest_gilcheck.core import evidence_files
 
 from .report.records import NO_GIL, entry
@@ -21,7 +22,9 @@ def written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write(name, *records):
-        return evidence_files.write(tmp_path / name, list(records), evidence_files.Run(tmp_path, began=time.time() + 60))
+        return evidence_files.write(
+            tmp_path / name, list(records), evidence_files.EvidenceRun(tmp_path, began=time.time() + 60), UNITS
+        )
 
     return write
 

@@ -11,7 +11,7 @@ import pytest
 import pytest_gilcheck
 
 HOUSE = Path(pytest_gilcheck.__file__).parent
-WINGS = {"scaling", "interrupt", "latency", "fuzz", "audit", "probe"}
+WINGS = {"scaling", "interrupt", "injection", "latency", "fuzz", "audit", "probe"}
 ROOMS = sorted(HOUSE.rglob("*.py"))
 
 
@@ -33,7 +33,7 @@ def wing_of(path):
 def forbidden(wing, name):
     """Whether a file of this wing must not import this module."""
     if name.split(".")[0] == "pytest" or name.startswith("_pytest"):
-        return wing not in ("plugin", "adaptors")
+        return wing not in ("plugin", "hookspecs", "adaptors")
     if not name.startswith("pytest_gilcheck."):
         return False
     target = name.split(".")[1]
@@ -42,7 +42,9 @@ def forbidden(wing, name):
     if wing in WINGS:
         return target not in ("core", wing)
     if wing == "report":
-        return target not in ("core", "report")
+        return target not in ("core", "report", "checks")
+    if wing == "checks":
+        return target != "core"
     return target == "adaptors" and wing not in ("plugin", "adaptors")
 
 
@@ -78,3 +80,25 @@ def test_every_public_name_exists():
         assert getattr(pytest_gilcheck, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pytest_gilcheck.nothing  # noqa: B018
+
+
+FUZZ_PARTS = (
+    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "failing",
+    "check", "entry",
+)  # fmt: skip
+
+
+def test_the_parts_of_the_fuzz_wing_import_one_way():
+    fuzz = HOUSE / "fuzz"
+    for path in sorted(fuzz.rglob("*.py")):
+        if path == fuzz / "__init__.py":
+            continue
+        own = path.relative_to(fuzz).parts[0].removesuffix(".py")
+        package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+            for target in ([*filter(None, base), alias.name] for alias in node.names):
+                if target[:2] == [HOUSE.name, "fuzz"]:
+                    assert FUZZ_PARTS.index(target[2]) <= FUZZ_PARTS.index(own), f"{path.relative_to(HOUSE)} imports {target[2]}"

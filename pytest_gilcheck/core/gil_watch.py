@@ -34,6 +34,8 @@ from time import sleep  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any
 
+from .source import frame_place, innermost
+
 _WORDS = re.compile(r"The global interpreter lock \(GIL\) has been enabled to load module '(.+?)', which")
 _IMPORTLIB = os.path.dirname(sys.modules["importlib"].__file__ or "importlib") + os.sep
 _SETTLED = 5  # looks, a millisecond apart, after which a GIL that is on is not on for one creation only
@@ -122,7 +124,7 @@ class Watch:
         self._untold: list[GilBack] = []
         self._suspects: list[str] = []  # modules after whose creation the GIL was on, maybe for that of another one only
         self._innocent: set[str] = set()  # modules since whose creation the GIL was off
-        self._letters = _Letters()
+        self._mailbox = _Mailbox()
         self.on = False  # told, or to be told
 
     def start(self) -> None:
@@ -139,15 +141,15 @@ class Watch:
 
     def look(self) -> list[GilBack]:
         """What happened since the last look; costs next to nothing where that is nothing."""
-        if sys._is_gil_enabled() == self.on and not self._untold and not self._letters.waiting:  # type: ignore[attr-defined]
+        if sys._is_gil_enabled() == self.on and not self._untold and not self._mailbox.waiting:  # type: ignore[attr-defined]
             return []
         if not self.on and _on_for_good():
             self._tell(None, self._unseen())
         told = [self._untold.pop(0) for _ in range(len(self._untold))]
-        self._letters.withdraw()  # what is told here need not be told by letter
-        return list(dict.fromkeys(told + self._letters.read()))
+        self._mailbox.withdraw()  # what is told here need not be told by letter
+        return list(dict.fromkeys(told + self._mailbox.read()))
 
-    def created(self, load: _Load, frame: FrameType) -> None:
+    def created(self, load: _ModuleCreation, frame: FrameType) -> None:
         """A module was created, or could not be: was it the one? Called in the importing thread."""
         if self.on:
             return
@@ -178,14 +180,14 @@ class Watch:
         event = GilBack(
             modules=modules,
             certain=certain,
-            importer=f"{importer.f_code.co_filename}:{importer.f_lineno} ({importer.f_code.co_qualname})" if importer else "",
+            importer=frame_place(importer) if importer else "",
             thread=threading.current_thread().name if seen and not main else "",
             test=test,
             place=place,
             forked=forked,
         )
         if forked:
-            self._letters.write(event)
+            self._mailbox.write(event)
         self._untold.append(event)
         self.on = True  # last: whoever sees it finds the rest
 
@@ -199,7 +201,7 @@ class Watch:
         return tuple(name for name in dict.fromkeys(names) if name not in self._innocent and not _standard(name)), False
 
 
-class _Load:
+class _ModuleCreation:
     """The creation of one module, in this thread; its `match` is asked by every warning meanwhile, and says no."""
 
     def __init__(self, name: str) -> None:
@@ -208,7 +210,7 @@ class _Load:
         self.beside = False  # whether another was being created meanwhile, in whatever thread
         self._thread = threading.get_ident()
 
-    def __enter__(self) -> _Load:
+    def __enter__(self) -> _ModuleCreation:
         others = _loading.copy()
         _loading[id(self)] = self
         for other in [*others.values(), *_loading.copy().values()]:  # whoever comes at the same time sees us, or we see him
@@ -232,7 +234,7 @@ class _Load:
         return False
 
 
-class _Letters:
+class _Mailbox:
     """What forked children have to tell, in memory shared with them: a child may crash, or answer to nobody.
 
     Not a pipe: a test that closes every file would close it, and the next file opened would get our words.
@@ -284,7 +286,7 @@ class _Letters:
 
 
 _listeners: list[Watch] = []  # several where pytest runs in pytest
-_loading: dict[int, _Load] = {}
+_loading: dict[int, _ModuleCreation] = {}
 _PLACES = ((ExtensionFileLoader, "create_module"), (BuiltinImporter, "create_module"))
 _replaced: list[tuple[type, str, object, object]] = []  # owner, name, what was there, what we put there
 
@@ -315,7 +317,7 @@ def _listening(original: Callable[..., Any]) -> Callable[..., Any]:
         listeners = [watch for watch in _listeners if not watch.on]
         if not listeners:
             return original(*args, **kwargs)
-        load = _Load(str(getattr(kwargs["spec"] if "spec" in kwargs else args[-1], "name", "?")))
+        load = _ModuleCreation(str(getattr(kwargs["spec"] if "spec" in kwargs else args[-1], "name", "?")))
         try:
             with load:
                 return original(*args, **kwargs)
@@ -334,7 +336,7 @@ def _filters() -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _on_for_good(but: _Load | None = None) -> bool:
+def _on_for_good(but: _ModuleCreation | None = None) -> bool:
     """Whether the GIL is on, and not only while some module is being created (but for that one, which has been)."""
     for _ in range(_SETTLED):
         if any(load is not but for load in _loading.copy().values()) or not sys._is_gil_enabled():  # type: ignore[attr-defined]
@@ -345,12 +347,8 @@ def _on_for_good(but: _Load | None = None) -> bool:
 
 def _importer(frame: FrameType | None) -> FrameType | None:
     """The innermost frame outside the import system."""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not (file.startswith(("<frozen importlib", "<frozen zipimport", _IMPORTLIB)) or file == __file__):
-            return frame
-        frame = frame.f_back
-    return None
+    machinery = ("<frozen importlib", "<frozen zipimport", _IMPORTLIB)
+    return innermost(frame, lambda file: not file.startswith(machinery) and file != __file__)
 
 
 def _extension_modules() -> Iterable[str]:

@@ -1,7 +1,7 @@
 """The GIL-held fraction h: how much of the time a workload keeps the GIL from everyone else, and which lines do.
 
 A probe thread sleeps for about a millisecond, over and over, and measures how late it runs again: that lateness, less the time
-the kernel denied it a core, is time somebody held the GIL. With w the waits and p the sleeps, and q the share of knocks that
+the kernel denied it a core, is time somebody held the GIL. With w the waits and p the sleeps, and q the share of samples that
 had to wait,
 
     h = (sum w + q * sum p) / (sum w + sum p)
@@ -10,7 +10,7 @@ The waits are held time by construction; the sleeps are estimated by the share o
 By Amdahl's law with the GIL as the serial part, no number of threads gives more than 1/h, on any machine: h needs no spare
 core, refutes a claim of speedup, and never proves one (other locks are invisible to it).
 
-What does not work: counting the knocks that waited (a half-idle holder reads 0.16: the probe arrives right after it let go);
+What does not work: counting the samples that waited (a half-idle holder reads 0.16: the probe arrives right after it let go);
 the wait share alone (a full holder reads 0.80: the sleeps count as free); a periodic sleep (it locks step with the workload).
 The probe asks for the GIL and so forces switches: never run it beside timed laps.
 """
@@ -30,9 +30,9 @@ from .interpreter import GIL, build
 from .team import Team
 
 PERIOD = 0.001  # seconds; each sleep is 0.5 to 1.5 of it
-WAITED = 0.0003  # seconds of lateness from which a knock counts as one that found the GIL taken
-_IDLE_KNOCKS = 30
-_IDLE_TAKEN = 0.2  # share of late knocks at rest above which somebody else holds the GIL and h says nothing of the workload
+WAITED = 0.0003  # seconds of lateness from which a sample counts as one that found the GIL taken
+_IDLE_SAMPLES = 30
+_IDLE_TAKEN = 0.2  # share of late samples at rest above which somebody else holds the GIL and h says nothing of the workload
 _IDLE_LATE = 0.001  # seconds of lateness that no timer has at rest
 _BUSY = 0.3  # of a core, that this process uses at rest if it is itself what holds the GIL
 
@@ -43,7 +43,7 @@ class Held:
 
     Attributes:
         fraction: h, 0 to 1.
-        knocks: how many times the probe asked.
+        samples: how many times the probe asked.
         longest: seconds of the longest wait: about the switch interval for bytecode, above it for a C call that holds on.
         holders: lines that held it, ``"file:line (function)"`` to the share of the waited time; empty when nothing was held.
         unusable: why h says nothing here; None if it does.
@@ -51,7 +51,7 @@ class Held:
     """
 
     fraction: float
-    knocks: int
+    samples: int
     longest: float
     holders: dict[str, float]
     unusable: str | None = None
@@ -79,9 +79,9 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
     """
     if build() != GIL:
         return None
-    floor = _Probe(0.0, None)
+    floor = _GilSampler(0.0, None)
     cpu, start = time.process_time(), time.perf_counter()
-    floor.knock(_IDLE_KNOCKS)
+    floor.sample(_IDLE_SAMPLES)
     busy = (time.process_time() - cpu) / (time.perf_counter() - start)
     base = statistics.quantiles(floor.waits, n=20)[-1]
     if sum(wait > _IDLE_LATE for wait in floor.waits) > _IDLE_TAKEN * len(floor.waits):
@@ -99,7 +99,7 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
 
     holders = Holders()
     with Team(threads, "gilcheck-held") as team:
-        probe = _Probe(base, holders)
+        probe = _GilSampler(base, holders)
         probe.start()
         try:
             team.lap([worked] * threads, limit=limit, label="measuring how long the GIL is held")
@@ -109,7 +109,7 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
     return Held(probe.fraction(), len(probe.waits), longest, holders.shares(), holdings=holders.holdings())
 
 
-class _Probe:
+class _GilSampler:
     """Knocks: sleeps, and measures how late it got to run."""
 
     def __init__(self, base: float, holders: Holders | None) -> None:
@@ -129,9 +129,9 @@ class _Probe:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            self.knock(1)
+            self.sample(1)
 
-    def knock(self, times: int) -> None:
+    def sample(self, times: int) -> None:
         for _ in range(times):
             sleep = PERIOD * random.uniform(0.5, 1.5)
             if self._holders is not None:

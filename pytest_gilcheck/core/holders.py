@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 
 from .origin import standard
+from .source import frame_place, innermost, place
 
 _LOOK_EVERY = 16  # waits between two looks for threads that the workload has started
 
@@ -37,7 +38,7 @@ class Place:
     caller: str | None = None
 
     def __str__(self) -> str:
-        return "the end of the workload" if self.file is None else f"{self.file}:{self.line} ({self.function})"
+        return "the end of the workload" if self.file is None else place(self.file, self.line, self.function)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Holders:
     """
 
     def __init__(self) -> None:
-        self._waits: dict[_Spot, list[float]] = {}
+        self._waits: dict[_HolderSpot, list[float]] = {}
         self._idents: dict[int, int] = {}  # by CPU clock: a thread's ident may be another thread's afterwards, its clock is not
         self._before: dict[int, int] = {}
         self._looks = 0
@@ -75,7 +76,7 @@ class Holders:
         self._looks += 1
         self._before = self._read()
 
-    def spot(self) -> _Spot | None:
+    def spot(self) -> _HolderSpot | None:
         """Where the thread is that ran most since `before`: to be called at once when the wait is over, with the GIL never let go.
 
         A thread that was not there then has run since. ``sys._current_frames`` is safe here: this thread has the GIL, so no frame
@@ -90,7 +91,7 @@ class Holders:
             return None
         return _spot(frames[ident])
 
-    def charge(self, spot: _Spot, wait: float) -> None:
+    def charge(self, spot: _HolderSpot, wait: float) -> None:
         """Charge the seconds of a wait to where the holder was."""
         self._waits.setdefault(spot, []).append(wait)
 
@@ -105,7 +106,7 @@ class Holders:
         lines: dict[str, float] = {}
         for spot, waits in self._waits.items():
             if spot.code is not None:
-                line = f"{spot.code.co_filename}:{spot.line} ({spot.code.co_qualname})"
+                line = place(spot.code.co_filename, spot.line, spot.code.co_qualname)
                 lines[line] = lines.get(line, 0.0) + sum(waits)
         total = sum(lines.values())
         return {line: lines[line] / total for line in sorted(lines, key=lines.__getitem__, reverse=True)[:5]}
@@ -135,7 +136,7 @@ def _cpu_clocks() -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class _Spot:
+class _HolderSpot:
     """A `Place` before its names are looked up, which takes too long for a thread that others wait for."""
 
     code: CodeType | None
@@ -161,16 +162,14 @@ class _Spot:
         return at.col_offset, at.end_col_offset
 
 
-def _spot(frame: FrameType) -> _Spot:
+def _spot(frame: FrameType) -> _HolderSpot:
     if frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        return _Spot(None)
+        return _HolderSpot(None)
     caller: str | None = None
     if standard(frame.f_code.co_filename):
-        outer = frame.f_back
-        while outer is not None and standard(outer.f_code.co_filename):
-            outer = outer.f_back
+        outer = innermost(frame.f_back, lambda file: not standard(file))
         if outer is not None and outer.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-            return _Spot(None)  # an event loop of ours, say, between two steps of the workload
+            return _HolderSpot(None)  # an event loop of ours, say, between two steps of the workload
         if outer is not None:
-            caller = f"{outer.f_code.co_filename}:{outer.f_lineno} ({outer.f_code.co_qualname})"
-    return _Spot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)
+            caller = frame_place(outer)
+    return _HolderSpot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import ast
 import dis
 import gc
-import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from .origin import under_test
+from .source import line_text, place, syntax_tree
 
 VISIBLE = frozenset(
     {
@@ -70,11 +70,11 @@ class Step:
 
     @property
     def place(self) -> str:
-        return f"{self.code.co_filename}:{self.line} ({self.code.co_qualname})"
+        return place(self.code.co_filename, self.line, self.code.co_qualname)
 
     @property
     def source(self) -> str:
-        return linecache.getline(self.code.co_filename, self.line).strip()
+        return line_text(self.code.co_filename, self.line)
 
 
 def work_out(seen: set[tuple[str, int, str]]) -> None:
@@ -218,9 +218,7 @@ def _lines(code: CodeType) -> dict[int, int]:
 @cache
 def _waiting_calls(file: str) -> frozenset[tuple[int | None, ...]]:
     """Positions of the calls in this file that wait, as far as their name tells."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
+    if (tree := syntax_tree(file)) is None:
         return frozenset()
     return frozenset(
         (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)

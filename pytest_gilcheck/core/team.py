@@ -29,7 +29,7 @@ _FREED_WITHIN = 0.2  # seconds a thread gets to leave after it was told to
 
 
 @dataclass(frozen=True)
-class Stint:
+class ThreadTiming:
     """What one thread did in one lap, in nanoseconds; ``run_queue`` is None where the kernel does not say."""
 
     start: int
@@ -47,30 +47,30 @@ class Lap:
     """One joint run of some of a team's threads, or their runs one after the other.
 
     Attributes:
-        stints: one for each thread that took part.
+        timings: one for each thread that took part.
         switches: voluntary and involuntary context switches of the process meanwhile; None where not counted.
-        in_turn: whether each thread waited for the one before.
+        sequential: whether each thread waited for the one before.
     """
 
-    stints: tuple[Stint, ...]
+    timings: tuple[ThreadTiming, ...]
     switches: tuple[int, int] | None = None
-    in_turn: bool = False
+    sequential: bool = False
 
     @property
     def wall(self) -> int:
-        """Nanoseconds from the first thread's start to the last one's end; in turn, what the stints took, without the gaps."""
-        if self.in_turn:
-            return sum(stint.wall for stint in self.stints)
-        return max(stint.end for stint in self.stints) - min(stint.start for stint in self.stints)
+        """Nanoseconds from the first thread's start to the last one's end; in turn, what the timings took, without the gaps."""
+        if self.sequential:
+            return sum(timing.wall for timing in self.timings)
+        return max(timing.end for timing in self.timings) - min(timing.start for timing in self.timings)
 
     @property
     def cpu(self) -> int:
-        return sum(stint.cpu for stint in self.stints)
+        return sum(timing.cpu for timing in self.timings)
 
     @property
     def run_queue(self) -> int | None:
         """Nanoseconds for which the threads were denied a core, summed; None where the kernel does not say."""
-        waits = [stint.run_queue for stint in self.stints]
+        waits = [timing.run_queue for timing in self.timings]
         return None if None in waits else sum(wait for wait in waits if wait is not None)
 
     @property
@@ -83,7 +83,7 @@ class Lap:
         """The share of the threads' time in which they were runnable but had no core."""
         if self.run_queue is None:
             return None
-        return self.run_queue / max(1, sum(stint.wall for stint in self.stints))
+        return self.run_queue / max(1, sum(timing.wall for timing in self.timings))
 
     @property
     def cores_used(self) -> float:
@@ -121,7 +121,7 @@ class Team:
     def __init__(self, size: int, name: str = "gilcheck") -> None:
         if size > (most := _most_threads()):
             raise BadValue("threads", size, f"at most {most}, the system's limit")
-        self._outbox: queue.SimpleQueue[tuple[int, Stint | BaseException]] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[tuple[int, ThreadTiming | BaseException]] = queue.SimpleQueue()
         self._members: list[_Member] = []
         for index in range(size):
             try:
@@ -143,7 +143,7 @@ class Team:
         """The threads' ``threading`` idents, in order."""
         return [member.ident for member in self._members]
 
-    def in_turn(self, call: Callable[[], object], *, limit: float, label: str) -> Lap:
+    def run_sequentially(self, call: Callable[[], object], *, limit: float, label: str) -> Lap:
         """Run the call in every thread, one after the other; raises as `lap`.
 
         That is the sequential side of a comparison: the same threads on the same cores. In one thread alone it would be the
@@ -152,7 +152,7 @@ class Team:
         laps = [self.lap([call], limit=limit, label=label, first=index) for index in range(len(self))]
         counted = [lap.switches for lap in laps if lap.switches is not None]
         switches = (sum(s[0] for s in counted), sum(s[1] for s in counted)) if len(counted) == len(laps) else None
-        return Lap(tuple(stint for lap in laps for stint in lap.stints), switches, in_turn=True)
+        return Lap(tuple(timing for lap in laps for timing in lap.timings), switches, sequential=True)
 
     def lap(self, calls: Sequence[Callable[[], object]], *, limit: float, label: str, first: int = 0) -> Lap:
         """Run each call in a thread of its own, all started from one barrier.
@@ -174,7 +174,7 @@ class Team:
         members = {member.index: member for member in self._members[first : first + len(calls)]}
         for member, call in zip(members.values(), calls, strict=True):
             member.inbox.put((call, barrier))
-        ends: dict[int, Stint | BaseException] = {}
+        ends: dict[int, ThreadTiming | BaseException] = {}
         while len(ends) < len(calls):
             try:
                 index, end = self._outbox.get(timeout=max(0.0, deadline - monotonic()))
@@ -191,7 +191,7 @@ class Team:
         if raised:
             raise BaseExceptionGroup(f"{label}: {len(raised)} of {len(calls)} threads failed", raised)
         switches = None if before is None or after is None else (after[0] - before[0], after[1] - before[1])
-        return Lap(tuple(end for _, end in sorted(ends.items()) if isinstance(end, Stint)), switches)
+        return Lap(tuple(end for _, end in sorted(ends.items()) if isinstance(end, ThreadTiming)), switches)
 
     def close(self) -> None:
         """Let the threads end; a thread that is stuck in a workload is left behind."""
@@ -204,7 +204,7 @@ class Team:
 class _Member:
     """One thread with its inbox."""
 
-    def __init__(self, name: str, index: int, outbox: queue.SimpleQueue[tuple[int, Stint | BaseException]]) -> None:
+    def __init__(self, name: str, index: int, outbox: queue.SimpleQueue[tuple[int, ThreadTiming | BaseException]]) -> None:
         self.inbox: queue.SimpleQueue[tuple[Callable[[], object], threading.Barrier] | None] = queue.SimpleQueue()
         self.index, self.outbox = index, outbox
         self.thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -219,7 +219,7 @@ class _Member:
         cores = sorted(os.sched_getaffinity(0)) if CAN_PIN else []
         home = {cores[self.index % len(cores)]} if len(cores) > 1 else None
         while (job := self.inbox.get()) is not None:
-            end: Stint | BaseException
+            end: ThreadTiming | BaseException
             try:
                 end = _timed(*job, home, cores)
             except BaseException as error:  # whatever it is, it is the workload's and is reported
@@ -230,7 +230,7 @@ class _Member:
             del job, end  # keeps neither the workload nor its exception alive until the next lap
 
 
-def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int] | None, cores: list[int]) -> Stint:
+def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int] | None, cores: list[int]) -> ThreadTiming:
     """Make the call from a joint start.
 
     Threads woken together often start on one core, and an idle core fetches one of them only at the next scheduler tick: after
@@ -249,7 +249,7 @@ def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int
     call()
     end, cpu_after, queue_after = perf_counter_ns(), thread_time_ns(), run_queue_wait_ns()
     waited = None if queue_before is None or queue_after is None else queue_after - queue_before
-    return Stint(start, end, cpu_after - cpu_before, waited)
+    return ThreadTiming(start, end, cpu_after - cpu_before, waited)
 
 
 def raise_plainly(group: BaseExceptionGroup[BaseException]) -> NoReturn:
@@ -263,8 +263,8 @@ def raise_plainly(group: BaseExceptionGroup[BaseException]) -> NoReturn:
     raise error from None
 
 
-def _noted(end: Stint | BaseException, index: int, of: int, label: str) -> BaseException | None:
-    if isinstance(end, Stint):
+def _noted(end: ThreadTiming | BaseException, index: int, of: int, label: str) -> BaseException | None:
+    if isinstance(end, ThreadTiming):
         return None
     try:
         end.add_note(f"raised in thread {index + 1} of {of}, {label}")

@@ -20,3 +20,12 @@ def is_async(work: Workload) -> bool:
 def name_of(work: Workload) -> str:
     """What to call the workload in a report."""
     return getattr(work, "__qualname__", None) or repr(work)
+
+
+def call_once(work: Workload) -> object:
+    """Call the workload once, as without a check; a coroutine function is run to its end by ``asyncio.run``."""
+    if is_async(work):
+        import asyncio
+
+        return asyncio.run(work())
+    return work()

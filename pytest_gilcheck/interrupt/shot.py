@@ -19,11 +19,12 @@ from enum import StrEnum
 from typing import Any
 
 from ..core import warden
+from ..core.packing import unpacked
 from . import outside
 from .claim import InterruptClaim
 from .sending import probe, send
 from .starting import Process, Start
-from .target import Instrument, unpacked
+from .target import Instrument
 
 _PATIENCE = 3.0  # times `within`, and at least
 _LEAST_PATIENCE = 0.6  # seconds, until a signal that was not seen gets a second one after it

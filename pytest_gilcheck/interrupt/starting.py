@@ -29,10 +29,6 @@ class Process(Protocol):
 class Start(Job):
     """Starts children for one job, again and again."""
 
-    def no_fork(self) -> str | None:
-        """Why this process cannot be forked, in words; None if it can."""
-        return can_fork()
-
     def impossible(self) -> str | None:
         """Why no child can run this workload, in words; None if one can."""
         if (no_fork := can_fork()) is None or (no_handover := unpicklable(self)) is None:

@@ -22,7 +22,6 @@ import inspect
 import itertools
 import json
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -32,7 +31,7 @@ from time import monotonic_ns  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any, NoReturn
 
-from ..core.origin import ours
+from ..core.packing import packed
 from .handlers import HandlerFacts, look
 from .sending import PROBE
 
@@ -96,8 +95,8 @@ class Target:
             os._exit(_exit_status(error))
         left = monotonic_ns()
         how = "returned" if error is None else type(error).__name__
-        own = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
-        self._note("left", left, how, self._still_running(), packed(error) if own else "")
+        own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
+        self._note("left", left, how, self._still_running(), "" if own is None else packed(own))
         status = _exit_status(error)
         error = None
         _end(status)
@@ -198,30 +197,6 @@ def _exit_status(error: BaseException | None) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
     return 0 if error is None else 1
-
-
-def packed(error: BaseException | None) -> str:
-    """The exception with its story, for the parent to raise again."""
-    assert error is not None, "only what was raised is packed"
-    trace = error.__traceback__
-    while trace is not None and ours(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
-    story = "".join(traceback.format_exception(type(error), error, trace))
-    for candidate in (error, RuntimeError(f"{type(error).__name__}: {error}")):
-        try:
-            data = pickle.dumps((candidate, story))
-            pickle.loads(data)
-            return data.hex()
-        except Exception:  # pickle raises whatever the exception's own hooks raise
-            continue
-    raise AssertionError("a RuntimeError of a string can be pickled")
-
-
-def unpacked(text: str) -> BaseException:
-    """What `packed` packed, with its story as a note."""
-    error, story = pickle.loads(bytes.fromhex(text))
-    error.add_note(f"raised in the child process that ran the workload:\n{story}")
-    return error  # type: ignore[no-any-return]
 
 
 def _place(frame: FrameType | None) -> list[Any]:

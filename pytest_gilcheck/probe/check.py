@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..core.cores import affinity
+from ..core.machine_lock import MachineLockTimeout, machine_lock
 from ..core.neighbours import busiest
-from ..core.turn import TurnTimeout, turn
 from . import session
 from .measuring import EXPERIMENTS, THOROUGH, Bench, Effort
 from .result import Column, Figure, Refused
 from .rows import FACTS, GROUPS
 
-_TURN = 600.0  # seconds to wait for other timing checks on this machine
+_LOCK_TIMEOUT = 600.0  # seconds to wait for other timing checks on this machine
 _TEXTS = ("implementation", "version", "full", "platform")
 _NUMBERS = ("cores", "switch_interval", "check_interval")
 _FLAGS = ("gil", "free_threaded_build", "jit")
@@ -58,10 +59,10 @@ def probe(
             progress(label)
             rows = next(group for group in GROUPS if group.name == name).rows
             try:
-                with turn(_TURN, lambda label=label: progress(f"{label}: waiting for another timing check on this machine")):  # type: ignore[misc]
+                with machine_lock(_LOCK_TIMEOUT, partial(progress, f"{label}: waiting for another timing check on this machine")):
                     busy.append([other.partition(" (pid")[0] for other in busiest()])
                     figures.update(experiment(bench))
-            except (session.Failed, TurnTimeout) as error:
+            except (session.Failed, MachineLockTimeout) as error:
                 figures.update({row.name: Figure.missing(str(error)) for row in rows})
         if any(busy):
             names = ", ".join(sorted({name for others in busy for name in others}))

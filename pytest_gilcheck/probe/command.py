@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..core import evidence_files
 from ..core.errors import BadValue
-from ..core.values import seconds
+from ..core.values import SECONDS
 from . import session
 from .check import probe
 from .measuring import QUICK, THOROUGH
@@ -21,7 +21,7 @@ _WIDTH = 160  # where the output is no terminal
 _OF_A_FUNCTION = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "cores", "switchinterval", "warmup", "curve")
 
 
-def run(given: argparse.Namespace, progress: Callable[[str], None]) -> int:
+def run(given: argparse.Namespace, progress: Callable[[str], None], units: Mapping[str, str]) -> int:
     """Probe the interpreters that were named, print the table, and write the evidence; returns the exit status.
 
     Raises:
@@ -31,8 +31,8 @@ def run(given: argparse.Namespace, progress: Callable[[str], None]) -> int:
         value = getattr(given, name)
         if value is not None and value is not False:
             raise BadValue(name, value, "nothing without MODULE:FUNCTION", "command line")
-    patience = session.PATIENCE if given.timeout is None else seconds("timeout", given.timeout, "command line")
-    began = evidence_files.Run(Path.cwd())
+    patience = session.PATIENCE if given.timeout is None else SECONDS.read("timeout", given.timeout, "command line")
+    began = evidence_files.EvidenceRun(Path.cwd())
     interpreters = given.python or [sys.executable]
     columns, refused, notes = probe(interpreters, effort=QUICK if given.quick else THOROUGH, patience=patience, progress=progress)
     progress("")
@@ -43,5 +43,5 @@ def run(given: argparse.Namespace, progress: Callable[[str], None]) -> int:
         for note in notes:
             print(f"note: {note}")
         if given.json is not None:
-            evidence_files.write(Path(given.json), records(columns), began)
+            evidence_files.write(Path(given.json), records(columns), began, units)
     return 2 if not columns else 1 if refused else 0

@@ -39,7 +39,7 @@ def test_a_test_that_does_not_scale_fails_with_the_table_and_the_line_of_its_loc
     result.stdout.fnmatch_lines(
         [
             "test_serial: violated: at most *x with 2 threads; asked for at least 1.5x",
-            "  cause: serialised by your own lock 'LOCK', at *.py:6 (test_serial)*",
+            "  cause: serialised by the lock 'LOCK' at *.py:6 (test_serial)*",
             "  speedup *x with 2 threads (interval *",
             "  ceiling *",
             "  cores used *",

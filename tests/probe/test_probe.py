@@ -133,7 +133,7 @@ def test_the_evidence_is_what_its_schema_says(tmp_path, monkeypatch):
     fastjsonschema = pytest.importorskip("fastjsonschema")
     only(monkeypatch, {"sleep"})
     columns, _, _ = probe([found().get("2.7.18", sys.executable)], effort=LITTLE)
-    evidence_files.write(tmp_path / "e.json", records(columns), evidence_files.Run(tmp_path))
+    evidence_files.write(tmp_path / "e.json", records(columns), evidence_files.EvidenceRun(tmp_path), {})
     schema = json.loads(resources.files("pytest_gilcheck.core").joinpath("evidence.schema.json").read_text())
     fastjsonschema.compile(schema)(json.loads((tmp_path / "e.json").read_text()))
     assert [record["subject"] for record in evidence_files.read(tmp_path / "e.json")] == list(EXPERIMENTS)

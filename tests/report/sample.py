@@ -284,7 +284,7 @@ def _fuzz(free: bool, chance: random.Random) -> _Made:
     figures = {
         "mode": "search",
         "kind": "BREAKS-TODAY",
-        "trouble": "invariant",
+        "symptom": "invariant",
         "token": token,
         "preemptions": 1,
         "schedules": 214,

@@ -139,7 +139,7 @@ def test_the_summary_gives_reasons_of_what_does_not_hold_and_of_all_when_verbose
 def test_of_very_many_checks_those_that_hold_are_counted():
     many = [entry(f"t{number}") for number in range(200)] + [entry("bad", "violated")]
     lines = [line.text for line in summary(many)]
-    assert lines[0].startswith("200 that hold")
+    assert lines[0].startswith("200 checks that hold")
     assert len(lines) == 3
     assert len(summary(many, verbose=True)) == 402
 
