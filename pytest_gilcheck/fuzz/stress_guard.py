@@ -65,7 +65,7 @@ def run(
     finished, moved, started = 0, monotonic(), monotonic_ns()
     while side.gone_at is None:
         try:
-            child.take(side.hear(_POLL))
+            child.take(side.receive_notes(_POLL))
             progress(counts[Cell.FINISHED], counts[Cell.INVARIANT] + counts[Cell.EXCEPTION])
         except BaseException:
             side.end()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core.fork_safety import can_fork
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
