@@ -16,8 +16,9 @@ from . import __version__, compare
 from .calls import Gilcheck
 from .checks import SCALING, UNITS
 from .core import evidence, evidence_files
-from .core.child import ChildSide, Ending, can_fork, fork
+from .core.child import ChildSide, Ending, fork
 from .core.errors import BadValue
+from .core.fork_safety import can_fork
 from .core.verdict import Verdict
 from .settings import Settings, option, replay_key
 
@@ -36,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(side, ChildSide):
         status = EXIT_STATUS[Verdict.VIOLATED]
         try:
-            side.clock(None)
-            status = _run(given, lambda seconds: side.clock(None if seconds is None else seconds + _GRACE))
+            side.set_deadline(None)
+            status = _run(given, lambda seconds: side.set_deadline(None if seconds is None else seconds + _GRACE))
         finally:
             sys.stdout.flush()
             sys.stderr.flush()

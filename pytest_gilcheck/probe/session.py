@@ -1,7 +1,7 @@
 """A probed interpreter: started, told what to do, and gone afterwards, whatever it does.
 
 It runs in a process group of its own: a Ctrl-C at the terminal reaches us alone, and a launcher goes together with what it has
-launched. If we are killed ourselves, `core.warden` ends the group.
+launched. If we are killed ourselves, `core.reaper` ends the group.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import IO, Any
 
-from ..core import warden
+from ..core import reaper
 from ..core.cores import pinned
 
 SCRIPT = Path(__file__).with_name("experiments.py")
@@ -88,7 +88,7 @@ class Program:
         self.words = bytearray()
         self.started = perf_counter()
         if _POSIX:
-            warden.start()
+            reaper.start()
         try:
             with pinned(cores), _heard_signals():
                 self.process = subprocess.Popen(
@@ -102,7 +102,7 @@ class Program:
         except OSError as error:
             raise Failed(f"it cannot be started ({error.strerror or error})") from error
         if _POSIX:
-            warden.watch(self.process.pid)
+            reaper.watch(self.process.pid)
         assert self.process.stdout is not None, "it is a pipe"
         self._listener: threading.Thread | None = None
         if not talks:
@@ -126,7 +126,7 @@ class Program:
             pass
         self.process.wait()
         if _POSIX:
-            warden.release(self.process.pid)
+            reaper.release(self.process.pid)
         if self._listener is not None:
             self._listener.join(_GRACE)
         for pipe in (self.process.stdin, self.process.stdout):

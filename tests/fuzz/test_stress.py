@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
 from pytest_gilcheck.core.cores import usable_cores
 from pytest_gilcheck.core.errors import BadValue
+from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.stress.guard import readable

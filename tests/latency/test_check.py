@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build, watcher
 from pytest_gilcheck.core.team import TeamHung
 from pytest_gilcheck.latency.check import latency

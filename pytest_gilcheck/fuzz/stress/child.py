@@ -52,7 +52,7 @@ def run_child(
         _instances(side, program, seconds, expected, counts)
     except BaseException as error:  # of the setup, or the system refuses threads
         if os.getpid() == pid:
-            side.tell(pickle.dumps({"failure": _portable(error)}))
+            side.send_note(pickle.dumps({"failure": _portable(error)}))
     finally:
         if os.getpid() == pid:
             counts[SharedCount.FREE_THREADED] = build() == FREE_THREADED
@@ -67,7 +67,7 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
     threading.setprofile(None)
     gc.freeze()  # what the parent had need not be looked through while threads run
     players = AlignedThreads(len(program.threads))
-    side.tell(pickle.dumps({"names": players.names()}))
+    side.send_note(pickle.dumps({"names": players.names()}))
     told = False
     while True:
         switch_points.parallel = True  # nothing is simulated where threads really run at once
@@ -84,7 +84,7 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
         counts[SharedCount.FINISHED] += 1
         if kind and not told:
             told = True
-            side.tell(pickle.dumps({"first": (kind, message, _traced(errors, expected))}))
+            side.send_note(pickle.dumps({"first": (kind, message, _traced(errors, expected))}))
             until = min(until, monotonic() + min(GRACE, seconds * GRACE_SHARE))
         del errors, broken
         if monotonic() > until:

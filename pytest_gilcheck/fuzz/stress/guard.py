@@ -65,7 +65,7 @@ def run(
     finished, moved, started = 0, monotonic(), monotonic_ns()
     while side.gone_at is None:
         try:
-            child.take(side.hear(_POLL))
+            child.take(side.receive_notes(_POLL))
             progress(counts[SharedCount.FINISHED], counts[SharedCount.INVARIANT] + counts[SharedCount.EXCEPTION])
         except BaseException:
             side.end()

@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ...core.child import Ending, can_fork
+from ...core.child import Ending
 from ...core.cores import usable_cores
 from ...core.errors import BadValue
+from ...core.fork_safety import can_fork
 from ..program import Program, describe_error
 from .child import GRACE, GRACE_SHARE, SharedCount
 from .guard import StressChild, run
