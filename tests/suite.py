@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import shutil
 import tempfile
@@ -59,17 +61,41 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     here = option.usepdb or option.trace or option.collectonly or option.capture == "no"
     if option.numprocesses is None and not option.tx and whole and not here and fcntl is not None:
         option.numprocesses = WORKERS
-    if option.numprocesses and option.dist == "no":
-        option.dist = "loadgroup"
-        option.loadscopereorder = False  # exclusive tests stay last
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deal tests out one by one, in their order, but those of a group together and to one worker.
+
+    pytest-xdist's own ``--dist loadgroup`` (3.8) does not work with pytest 9.2: it adds the group to ``item._nodeid``.
+    """
+    if config.option.dist != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
+        @functools.cached_property
+        def _groups(self) -> dict[str, str]:
+            [groups, *_] = Path(os.environ[FOLDER]).glob("groups-*.json")  # all workers write the same
+            return dict(json.loads(groups.read_text()))
+
+        def _split_scope(self, nodeid: str) -> str:
+            return self._groups.get(nodeid, nodeid)
+
+    config.option.loadscopereorder = False  # exclusive tests stay last
+    return ByGroup(config, log)
+
+
+@pytest.hookimpl(trylast=True)  # after -m and -k
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Exclusive tests last, and all on one worker."""
     for item in items:
         if is_exclusive(item):
             item.add_marker(pytest.mark.xdist_group("exclusive"))
     items.sort(key=is_exclusive)
+    if hasattr(config, "workerinput"):
+        groups = {item.nodeid: mark.args[0] for item in items if (mark := item.get_closest_marker("xdist_group"))}
+        Path(os.environ[FOLDER], f"groups-{config.workerinput['workerid']}.json").write_text(json.dumps(groups))
 
 
 def is_exclusive(item: pytest.Item) -> bool:

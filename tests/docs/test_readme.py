@@ -20,6 +20,7 @@ TESTS = [
 ]
 PROGRAMS = [pytest.param(block, id=f"{SNIPPETS[block]}-{block.splitlines()[0]}") for block in SNIPPETS if "def test_" not in block]
 LONGEST_README = 132  # lines: two or three screens
+ALONE = ("-p", "no:cacheprovider", "-p", "gilcheck")  # and no other plugin that happens to be installed
 
 
 @pytest.mark.parametrize("source", PROGRAMS)
@@ -28,9 +29,10 @@ def test_every_program_runs(source):
 
 
 @pytest.mark.parametrize("source", TESTS)
-def test_every_test_runs_and_ends_in_a_verdict(pytester, source):
+def test_every_test_runs_and_ends_in_a_verdict(pytester, monkeypatch, source):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(source)
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--gilcheck-budget=5")
+    result = pytester.runpytest_subprocess(*ALONE, "--gilcheck-budget=5")
     result.stdout.fnmatch_lines(["*= gilcheck: 1 *="])
     assert "rror" not in result.stdout.str().replace("errors", "")
 
@@ -43,9 +45,11 @@ def shape(text):
     return re.sub(r"\b(us|ms|rounds?)\b", "UNIT", text)
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(build() == FREE_THREADED, reason="the pages show the output of a GIL build")
 @pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
-def test_the_output_shown_is_the_output_of_the_example(pytester):
+def test_the_output_shown_is_the_output_of_the_example(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     shown = [
         (re.search(r"```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1], output)
         for page in PAGES.values()
@@ -54,7 +58,7 @@ def test_the_output_shown_is_the_output_of_the_example(pytester):
     assert len(shown) == 2
     assert len({example for example, _ in shown}) == 1
     pytester.makepyfile(test_report=shown[0][0])
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(*ALONE)
     real = {shape(line) for line in result.outlines}
     for _, output in shown:
         for line in output.replace("\n      ", " ").split("\n"):  # the pages wrap long lines

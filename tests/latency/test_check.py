@@ -49,6 +49,7 @@ def hash_buffer():
     hashlib.sha256(BUFFER).digest()
 
 
+@pytest.mark.exclusive
 @pytest.mark.parametrize("work", [hold, hold_in_a_loop])
 def test_a_call_into_c_that_holds_the_gil_is_violated_and_named(work):
     result = check(work, p99=0.02)
@@ -64,6 +65,7 @@ def test_a_call_into_c_that_holds_the_gil_is_violated_and_named(work):
     assert result.stall > 0.02
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
 @pytest.mark.skipif(os.name == "nt", reason="no usleep here")
 def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
@@ -80,6 +82,7 @@ def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
     assert result.cores_used < 0.5
 
 
+@pytest.mark.exclusive
 @pytest.mark.parametrize("work", [nap, hash_buffer])
 def test_what_releases_the_gil_holds(work):
     expect(check(work, p99=0.05), "holds")
@@ -133,6 +136,7 @@ def test_a_max_far_above_every_delay_holds():
     expect(check(nap, max=2.0), "holds")
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
 def test_a_max_below_the_calls_that_hold_the_gil_is_violated():
     expect(check(hold, max=0.03), "violated")
@@ -245,6 +249,7 @@ def test_calls_too_long_for_the_budget_say_what_would_do():
     assert "pass --gilcheck-budget-scale=" in result.reason
 
 
+@pytest.mark.exclusive
 def test_a_window_sees_a_whole_call_also_of_a_slow_workload():
     seen = []
 
@@ -325,6 +330,7 @@ def test_nothing_is_left_running_after_a_check_that_failed():
     assert threading.active_count() == threads
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(ON_GIL, reason="there is a GIL")
 def test_pauses_of_the_garbage_collector_are_violated_and_named_without_a_gil():
     heap = [[index] for index in range(1_000_000)]

@@ -4,14 +4,20 @@ They load this plugin, pytest-xdist where an option is its own, and what the tes
 a second, most of it for hypothesis. A few tests ask for all (``autoload=True``), as a user's run has them.
 """
 
+import re
+
 import pytest
+
+from tests.undecided import undecided
 
 OF_XDIST = ("-n", "--dist", "--tx", "--rsyncdir")
 
 
 @pytest.fixture
-def run(pytester, monkeypatch):
+def run(request, pytester, monkeypatch):
     """Run pytest on a source: ``run(source, *options, plugins=(), autoload=False, name=None)``; its lines have no colours.
+
+    In a test with the mark ``exclusive`` the run measures time. If it could not decide, neither can the test.
 
     Args:
         source: of the test file; None if the test has made its files itself.
@@ -27,7 +33,12 @@ def run(pytester, monkeypatch):
             pytester.makepyfile(**{name: source})
         elif source is not None:
             pytester.makepyfile(source)
-        return pytester.runpytest_subprocess(*lean(options, plugins, autoload, monkeypatch), *options, timeout=timeout)
+        result = pytester.runpytest_subprocess(*lean(options, plugins, autoload, monkeypatch), *options, timeout=timeout)
+        if request.node.get_closest_marker("exclusive") is not None:
+            for line in result.outlines:
+                if found := re.match("SKIPPED .*(inconclusive: .*)", line):
+                    undecided(found[1])
+        return result
 
     return run
 

@@ -119,7 +119,8 @@ def test_github_is_told_at_the_line_of_the_test_and_in_the_steps_summary(run, py
     assert "::error" not in run(HOLDS_QUICKLY).stdout.str()
 
 
-def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester):
+def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
         """
         import os, pathlib, time, pytest
@@ -133,7 +134,7 @@ def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester):
                 time.sleep(0.01)
         """
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gilcheck-json=e.json"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "gilcheck", "--gilcheck-json=e.json"]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = [process.communicate(timeout=120)[0] for process in runs]
     files = sorted(pytester.path.glob("e*.json"))

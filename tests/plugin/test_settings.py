@@ -104,6 +104,7 @@ def test_the_help_names_every_option_with_its_environment_and_ini(run):
         assert f"gilcheck_{name}" in text
 
 
+@pytest.mark.exclusive
 def test_the_marker_is_listed_and_strict_markers_know_it(run):
     run("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_scaling(min_speedup=*"])
     run(WAITS, "--strict-markers", "--gilcheck-budget=10").assert_outcomes(passed=1)

@@ -51,7 +51,10 @@ def test_a_probe_of_this_python_yields_every_row():
     assert "0.54x (24.6 s / 45.5 s) CPython 2.x [Beazley 2009]" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", ["2.7.18", "3.8.18", "pypy3", "jython"])
+# Python 2.7 stands for the old versions of CPython: it lacks the most
+@pytest.mark.parametrize(
+    "name", ["2.7.18", pytest.param("3.8.18", marks=pytest.mark.slow), "pypy3", pytest.param("jython", marks=pytest.mark.slow)]
+)
 def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
     if name not in found():
         pytest.skip(f"there is no {name} here")

@@ -31,7 +31,8 @@ def with_opposite(expected, opposite):
     return checked
 
 
-Judged.assert_holds, Judged.assert_violated = (  # type: ignore[method-assign]
-    with_opposite(Judged.assert_holds, Judged.assert_violated),
-    with_opposite(Judged.assert_violated, Judged.assert_holds),
-)
+def pytest_configure():  # and not on import: the tests of this package import the module too
+    Judged.assert_holds, Judged.assert_violated = (  # type: ignore[method-assign]
+        with_opposite(Judged.assert_holds, Judged.assert_violated),
+        with_opposite(Judged.assert_violated, Judged.assert_holds),
+    )
