@@ -36,22 +36,22 @@ def test_both_sides_know_the_same_places_and_workloads():
 @pytest.mark.parametrize("first", [True, False])
 def test_a_pair_of_naps_is_twice_as_long_in_sequence(first):
     took = experiments.pair({"work": "sleep", "n": 1, "sequence_first": first})
-    assert took["sequence"] >= 2 * experiments.NAP
-    assert took["threads"] >= experiments.NAP
+    assert took["sequence"] >= 2 * experiments.SLEEP
+    assert took["threads"] >= experiments.SLEEP
     assert took["threads"] < took["sequence"]
 
 
 def test_a_workload_that_fails_in_a_thread_is_an_error_and_no_time():
-    answer = experiments.obey({"do": "pair", "work": "sleep", "n": None, "sequence_first": True})
+    answer = experiments.execute({"do": "pair", "work": "sleep", "n": None, "sequence_first": True})
     assert "TypeError" in answer["error"]
-    assert "KeyError" in experiments.obey({"do": "nothing of the kind"})["error"]
+    assert "KeyError" in experiments.execute({"do": "nothing of the kind"})["error"]
 
 
 def test_what_is_held_is_released():
     for what in ("threads", "coroutines"):
-        assert experiments.obey({"do": what, "number": 3})["seconds"] >= 0
+        assert experiments.execute({"do": what, "number": 3})["seconds"] >= 0
         assert experiments.HELD
-        assert experiments.obey({"do": "release"})["seconds"] >= 0
+        assert experiments.execute({"do": "release"})["seconds"] >= 0
         assert not experiments.HELD
 
 
