@@ -1,4 +1,4 @@
-"""Whole probes, of real interpreters and of broken ones."""
+"""Complete probes of real interpreters and of broken ones."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
         ("threads", "lambda order: 1 / 0", {"cost_thread", "cost_thread_memory"}, "ZeroDivisionError"),
     ],
 )
-def test_what_goes_wrong_is_the_result_of_its_rows_and_of_no_other(tmp_path, monkeypatch, command, patch, rows, words):
+def test_a_failed_command_is_the_result_of_its_own_rows_only(tmp_path, monkeypatch, command, patch, rows, words):
     only(monkeypatch, {group.name for group in GROUPS if rows & {row.name for row in group.rows}})
     broken = patched(tmp_path, f"scope['COMMANDS'][{command!r}] = {patch}")
     [column], refused, _ = probe([broken], effort=LITTLE, answer_timeout=3)
@@ -105,7 +105,7 @@ def test_what_goes_wrong_is_the_result_of_its_rows_and_of_no_other(tmp_path, mon
     assert "left out" in table([column], 120)
 
 
-def test_a_signal_that_nobody_hears_is_a_result(tmp_path, monkeypatch):
+def test_a_signal_without_an_answer_is_a_result(tmp_path, monkeypatch):
     deaf = "import signal\nsignal.signal = lambda *_: None\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
     only(monkeypatch, {"interrupt"})
     monkeypatch.setattr(measuring, "_HANDLER_TIME", 0.5)
@@ -148,7 +148,7 @@ def gilcheck(*arguments, **options):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_whatever_ends_a_probe_it_leaves_no_process(number):
+def test_a_probe_that_is_killed_leaves_no_process(number):
     mark = f"mark{uuid.uuid4().hex}"
     process = gilcheck("--quick", "--python", f"{sys.executable} -X {mark}", start_new_session=True)
     mine = {process.pid}
@@ -172,7 +172,7 @@ def run(*arguments, **options):
     return process.returncode, out, err
 
 
-def test_what_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
+def test_an_interpreter_that_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
     status, out, err = run(
         "--quick", "--python=/no/python", "--python", sys.executable, f"--json={tmp_path}/e.json", "--timeout=60"
     )
@@ -204,7 +204,7 @@ def test_bad_usage_is_one_line_and_status_2(arguments, words):
 
 
 @pytest.mark.parametrize(("others", "kept", "doubtful"), [([0.0] * 4, 4, False), ([1.0, 0.0] * 4, 4, False), ([1.0] * 8, 8, True)])
-def test_laps_that_others_disturbed_are_left_out_or_told(others, kept, doubtful):
+def test_disturbed_laps_are_left_out_or_reported(others, kept, doubtful):
     context = measuring.ExperimentContext([], Effort(pairs=4), 1)
     laps = measuring._mostly_undisturbed(context, lambda at: [measuring._LapPair(1.0, 1.0, others[at])])
     assert len(laps) == kept

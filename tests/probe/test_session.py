@@ -1,4 +1,4 @@
-"""An interpreter that is none, or not for long: one clear reason, and no process left."""
+"""A program that is no interpreter, or ends early: one clear reason, and no process left."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ CONNECT = "s = socket.create_connection(('127.0.0.1', int(sys.argv[2]))); s.send
         (CONNECT + "time.sleep(600)", NoAnswer, "it did not answer in 1 s"),
     ],
 )
-def test_what_is_no_python_is_refused_with_a_reason_and_leaves_nothing(tmp_path, body, kind, words):
+def test_a_program_that_is_no_python_is_refused_with_a_reason_and_leaves_no_process(tmp_path, body, kind, words):
     with pytest.raises(kind) as caught, InterpreterSession([fake(tmp_path, body)], answer_timeout=1) as interpreter:
         interpreter.request("facts")
     assert words in str(caught.value)
@@ -52,12 +52,12 @@ def test_what_is_no_python_is_refused_with_a_reason_and_leaves_nothing(tmp_path,
 
 
 @pytest.mark.parametrize("given", ["/no/such/python", "no-such-python-anywhere", "", "'", " "])
-def test_what_does_not_exist_is_refused(given):
+def test_a_program_that_does_not_exist_is_refused(given):
     with pytest.raises(ExperimentFailed, match="there is no such program"):
         command(given)
 
 
-def test_what_cannot_run_is_refused(tmp_path):
+def test_a_file_that_cannot_be_executed_is_refused(tmp_path):
     (tmp_path / "text").write_text("text")
     with pytest.raises(ExperimentFailed, match="not a program that can be run"):
         command(str(tmp_path / "text"))
@@ -75,7 +75,7 @@ def test_a_command_line_is_a_program_or_one_with_arguments(tmp_path):
     assert command(str(tmp_path / "a fake")) == [str(tmp_path / "a fake")]
 
 
-def test_an_error_in_the_script_is_told_and_the_next_command_works(tmp_path):
+def test_an_error_in_the_script_is_reported_and_the_next_command_works(tmp_path):
     with InterpreterSession(
         [patched(tmp_path, "scope['COMMANDS']['wakeups'] = lambda order: 1 / 0")], answer_timeout=20
     ) as interpreter:
@@ -86,7 +86,7 @@ def test_an_error_in_the_script_is_told_and_the_next_command_works(tmp_path):
     assert not left(str(tmp_path))
 
 
-def test_what_decides_over_imports_is_not_handed_on(monkeypatch):
+def test_variables_that_decide_what_is_imported_are_not_passed_on(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
     monkeypatch.setenv("PYTHON_GIL", "1")
     monkeypatch.setenv("OTHER", "1")
@@ -95,7 +95,7 @@ def test_what_decides_over_imports_is_not_handed_on(monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
-def test_a_guest_that_ignores_signals_ends_too(tmp_path):
+def test_an_interpreter_that_ignores_signals_is_ended(tmp_path):
     patch = "import signal\nfor s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)"
     interpreter = InterpreterSession([patched(tmp_path, patch)], answer_timeout=20)
     os.kill(interpreter.process.pid, signal.SIGTERM)
@@ -104,7 +104,7 @@ def test_a_guest_that_ignores_signals_ends_too(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
-def test_a_guest_hears_sigint_even_where_we_ignore_it_like_a_background_job(tmp_path):
+def test_an_interpreter_receives_sigint_even_where_we_ignore_it_like_a_background_job(tmp_path):
     patch = (
         "import signal\nscope['COMMANDS']['facts'] = lambda order: {'ignored': signal.getsignal(signal.SIGINT) is signal.SIG_IGN}"
     )

@@ -1,4 +1,4 @@
-"""The table as text."""
+"""The text table of a probe."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_a_figure_has_its_unit_and_three_digits(figure, text):
     assert shown(figure) == text
 
 
-def test_columns_that_do_not_fit_go_below():
+def test_columns_that_do_not_fit_follow_below():
     columns = [column(f"3.{minor}.0") for minor in range(6)]
     narrow, wide = table(columns, 100), table(columns, 250)
     assert max(map(len, narrow.splitlines())) <= 132
@@ -47,7 +47,7 @@ def test_no_line_of_figures_is_wider_than_the_terminal_unless_one_column_does_no
     assert max(map(len, lines)) <= max(width, 80)
 
 
-def test_what_is_long_becomes_one_footnote_and_what_is_short_stays():
+def test_a_long_note_becomes_one_footnote_and_a_short_one_stays_in_its_cell():
     why = "it exited with status 9 during the experiment; its last output: 'something very long that no cell can hold'"
     text = table([column(count=Figure.missing(why), json=Figure.missing(why), sleep=Figure.missing("it is gone"))], 160)
     assert " ".join(text.split()).count(why) == 1
@@ -55,7 +55,7 @@ def test_what_is_long_becomes_one_footnote_and_what_is_short_stays():
     assert "it is gone" in text
 
 
-def test_every_published_figure_has_a_source_that_is_told():
+def test_every_published_figure_has_a_source_in_the_table():
     every = [one for group in GROUPS for row in group.rows for one in row.published]
     assert every
     assert {one.source for one in every} <= published.SOURCES.keys()
