@@ -119,9 +119,8 @@ def sleep(context: ExperimentContext) -> Figures:
     with context.start() as interpreter:
         n = _prepared(interpreter, "sleep", context)
         pairs = [_pair(interpreter, "sleep", n, at) for at in range(context.effort.pairs)]
-    return {
-        "sleep": Figure.median_of([pair.sequence / pair.threads for pair in pairs], RATIO)
-    }  # sleeping needs no core, so no lap is disturbed
+    ratios = [pair.sequence / pair.threads for pair in pairs]  # of all laps: sleeping needs no core, so no lap is disturbed
+    return {"sleep": Figure.median_of(ratios, RATIO)}
 
 
 def convoy(context: ExperimentContext) -> Figures:
@@ -398,7 +397,7 @@ def _processes(context: ExperimentContext) -> tuple[Figure, Figure]:
     times: list[float] = []
     sizes: list[float] = []
     for _ in range(context.effort.starts):
-        with InterpreterProcess([*context.command, "-c", _OUTPUT], talks=True) as program:
+        with InterpreterProcess([*context.command, "-c", _OUTPUT], pipes=True) as program:
             times.append(program.first_output(context.answer_timeout))
             sizes.append(resident(program.process.pid))
     return Figure.median_of(times, SECONDS), Figure.median_of(sizes, BYTES)

@@ -79,16 +79,16 @@ class InterpreterProcess:
     """A process with a group of its own, which `close` ends.
 
     Args:
-        words: its command line.
+        command_line: the program and its arguments.
         cores: pin it to this many cores; None does not pin it.
-        talks: whether its standard input and output are pipes to this process. Otherwise the end of its output is kept.
+        pipes: whether its standard input and output are pipes to this process. Otherwise the end of its output is kept.
 
     Raises:
         ExperimentFailed: the system cannot start it.
         BadValue: it cannot be pinned to so many cores.
     """
 
-    def __init__(self, words: Sequence[str], *, cores: int | None = None, talks: bool = False) -> None:
+    def __init__(self, command_line: Sequence[str], *, cores: int | None = None, pipes: bool = False) -> None:
         self.output = bytearray()
         self.started = perf_counter()
         if _POSIX:
@@ -96,10 +96,10 @@ class InterpreterProcess:
         try:
             with pinned(cores), _sigint_not_ignored():
                 self.process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                    command_line,
+                    stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL if talks else subprocess.STDOUT,
+                    stderr=subprocess.DEVNULL if pipes else subprocess.STDOUT,
                     env=environment(),
                     process_group=0 if _POSIX else None,
                 )
@@ -109,7 +109,7 @@ class InterpreterProcess:
             warden.watch(self.process.pid)
         assert self.process.stdout is not None, "it is a pipe"
         self._reader: threading.Thread | None = None
-        if not talks:
+        if not pipes:
             self._reader = threading.Thread(target=self._read_output, args=(self.process.stdout,), daemon=True)
             self._reader.start()
 
@@ -152,8 +152,8 @@ class InterpreterProcess:
 
     def last_output(self) -> str:
         """Return the last line of its output, to be added to a message; empty if there is none."""
-        said = [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
-        return f"; its last output: {printable(said[-1])!r}" if said else ""
+        lines = [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
+        return f"; its last output: {printable(lines[-1])!r}" if lines else ""
 
     def first_output(self, answer_timeout: float) -> float:
         """Return the seconds from its start to its first output; only for a process with pipes.
@@ -162,19 +162,18 @@ class InterpreterProcess:
             NoAnswer, InterpreterGone: it printed nothing.
         """
         assert self.process.stdout is not None, "it is a pipe"
-        heard: list[float] = []
+        times: list[float] = []
 
-        def listen(pipe: IO[bytes]) -> None:
+        def read_first(pipe: IO[bytes]) -> None:
             if pipe.read(1):
-                heard.append(perf_counter())
+                times.append(perf_counter())
 
-        self._reader = threading.Thread(
-            target=listen, args=(self.process.stdout,), daemon=True
-        )  # a thread, because select has no pipes on Windows
+        # a thread, because select has no pipes on Windows
+        self._reader = threading.Thread(target=read_first, args=(self.process.stdout,), daemon=True)
         self._reader.start()
         self._reader.join(answer_timeout)
-        if heard:
-            return heard[0] - self.started
+        if times:
+            return times[0] - self.started
         raise (
             NoAnswer(f"it printed nothing in {answer_timeout:g} s")
             if self.ended() is None
