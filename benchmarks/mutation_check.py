@@ -6,8 +6,9 @@
     python benchmarks/mutation_check.py --results found.json     go on where an earlier run stopped
 
 For each defect the tests that can see it first run first, then the rest of the selection, until one fails. That test then runs
-without the defect: it catches the defect if it passes there, and is left out otherwise. The copy is made of the files that git
-knows, in a temporary folder; nothing in the repository is changed.
+alone, with the defect and without: it catches the defect if it fails and passes, and is left out otherwise, because it fails for
+another reason, such as a busy machine. The copy is made of the files that git knows, in a temporary folder; nothing in the
+repository is changed.
 
 A run that reaches its time limit counts as caught, and the table says so: some defects make a check wait for ever. Timing tests
 may skip on a busy machine, so use an idle one.
@@ -169,7 +170,7 @@ def selected(mutant: Mutant, selection: str) -> list[tuple[str, ...]]:
 def check(copy: Copy, mutant: Mutant, parts: Sequence[tuple[str, ...]], limit: float) -> Outcome:
     """Run these parts on one defect until a test fails that passes without it."""
     start = time.monotonic()
-    without: list[str] = []  # tests that fail on the unchanged copy as well
+    without: list[str] = []  # tests whose failure has another reason
     for part in parts:
         while True:
             with copy.seeded(mutant):
@@ -179,10 +180,17 @@ def check(copy: Copy, mutant: Mutant, parts: Sequence[tuple[str, ...]], limit: f
             if status is None or not failed:
                 by = "time limit" if status is None else f"pytest's exit status {status}"
                 return Outcome(mutant.id, True, by, time.monotonic() - start)
-            if copy.run(failed[:1], limit)[0] in (0, _NO_TESTS):
+            if confirmed(copy, mutant, failed[0], limit):
                 return Outcome(mutant.id, True, failed[0], time.monotonic() - start)
             without.append(failed[0])
     return Outcome(mutant.id, False, "", time.monotonic() - start)
+
+
+def confirmed(copy: Copy, mutant: Mutant, test: str, limit: float) -> bool:
+    """Whether a test fails because of the defect: alone, it fails again with the defect and passes without."""
+    with copy.seeded(mutant):
+        again = copy.run([test], limit)[0]
+    return again not in (0, _NO_TESTS) and copy.run([test], limit)[0] == 0
 
 
 def outcomes(
