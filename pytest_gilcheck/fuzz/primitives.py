@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 from collections import deque
-from types import FrameType, GenericAlias, TracebackType
+from types import GenericAlias, TracebackType
 from typing import Any
 
+from ..core.source import frame_place, innermost
 from .engine import Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
 from .visible import Access
@@ -380,7 +381,4 @@ def refusing(what: str, function: Any) -> Any:
 
 def _creation() -> str:
     """Where, in code under test, the lock that is being made is made."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename in (__file__, threading.__file__):
-        frame = frame.f_back
-    return "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_qualname})"
+    return frame_place(innermost(sys._getframe(2), lambda file: file not in (__file__, threading.__file__)))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import linecache
 import re
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from ..core.origin import ours, under_test
+from ..core.source import Position, file_text, position_text
 
 Name = str  # what is touched: ".balance", "global total", "cell n", "[]", "call"
 
@@ -279,19 +279,14 @@ def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: d
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:
     """The source of an instruction, if it is in one line."""
-    where = instruction.positions
-    if where is None or where.lineno is None or where.lineno != where.end_lineno:
-        return ""
-    return (
-        linecache.getline(code.co_filename, where.lineno).encode()[where.col_offset : where.end_col_offset].decode(errors="replace")
-    )
+    return position_text(code.co_filename, Position(*instruction.positions or ()))
 
 
 @cache
 def _rebound(file: str) -> _Rebound:
     found = _Rebound()
     try:
-        module = compile("".join(linecache.getlines(file)) or "?", file, "exec", dont_inherit=True)
+        module = compile(file_text(file) or "?", file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return _Rebound(None, None, None)
     assert found.globals is not None

@@ -19,7 +19,6 @@ import _signal
 import asyncio
 import atexit
 import inspect
-import itertools
 import json
 import os
 import pickle
@@ -33,6 +32,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..core.origin import ours
+from ..core.source import code_position
 from .handlers import HandlerFacts, look
 from .sending import PROBE
 
@@ -229,8 +229,7 @@ def _place(frame: FrameType | None) -> list[Any]:
     if frame is None:
         return []
     code = frame.f_code
-    positions = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-    return [code.co_filename, frame.f_lineno, code.co_qualname, *positions[1:]]
+    return [code.co_filename, frame.f_lineno, code.co_qualname, *code_position(code, frame.f_lasti)[1:]]
 
 
 def _caller() -> str:
