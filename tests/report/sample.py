@@ -124,7 +124,7 @@ def _scaling(free: bool, chance: random.Random) -> _Made:
         "held": None if free else 0.99,
         "blocked": 0.02 if free else 0.86,
         "denied": 0.0,
-        "diagnosis": "scales" if free else "serialised by the GIL: would scale without it, unless something else serialises",
+        "diagnosis": "scales" if free else "serialised by the GIL; without a GIL it scales unless something else limits it",
     }
     one_thread = [0.0042 * (1.3 if free else 1.0) * chance.uniform(0.97, 1.03) for _ in range(12)]
     reason = f"{true:.2f}x with 8 threads; asked for at least 4x"
