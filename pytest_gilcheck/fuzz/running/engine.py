@@ -86,7 +86,7 @@ class ScheduleRun:
         refused: the operation of the program that cannot be explored at all; empty if there was none.
         choices: (choice, step before which it was made, its code and line, whether no build with a GIL can switch there).
         spans: if recorded: (first point, owner, other runnable threads), each valid until the next one begins.
-        forks: if recorded: (point, runnable threads, chosen thread) at each point where the owner could not go on.
+        forks: if recorded: (point, runnable threads, chosen thread) at each point where the owner could not continue.
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended.
@@ -155,7 +155,7 @@ class Engine:
         fresh_threads: start new threads for every run, because reused ones would be noticed.
         fair_steps: consecutive steps of one thread, after which another thread runs.
         most_points: points after which a run is a livelock.
-        most_virtual_sleeps: times in a run that a sleeping thread goes on at once instead of letting others run.
+        most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
