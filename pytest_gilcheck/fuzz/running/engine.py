@@ -196,6 +196,7 @@ class Engine:
         self._semaphores: list[HandoffSemaphore] = []  # free: their threads have ended
         self._main = Task(MAIN, "the main thread", HandoffSemaphore())
         self.owner = self._main
+        self._awake: Task | None = None  # the owner, once it has woken: a hand-off takes long if the giving thread loses its core
         self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
         self._watcher_stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
@@ -357,7 +358,8 @@ class Engine:
                 continue
             owner, switches = self.owner, _sleeps(self.owner)
             now = (self.point, owner, switches)
-            polls = polls + 1 if now == last and switches >= 0 and not self._idle else 0
+            asleep = switches >= 0 and owner is self._awake and not self._idle
+            polls = polls + 1 if now == last and asleep else 0
             last = now
             if polls >= _POLLS_ASLEEP and owner is not self._main and owner.state is not BLOCKED_OUTSIDE:
                 polls = 0
@@ -529,6 +531,7 @@ class Engine:
 
     def _wait_for_turn(self, task: Task) -> None:
         task.semaphore.wait()
+        self._awake = task
         task.frame = None
         if self.aborting:
             raise Abort
@@ -565,6 +568,7 @@ class Engine:
         task.frame = sys._getframe(1)
         self._release(task)
         task.semaphore.wait()
+        self._awake = task
         if self._idle and task is self._main:
             self._idle = False
             task.state = READY
@@ -601,6 +605,7 @@ class Engine:
         task.ident, task.native = _get_ident(), threading.get_native_id()
         self.by_ident[task.ident] = task
         task.semaphore.wait()
+        self._awake = task
         if self.tracer is not None:
             sys.settrace(self.tracer)
         return not self.aborting
@@ -632,6 +637,7 @@ class Engine:
         """Queue up again, after the calling thread was blocked outside of control."""
         self._returned.append(task)
         task.semaphore.wait()
+        self._awake = task
         if self.aborting:
             raise Abort
 
@@ -758,6 +764,7 @@ class Engine:
         self.by_ident[task.ident] = task
         while True:
             task.semaphore.wait()
+            self._awake = task
             if task.job is None:
                 self.by_ident.pop(task.ident, None)
                 return
