@@ -1,8 +1,9 @@
-"""Whole checks: what is a result, what is an error, and what is left of it all."""
+"""Whole interrupt checks: results, errors, and processes that must not outlive them."""
 
 import asyncio
 import ctypes
 import faulthandler
+import itertools
 import os
 import signal
 import subprocess
@@ -17,6 +18,10 @@ import pytest
 from pytest_gilcheck import BadValue, InterruptResult, gilcheck
 from pytest_gilcheck.core import fork_safety
 from pytest_gilcheck.core.fork_safety import can_fork
+from pytest_gilcheck.interrupt.check import _moments
+from pytest_gilcheck.interrupt.claim import claim
+from pytest_gilcheck.interrupt.dry_run import DryRun
+from pytest_gilcheck.interrupt.plan import plan
 
 from . import importable
 
@@ -48,13 +53,19 @@ def test_a_workload_that_can_be_interrupted_holds_and_has_every_figure():
     figures = result.figures()
     assert figures["signals"] >= 4
     assert figures["delivery_max"] == result.delivery.max
+    assert [trial.moment for trial in result.trials] == [
+        moment for _, moment in itertools.islice(_moments(result.claim, plan(repeats=4, over=0.1, seed=7), DryRun(None)), 4)
+    ]
     assert "delivery" in str(result)
     assert "seed 7" in str(result)
 
 
-def test_the_moments_come_from_the_seed():
-    moments = [[trial.moment for trial in gilcheck.interrupt(asleep, repeats=3, over=0.05, seed=seed).trials] for seed in (1, 1, 2)]
-    assert moments[0] == moments[1] != moments[2]
+def test_the_moments_come_from_the_seed_and_cover_the_time():
+    def first(seed):
+        return list(itertools.islice(_moments(claim(), plan(repeats=4, over=2.0, seed=seed), DryRun(None)), 8))
+
+    assert first(1) == first(1) != first(2)
+    assert sorted(int(moment / 0.5) for _, moment in first(1)[:4]) == [0, 1, 2, 3]
 
 
 def test_a_coroutine_function_is_run_and_cancelled_by_asyncio():
@@ -87,9 +98,9 @@ def test_a_handler_of_the_workloads_own_is_timed_and_works():
         while not stop.wait(0.01):
             pass
 
-    result = gilcheck.interrupt(work, signals=["SIGTERM", "SIGINT"], repeats=2, over=0.1)
+    result = gilcheck.interrupt(work, signals=["SIGTERM", "SIGINT"], repeats=1, over=0.1)
     result.assert_holds()
-    assert result.delivery.n >= 4
+    assert result.delivery.n >= 2
     assert {trial.left_by for trial in result.trials if trial.number == signal.SIGTERM} == {"returned"}
 
 
@@ -153,22 +164,16 @@ def test_a_signal_that_cannot_arrive_is_named(how):
 def test_child_processes_that_outlive_it_are_found_and_ended():
     code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 
-    def work():
+    def start():
         child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         child.stdout.readline()
-        try:
-            time.sleep(60)
-        finally:
-            child.stdout.close()
-            child.returncode = 0  # it is not waited for, and must not say so
+        child.stdout.close()
+        child.returncode = 0  # nobody waits for it, and its finalizer must not warn
 
-    result = gilcheck.interrupt(work, repeats=2, over=0.05, setup=None)
-    if result.verdict != "violated":  # the signal came before there was a child
-        result = gilcheck.interrupt(work, repeats=8, over=1.0)
+    result = gilcheck.interrupt(asleep, setup=start, repeats=1, over=0.05)
     result.assert_violated()
     assert result.outcome == "left behind"
     assert "pid" in result.culprit
-    time.sleep(0.1)
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == [sys.executable, "-c", code]]
 
 
@@ -289,20 +294,22 @@ RUN = """
     from pytest_gilcheck import gilcheck
     from tests.interrupt import importable
     threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-    result = gilcheck.interrupt(importable.{name}, repeats=2, over=0.1, exits_within=0.5)
-    print(result)
-    print("VERDICT", result.verdict, result.outcome)
+    for work in (importable.sleeps, importable.sums, importable.swallows):
+        result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+        print("VERDICT", work.__name__, result.verdict, result.outcome)
+        print(result)
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("sleeps", "holds None"), ("sums", "violated deaf"), ("swallows", "violated swallowed")]
-)
-def test_with_threads_running_the_workload_gets_a_new_interpreter(name, expected):
-    assert hasattr(importable, name)
-    program = textwrap.dedent(RUN.format(name=name))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert f"VERDICT {expected}" in done.stdout, done.stdout + done.stderr
+def test_with_threads_running_the_workload_gets_a_new_interpreter():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(RUN)], capture_output=True, text=True, timeout=120, check=False)
+    found = {line.split()[1]: " ".join(line.split()[2:]) for line in done.stdout.splitlines() if line.startswith("VERDICT")}
+    for name, expected in (("sleeps", "holds None"), ("sums", "violated deaf"), ("swallows", "violated swallowed")):
+        assert hasattr(importable, name)
+        if found.get(name) != "inconclusive busy":
+            assert found.get(name) == expected, done.stdout + done.stderr
+    if "inconclusive busy" in found.values():
+        pytest.skip(f"this machine is too busy: {found}")
 
 
 def test_a_workload_that_can_have_no_process_of_its_own_is_refused():
@@ -329,20 +336,19 @@ def test_a_fork_of_the_workload_does_not_speak_for_it():
             finally:
                 os._exit(0)
 
-    result = gilcheck.interrupt(lambda: sum(range(10**9)), setup=fork, repeats=2, over=0.1)
+    result = gilcheck.interrupt(lambda: sum(range(10**9)), setup=fork, repeats=1, over=0.1)
     result.assert_violated()
     assert result.outcome == "deaf"
 
 
-def test_a_process_that_left_its_group_is_left_behind_all_the_same(tmp_path):
+def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
     mark = str(tmp_path)
 
-    def work():
+    def start():
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True)
-        child.returncode = 0  # it is not waited for, and must not say so
-        time.sleep(60)
+        child.returncode = 0  # nobody waits for it, and its finalizer must not warn
 
-    result = gilcheck.interrupt(work, repeats=4, over=0.2)
+    result = gilcheck.interrupt(asleep, setup=start, repeats=1, over=0.05)
     result.assert_violated()
     assert result.outcome == "left behind"
     assert not [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
@@ -416,7 +422,7 @@ def test_a_handler_set_by_a_name_bound_earlier_is_seen():
 
 def test_a_signal_that_is_swallowed_is_found_although_the_end_comes_soon():
     def swallows():
-        for _ in range(12):
+        for _ in range(6):
             try:
                 time.sleep(0.1)
             except BaseException:
@@ -424,21 +430,21 @@ def test_a_signal_that_is_swallowed_is_found_although_the_end_comes_soon():
 
     def cleans_up():
         try:
-            time.sleep(1.2)
+            time.sleep(0.6)
         except BaseException:
             time.sleep(0.1)
 
-    result = gilcheck.interrupt(swallows, repeats=4, over=0.5)
+    result = gilcheck.interrupt(swallows, repeats=2, over=0.25)
     result.assert_violated()
     assert "except BaseException" in result.culprit
-    gilcheck.interrupt(cleans_up, repeats=4, over=0.5).assert_holds()
+    gilcheck.interrupt(cleans_up, repeats=2, over=0.25).assert_holds()
 
 
 def test_a_signal_that_is_taken_by_sigwait_is_no_blocked_one():
     def work():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         signal.sigwait([signal.SIGINT])
-        time.sleep(1.0)
+        time.sleep(0.8)
 
     result = gilcheck.interrupt(work, repeats=1, over=0.1)
     assert result.outcome != "blocked"
