@@ -1,8 +1,8 @@
 """A shared library as a dynamic loader lays it out in memory: segments, relocated pointers, imports and exports.
 
-The readers are our own. A general library was weighed: `pyelftools` reads one of the three formats; `lief` reads all three, but is a
-native extension that a hostile file could crash, and what the audit needs of a format is the loader's view of it alone. So the
-audit has no dependency for this. Every reader checks bounds and raises `Damaged`.
+The readers are our own. General libraries were weighed: `pyelftools` reads one of the three formats; `lief` reads all three, but is
+a native extension that a hostile file could crash. What the audit needs of a format is the loader's view alone, so it has no
+dependency for this. Every reader checks bounds and raises `Damaged`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mach-O, 64-bit: segments, chained fixups or the older bind and rebase opcodes, and symbols; universal files hold several images."""
+"""Mach-O, 64-bit: segments, chained fixups or the older opcodes, and symbols; universal files hold several images."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ def _symbols(image: Image, reader: Reader, place: int) -> None:
 
 def _exports(image: Image, trie: memoryview, base: int) -> None:
     """Exported symbols of the trie, for files whose symbol table was stripped."""
-    waiting, seen = [(0, b"")], set()
+    waiting: list[tuple[int, bytes]] = [(0, b"")]
+    seen: set[int] = set()
     while waiting and len(seen) < _MOST:
         place, prefix = waiting.pop()
         if place in seen or place >= len(trie):
