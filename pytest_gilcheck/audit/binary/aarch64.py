@@ -125,11 +125,8 @@ class Processor:
             if taken is (not holds):
                 continue
             way = state.copy(where)
-            if register is not None and register != 31 and equal_when is holds:
-                value = state.registers[register]
-                way.registers[register] = 0
-                if isinstance(value, Result):
-                    way.registers.update({number: 0 for number, held in state.registers.items() if held == value})
+            if register is not None and register != 31 and equal_when is not None:
+                way.refined(register, equal_when is holds)
             states.append(way)
         return states
 

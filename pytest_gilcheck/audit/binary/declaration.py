@@ -94,13 +94,26 @@ def _declared(image: Image, module: str) -> Declaration | None:
         return None
     found = []
     for prefix, address in points.items():
+        one = _walked(image, prefix, address)
+        found.append(Declaration(one.gil, one.form, one.why, one.interpreters, image.machine))
+    return combined(found)
+
+
+def _walked(image: Image, prefix: str, address: int) -> Declaration:
+    try:
+        machine = machine_of(image)
+    except Unknown as error:
+        return _without_walk(image, str(error))
+    guards: frozenset[int] = frozenset()
+    while True:
+        walk = Walk(image, machine, guards)
         try:
-            walk = Walk(image, machine_of(image))
             one = _exported(walk, address) if prefix == "PyModExport" else _initialised(image, walk, address)
         except Unknown as error:
             one = _without_walk(image, str(error))
-        found.append(Declaration(one.gil, one.form, one.why, one.interpreters, image.machine))
-    return combined(found)
+        if one.gil is not Gil.UNKNOWN or walk.guards <= guards:
+            return one
+        guards = frozenset(walk.guards)
 
 
 def _without_walk(image: Image, why: str) -> Declaration:

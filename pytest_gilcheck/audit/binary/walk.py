@@ -29,6 +29,10 @@ SET_GIL = "PyUnstable_Module_SetGIL"
 MULTI_PHASE = "PyModuleDef_Init"
 CREATORS = frozenset({"PyModule_Create2", "PyModule_FromDefAndSpec2", "PyModule_New", "PyModule_NewObject"})
 MATTERS = CREATORS | {SET_GIL, MULTI_PHASE}
+_FAILS = frozenset({"PyErr_SetString", "PyErr_Format", "PyErr_SetObject", "PyErr_NoMemory", "PyErr_SetNone", "PyErr_BadArgument"})
+_RECOVERS = frozenset(
+    {"PyErr_Clear", "PyErr_Print", "PyErr_PrintEx", "PyErr_Fetch", "PyErr_GetRaisedException", "PyErr_WriteUnraisable"}
+)
 ENDS = frozenset(
     {"abort", "exit", "_exit", "__stack_chk_fail", "Py_FatalError", "_Py_FatalErrorFunc", "__cxa_throw", "_Unwind_Resume",
      "__cxa_rethrow", "_ZSt9terminatev", "__assert_fail", "_CxxThrowException", "Py_Exit", "__clang_call_terminate",
@@ -79,10 +83,22 @@ class State:
     calls: tuple[int, ...] = ()  # return addresses
     gil: Value | str = "unset"  # the argument of the last PyUnstable_Module_SetGIL
     called: bool = False  # whether anything was called that may have changed memory that we do not know of
+    failing: bool = False  # whether an exception is set: whatever is returned, the import fails
     flags: Flags | None = None
 
     def copy(self, pc: int) -> State:
-        return State(pc, self.registers.copy(), self.memory.copy(), self.calls, self.gil, self.called, self.flags)
+        copied = (self.registers.copy(), self.memory.copy(), self.calls, self.gil, self.called, self.failing, self.flags)
+        return State(pc, *copied)
+
+    def refined(self, register: int, zero: bool) -> None:
+        """Take note that a register is zero, or is not, on this way."""
+        value = self.registers[register]
+        if zero:
+            self.registers[register] = 0
+            if isinstance(value, Result):
+                self.registers.update({number: 0 for number, held in self.registers.items() if held == value})
+        elif isinstance(value, Result) and value.name == "PyErr_Occurred":
+            self.failing = True
 
 
 class Flow(NamedTuple):
@@ -154,12 +170,17 @@ class Outcome:
 class Walk:
     """A walk through one function of an image.
 
+    Args:
+        guards: places that say whether a static variable of C++ is initialised; none is at the first import. A walk finds them and
+            keeps them in its attribute of this name: a second walk then knows that the initialisation runs.
+
     Raises:
         Unknown: there are more steps than the bound, or bytes that are no code.
     """
 
-    def __init__(self, image: Image, machine: Machine) -> None:
+    def __init__(self, image: Image, machine: Machine, guards: frozenset[int] = frozenset()) -> None:
         self.image, self.machine = image, machine
+        self.guards = set(guards)
         self.outcome = Outcome()
         self._reaches: dict[int, bool] = {}
         self._sizes: dict[int, int] = {}
@@ -184,7 +205,7 @@ class Walk:
 
     def _go(self, state: State) -> None:
         """Walk on from a state, unless no more is known there than was before."""
-        key = (state.pc, state.calls, state.gil, state.registers[self.machine.stack])
+        key = (state.pc, state.calls, state.gil, state.failing, state.registers[self.machine.stack])
         known = self._seen.get(key)
         if known is None:
             self._seen[key] = state.copy(state.pc)
@@ -239,6 +260,8 @@ class Walk:
         if address in self.image.pointers:
             return self.image.pointers[address] if size == 8 else None
         segment = self.image.segment(address, size)
+        if address in self.guards:
+            return 0
         if segment is None or (segment.writable and state.called and not initial):
             return None
         return self.image.number(address, size)
@@ -291,7 +314,8 @@ class Walk:
     def leave(self, state: State) -> list[State]:
         """Return from a function."""
         if not state.calls:
-            self.outcome.returns.append((state.registers[self.machine.result], state.gil, state))
+            if not state.failing:
+                self.outcome.returns.append((state.registers[self.machine.result], state.gil, state))
             return []
         outside = state.copy(state.calls[-1])
         outside.calls = state.calls[:-1]
@@ -331,9 +355,14 @@ class Walk:
             second = arguments[1]
             state.gil = second if isinstance(second, int) else None
         self._clobber(state)
+        state.failing = (state.failing or name in _FAILS) and name not in _RECOVERS
         result: Value = Result(name, state.pc, state.calls)
         if name == "__cxa_guard_acquire":
             result = 1  # the first import: nobody has been here before
+            if isinstance(arguments[0], int):
+                self.guards.add(arguments[0])
+        elif name == "__cxa_guard_release" and isinstance(arguments[0], int):
+            self.store(state, arguments[0], 1, 1)
         state.registers[self.machine.result] = result
         return [state.copy(after)]
 

@@ -235,11 +235,8 @@ class Processor:
                 continue
             way = state.copy(where)
             equal = (one.opcode & 15 == 4) is holds if one.opcode & 14 == 4 and one.opcode & 0xF0 in (0x70, 0x80) else None
-            if equal and flags is not None and flags.register is not None:
-                value = state.registers[flags.register]
-                way.registers[flags.register] = 0
-                if isinstance(value, Result):
-                    way.registers.update({number: 0 for number, held in state.registers.items() if held == value})
+            if equal is not None and flags is not None and flags.register is not None:
+                way.refined(flags.register, equal)
             states.append(way)
         return states
 
