@@ -209,6 +209,8 @@ class Processor:
         flow = self.flow(state.pc)
         after = state.pc + one.size
         if flow.kind == "call":
+            if flow.target is not None and self._checks_cookie(flow.target):
+                return [state.copy(after)]
             return walk.call(state, flow.target if flow.target is not None else self._operand(walk, state, one, 8), after)
         if flow.kind == "jump":
             target: Value = flow.target
@@ -225,6 +227,11 @@ class Processor:
             return self._branch(state, one, flow.target, after)
         self._execute(walk, state, one)
         return [state.copy(after)]
+
+    def _checks_cookie(self, target: int) -> bool:
+        """Whether it is ``__security_check_cookie`` of Microsoft's compiler, which changes no register and returns or ends."""
+        code = self._bytes(target) if self._image.kind == "PE" else b""
+        return code[:3] == b"\x48\x3b\x0d" and (code[7:8] == b"\x75" or code[7:9] == b"\xf2\x75")
 
     def _branch(self, state: State, one: Instruction, target: int, after: int) -> list[State]:
         taken = _holds(state.flags, one.opcode & 15) if one.opcode & 0xF0 in (0x70, 0x80) else None
