@@ -142,7 +142,9 @@ class Suffix:
         if self.build is not None:
             return self.build == build
         if self.stable:
-            return ("abi3t" if build.free_threaded else "abi3") in self.stable
+            if "abi3t" in self.stable and build.version >= ABI3T_SINCE:  # which builds with a GIL load too
+                return True
+            return "abi3" in self.stable and not build.free_threaded
         return True
 
 
