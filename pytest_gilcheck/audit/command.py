@@ -36,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], pa
         "audit",
         help="is the release ready for free-threaded Python?",
         description="Hold what a release claims (classifiers, wheel tags, requires-python) against what is known of it: the GIL "
-        "declaration in its binaries, imports on a free-threaded interpreter, its source, the evidence of checks, its documentation.",
+        "declaration in its binaries, imports on a free-threaded interpreter, its source, evidence of checks, its documentation.",
         epilog="Exit status: 0 all checks were made and nothing at or above --fail-on was found, 1 something was, 2 bad usage, 3 "
         "something could not be told (unless --allow-inconclusive), 4 an error of the audit itself. `gilcheck explain CODE` says "
         "what a code means. Settings are in pyproject.toml, [tool.gilcheck.audit]; the command line is over them.",
