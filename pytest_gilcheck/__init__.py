@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .fuzz.steps.shared import shared
     from .injection.result import InjectionResult
     from .interrupt.result import InterruptResult
-    from .interrupt.shot import Trouble
+    from .interrupt.trial import SignalOutcome
     from .latency.result import LatencyResult
     from .scaling.curve import CurveResult
     from .scaling.diagnosis import Cause
@@ -45,8 +45,8 @@ __all__ = [
     "LatencyResult",
     "ReplayDiverged",
     "ScalingResult",
+    "SignalOutcome",
     "TeamHung",
-    "Trouble",
     "Verdict",
     "gilcheck",
     "shared",
@@ -68,8 +68,8 @@ _HOMES = {
     "LatencyResult": "latency.result",
     "ReplayDiverged": "fuzz.check",
     "ScalingResult": "scaling.result",
+    "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",
-    "Trouble": "interrupt.shot",
     "Verdict": "core.verdict",
     "shared": "fuzz.steps.shared",
 }

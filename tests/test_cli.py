@@ -53,7 +53,7 @@ def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
     failed = gilcheck("probe", "work:fails")
     assert failed.returncode == 1
     assert "LookupError: its own" in failed.stderr
-    for target, words in (("work:leaves", "SystemExit"), ("work:quits", "exited with status 0 in mid-test")):
+    for target, words in (("work:leaves", "SystemExit"), ("work:quits", "exited with status 0 before its end")):
         left = gilcheck("probe", target)
         assert (left.returncode, words in left.stderr) == (1, True), left
     hung = gilcheck("probe", "work:hangs", "--timeout=0.5")

@@ -32,8 +32,8 @@ MUTANTS = (
     Mutant(
         "probe-status",
         "probe/command.py",
-        "    return 2 if not columns else 1 if refused else 0\n",
-        "    return 2 if not columns else 0\n",
+        "    return 2 if not probed else 1 if refused else 0\n",
+        "    return 2 if not probed else 0\n",
         "gilcheck probe exits with 0 although one of the interpreters could not be probed",
         ("tests/probe/test_probe.py",),
     ),

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..core.child import can_fork
 from ..core.errors import BadValue
+from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter
 from ..core.steps import work_out
 from ..core.verdict import Verdict

@@ -62,7 +62,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: i
         The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the workload raised by itself.
     """
     pid = os.getpid()
-    counter = StepCounter(side.tell, plan, target)
+    counter = StepCounter(side.send_note, plan, target)
     stepped = Steps(counter)
     failure: BaseException | None = None
     returned = False

@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 from time import monotonic, sleep  # bound now: a test may patch the module
 
-from ..core.child import can_fork
+from ..core.fork_safety import can_fork
 from . import client
 
 _START = 20.0  # seconds an interpreter may take to start and connect

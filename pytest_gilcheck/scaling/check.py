@@ -10,9 +10,9 @@ from dataclasses import replace
 from statistics import median
 
 from ..core.advice import RETRY, longer
-from ..core.child import can_fork
 from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
+from ..core.fork_safety import can_fork
 from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.machine import yardstick

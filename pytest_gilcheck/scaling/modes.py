@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ..core.child import can_fork
+from ..core.fork_safety import can_fork
 from ..core.team import Team
 from ..core.workloads import Workload, is_async
 from .processes import run_in_processes

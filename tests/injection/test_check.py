@@ -1,4 +1,4 @@
-"""An exception at every step: it finds the unsafe line, and nothing in the fixed twin."""
+"""An exception at every step finds the unsafe line, and nothing in the fixed version of the program."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ UNSAFE_LINE = 'self.audit("taken")  # here the money is nowhere'
 
 
 class Account:
-    """The known unsafe window: between taking the money and giving it, a call."""
+    """`transfer` has a known unsafe window: a call between the two assignments."""
 
     def __init__(self):
         self.left, self.right = 100, 0
@@ -62,7 +62,7 @@ def test_the_unsafe_line_is_found_and_only_that():
     assert account.whole, "it ran in this very process"
 
 
-def test_its_fixed_twin_is_safe_at_every_step():
+def test_the_fixed_version_is_safe_at_every_step():
     account = Account()
     result = gilcheck.interrupt(lambda: account.fixed_transfer(10), inject="every-step", invariant=lambda: account.whole)
     result.assert_holds()
@@ -83,13 +83,11 @@ def test_a_file_left_open_is_found(tmp_path):
 
     def careless():
         kept.append(open(tmp_path / "left", "w"))  # noqa: SIM115
-        Account().audit("")
         kept.pop().close()
 
     def careful():
         with open(tmp_path / "closed", "w") as file:
             kept.append(file)
-            Account().audit("")
 
     broken = gilcheck.interrupt(careless, inject="every-step")
     broken.assert_violated()
@@ -104,7 +102,7 @@ def test_a_thread_left_alive_is_found():
         Account().audit("")
 
     result = gilcheck.interrupt(careless, inject="every-step")
-    assert result.verdict == "inconclusive", "it is left alive without any interrupt"
+    assert result.verdict == "inconclusive", "the thread is alive after a run without an exception too"
     assert "'forgotten'" in result.reason
 
 
@@ -118,9 +116,9 @@ def test_a_run_that_hangs_after_the_interrupt_is_a_break_with_its_step():
         with account.lock:
             return True
 
-    result = gilcheck.interrupt(work, inject="every-step", invariant=invariant, timeout=0.5, budget=120)
+    result = gilcheck.interrupt(work, inject="every-step", invariant=invariant, timeout=0.3, budget=120)
     result.assert_violated()
-    assert "no end within its time limit" in str(result) or "held" in str(result)
+    assert "did not end within its time limit" in result.reason
 
 
 def test_any_exception_can_be_injected_and_one_that_is_handled_is_no_break():
@@ -141,7 +139,7 @@ def test_any_exception_can_be_injected_and_one_that_is_handled_is_no_break():
     assert "Cancelled" in result.exception
 
 
-def test_out_of_memory_can_come_anywhere():
+def test_a_memory_error_can_occur_at_any_step():
     account = Account()
 
     def work():
@@ -155,7 +153,7 @@ def test_out_of_memory_can_come_anywhere():
     gilcheck.interrupt(work, inject="every-step", invariant=check, exception=MemoryError).assert_violated()
 
 
-def test_time_that_runs_out_is_no_pass_and_says_where_to_go_on():
+def test_a_budget_that_runs_out_is_no_pass_and_says_where_to_continue():
     account = Account()
 
     def work():
@@ -196,7 +194,7 @@ def test_a_workload_that_is_not_the_same_twice_is_not_judged(tmp_path):
     assert "not deterministic" in result.reason
 
 
-def test_what_is_broken_without_an_interrupt_is_not_blamed_on_one():
+def test_what_is_broken_without_an_exception_is_not_blamed_on_one():
     result = gilcheck.interrupt(lambda: Account().audit(""), inject="every-step", invariant=lambda: False)
     assert result.verdict == "inconclusive"
     assert "without any injected exception" in result.reason
@@ -265,8 +263,7 @@ def test_an_exception_given_ready_made_keeps_nothing_open(tmp_path):
         file.close()
         return text
 
-    for exception in (KeyboardInterrupt, KeyboardInterrupt("now")):
-        gilcheck.interrupt(work, inject="every-step", exception=exception).assert_holds()
+    gilcheck.interrupt(work, inject="every-step", exception=KeyboardInterrupt("now")).assert_holds()
 
 
 def test_a_workload_that_raises_keyboardinterrupt_by_itself_is_not_judged():
@@ -307,31 +304,26 @@ def test_a_generator_begun_before_the_run_is_stepped_through():
     gilcheck.interrupt(lambda: next(begun), inject="every-step", invariant=lambda: account.whole).assert_violated()
 
 
-def test_a_sample_is_drawn_where_it_can_come():
+def test_a_sample_is_drawn_from_the_reachable_steps():
     account = Account()
-    for seed in range(3):
-        result = gilcheck.interrupt(
-            lambda: account.transfer(1), inject="sample", sample=50, seed=seed, invariant=lambda: account.whole
-        )
-        result.assert_violated()
-        assert result.tried == result.reached == result.reachable
+    result = gilcheck.interrupt(lambda: account.transfer(1), inject="sample", sample=50, invariant=lambda: account.whole)
+    result.assert_violated()
+    assert result.tried == result.reached == result.reachable < result.steps
 
 
-def test_child_processes_and_semaphores_are_left_over_too():
+def test_child_processes_and_semaphores_are_leaks_too():
     import subprocess
-    import sys
 
     semaphore = threading.Semaphore(2)
 
     def takes():
         semaphore.acquire()
-        Account().audit("")
         semaphore.release()
 
     def starts():
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        child = subprocess.Popen(["sleep", "600"])
         try:
-            Account().audit("")
+            len("")
         except KeyboardInterrupt:
             child.returncode = 0
             raise

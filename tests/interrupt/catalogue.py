@@ -251,15 +251,15 @@ def wrong(case, result, free_threaded):
     verdict = str(result.verdict)
     if verdict == "inconclusive":
         return None
-    if case.may_be_lost and free_threaded and str(result.trouble) == "lost":
+    if case.may_be_lost and free_threaded and str(result.outcome) == "lost":
         return None
     expected = HOLDS if case.only_with_gil and free_threaded else case.verdict
     if verdict != expected:
         return f"{verdict} instead of {expected}: {result.reason}"
     if expected == HOLDS:
         return None
-    if case.troubles and str(result.trouble) not in case.troubles:
-        return f"{result.trouble} instead of {' or '.join(sorted(case.troubles))}: {result.reason}"
+    if case.troubles and str(result.outcome) not in case.troubles:
+        return f"{result.outcome} instead of {' or '.join(sorted(case.troubles))}: {result.reason}"
     if case.culprit not in result.culprit:
         return f"the culprit is {result.culprit!r}, without {case.culprit!r}"
     return None

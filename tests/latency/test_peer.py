@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.latency.echo import Echo
 from pytest_gilcheck.latency.peer import ClientGone, Peer
 from pytest_gilcheck.latency.window import Window

@@ -28,7 +28,11 @@ def test_a_test_that_sees_ctrl_c_passes_and_the_summary_says_how_fast(run):
     )
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*= gilcheck: 1 holds =*", "holds *interrupt * ms  *::test_sleeps", "  2 of SIGINT: seen within * ms*"]
+        [
+            "*= gilcheck: 1 holds =*",
+            "holds *interrupt * ms  *::test_sleeps",
+            "  2 trials of SIGINT in its first * s: handled within * ms*",
+        ]
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core.fork_safety import can_fork
 from tests.undecided import undecided
 
 from .examples import run_example

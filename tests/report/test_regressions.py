@@ -82,7 +82,7 @@ def test_a_violated_claim_that_its_test_asserts_is_not_found():
 def test_slower_is_found_only_when_all_of_its_interval_is_beyond_the_limit():
     base = [entry(one_thread=SECOND)]
     assert found("slower:10%", [entry(one_thread=times(1.3))], base)[0][0] is True
-    assert found("slower:10%", [entry(one_thread=times(1.12))], base)[0][0] is False  # cannot be told: no pass, and no failure
+    assert found("slower:10%", [entry(one_thread=times(1.12))], base)[0][0] is False  # undecided: neither a pass nor a failure
     assert found("slower:10%", [entry(one_thread=times(1.05))], base) == []
     assert found("slower:2%", [entry(one_thread=times(1.01))], base)[0][0] is False  # it may be 3% slower
     assert found("slower:10%", [entry(one_thread=[1.3, 1.3])], base)[0][0] is False
@@ -96,7 +96,7 @@ def test_a_lost_speedup_needs_intervals_apart():
     assert found("speedup-lost:10%", [entry(speedup=1.9, low=0.5, high=2.5)], base)[0][0] is False
 
 
-def test_a_check_that_is_gone_is_missing_and_a_new_one_is_not():
+def test_a_check_that_did_not_run_is_missing_and_a_new_one_is_not():
     [(decided, words)] = found("missing", [entry("b")], [entry("a"), entry("b")])
     assert decided
     assert "did not run" in words
@@ -132,7 +132,7 @@ def test_a_check_of_the_baseline_that_did_not_run_is_no_pass():
         assert not decided
 
 
-def test_a_figure_that_is_gone_is_no_pass_and_conditions_without_any_figure_say_so():
+def test_a_missing_figure_is_undecided_and_so_is_a_condition_without_any_figure():
     base = [entry(one_thread=SECOND, speedup=2.0, low=1.9, high=2.1)]
     for condition in ("slower:10%", "speedup-lost:10%"):
         [(decided, words)] = found(condition, [entry()], base)

@@ -62,7 +62,7 @@ def test_plain_text_is_ascii():
     tables.text(matrix(RECORDS), width=40, plain=True).encode("ascii")
 
 
-def test_what_a_terminal_or_a_browser_or_a_spreadsheet_would_obey_is_taken_out():
+def test_escape_sequences_markup_and_formulas_are_removed_or_escaped():
     records = [entry(HOSTILE, "violated", reason=HOSTILE), entry("=1+1", reason="@SUM(A1)")]
     table = matrix(records)
     for text in (
@@ -136,7 +136,7 @@ def test_the_summary_gives_reasons_of_what_does_not_hold_and_of_all_when_verbose
     assert sum("r r r" in line for line in verbose) > 2
 
 
-def test_of_very_many_checks_those_that_hold_are_counted():
+def test_of_more_than_a_hundred_checks_those_that_hold_are_only_counted():
     many = [entry(f"t{number}") for number in range(200)] + [entry("bad", "violated")]
     lines = [line.text for line in summary(many)]
     assert lines[0].startswith("200 checks that hold")
@@ -144,7 +144,7 @@ def test_of_very_many_checks_those_that_hold_are_counted():
     assert len(summary(many, verbose=True)) == 402
 
 
-def test_github_hears_of_what_does_not_hold():
+def test_a_check_that_does_not_hold_is_annotated_on_github():
     assert annotation(RECORDS[0], "tests/test_a.py", 7).startswith("::error file=tests/test_a.py,line=7,")
     assert annotation(RECORDS[3], "f.py", 1).startswith("::warning ")
     assert annotation(RECORDS[1], "f.py", 1) is None

@@ -49,10 +49,10 @@ def test_grandchildren_die_with_a_parent_that_is_killed(number, tmp_path):
     wait_for(lambda: not alive(mark), 5)
 
 
-def test_without_the_warden_they_live_on(tmp_path):
-    """The test above can fail: it is the warden that ends them."""
+def test_without_the_reaper_they_live_on(tmp_path):
+    """The test above can fail: the reaper ends them."""
     mark = f"gilcheck-test-{tmp_path}"
-    program = "from pytest_gilcheck.core import warden\nwarden.start = warden.watch = lambda *group: None\n"
+    program = "from pytest_gilcheck.core import reaper\nreaper.start = reaper.watch = lambda *group: None\n"
     program += textwrap.dedent(PROGRAM.format(mark=mark, then="time.sleep(600)"))
     parent = subprocess.Popen([sys.executable, "-c", program])
     wait_for(lambda: alive(mark))
@@ -65,10 +65,10 @@ def test_without_the_warden_they_live_on(tmp_path):
     assert left
 
 
-def test_the_warden_is_no_child_of_ours_and_goes_when_we_go():
+def test_the_reaper_is_not_a_child_of_the_process_it_serves():
     program = """
         import os, psutil, time
-        from pytest_gilcheck.core.child import call
+        from tests.core.forked_call import call
         call(lambda: 1, 10)
         print([p.pid for p in psutil.Process().children(recursive=True)])
         try:

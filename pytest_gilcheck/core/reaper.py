@@ -1,12 +1,12 @@
-"""Ends what a killed parent leaves behind.
+"""Kills what a killed process leaves running: the process groups of its children.
 
-A child of ours dies with its parent where the kernel can see to that (Linux). Nothing sees to *its* children: a workload that
-forked would live on when pytest is killed outright. So a process that guards others has a warden: a small program, no child of
-it, that holds one end of a pipe and knows the process groups to end. When the pipe's other end closes, whatever the reason, it
-kills those groups and is gone.
+A child of ours dies with its parent where the kernel offers that (Linux). Processes that the child started do not: a workload that
+forked would outlive a pytest that is killed. So a process with children has a reaper: a small program that is not its child, holds
+the reading end of a pipe and knows the process groups to kill. When the writing end closes, for whatever reason, the reaper kills
+those groups and exits.
 
-What does not work: ``atexit`` and ``finally`` (SIGKILL, ``os._exit``); a thread (it dies too); a warden that is our own child
-(``os.wait`` of a test would wait for it, and a test that counts children would count it).
+What does not work: ``atexit`` and ``finally`` (they do not run after SIGKILL or ``os._exit``); a thread (it dies with its process);
+a reaper that is our own child (``os.wait`` of a test would wait for it, and a test that counts children would count it).
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ _pipe: int | None = None
 
 def watch(group: int) -> None:
     """Have this process group killed when the calling process is gone, until `release`."""
-    _tell(b"+%d\n" % group)
+    _send(b"+%d\n" % group)
 
 
 def release(group: int) -> None:
-    """The group has ended; its number may soon be somebody else's."""
+    """Stop watching a group that has ended: its number may soon belong to another one."""
     if _pipe is not None:
-        _tell(b"-%d\n" % group)
+        _send(b"-%d\n" % group)
 
 
 def start() -> None:
-    """Start this process's warden, unless it has one; before a fork, so that no child has to."""
+    """Start the reaper of this process unless it runs; call it before a fork, so that no child has to start one."""
     global _pipe
     if _pipe is not None:
         return
-    reading, writing = os.pipe()  # not inherited by programs that are started; forks close it, see below
+    reading, writing = os.pipe()  # programs do not inherit it; forks close it in `_forget`
     try:
         program = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _PROGRAM],
@@ -69,17 +69,17 @@ def start() -> None:
     _pipe = writing
 
 
-def _tell(line: bytes) -> None:
+def _send(line: bytes) -> None:
     start()
-    assert _pipe is not None, "it was just started"
+    assert _pipe is not None, "start has set it"
     try:
         os.write(_pipe, line)
-    except OSError:  # a test closed it, or killed the warden; the child still dies with us where the kernel sees to it
+    except OSError:  # a test closed the pipe or killed the reaper; the kernel still ends the child where it can
         pass
 
 
 def _forget() -> None:
-    """In a fork: the pipe is the parent's, and must close with it."""
+    """In a fork: close the parent's pipe, which must close when the parent dies."""
     global _pipe
     if _pipe is not None:
         try:
