@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
     from .fuzz.check import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
-    from .fuzz.shared import shared
+    from .fuzz.steps.shared import shared
     from .injection.result import InjectionResult
     from .interrupt.result import InterruptResult
     from .interrupt.trial import SignalOutcome
@@ -71,7 +71,7 @@ _HOMES = {
     "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",
     "Verdict": "core.verdict",
-    "shared": "fuzz.shared",
+    "shared": "fuzz.steps.shared",
 }
 
 

@@ -98,8 +98,8 @@ class Guard:
             raise ChildSkipped("in the child")
         return True
 
-    def clock(self, seconds: float | None) -> None:
-        """Give the child so many seconds until the next word; None stops its clock."""
+    def set_deadline(self, seconds: float | None) -> None:
+        """Give the child so many seconds until its next progress report; None suspends the deadline."""
         if self._child is not None:
             self._child.set_deadline(None if seconds is None else seconds + _GRACE)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..checks import CHECKS, UNITS
 from ..core import evidence, evidence_files
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
@@ -19,18 +20,13 @@ from ..report.terminal import COLOURS, summary, summary_title
 from ..report.words import MARKS
 from .options import settings_of, target
 
-_PROPERTIES = (
-    "speedup", "low", "high", "ceiling", "efficiency", "threshold", "threads", "cores_used", "cause", "rounds", "seconds", "held",
-    "delivery_min", "delivery_median", "delivery_max", "unwinding_max", "exit_max", "signals", "trouble", "culprit", "seed",
-    "steps", "reachable", "tried", "broken", "workers", "heartbeat_alone_p99", "heartbeat_beside_p99",
-    "echo_alone_p99", "echo_beside_p99", "loop_beside_p99", "convoy", "stall",
-)  # fmt: skip
-
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
     """A check's verdict and figures as user properties, which JUnit XML shows; a test's second check is ``gilcheck.2``."""
     prefix = "gilcheck" if number == 1 else f"gilcheck.{number}"
-    figures = {name: record["figures"].get(name) for name in _PROPERTIES}
+    check = CHECKS.get(record["check"])
+    names = () if check is None else dict.fromkeys((*check.figure.names, *check.properties))
+    figures = {name: record["figures"].get(name) for name in names}
     pairs: list[tuple[str, object]] = [(f"{prefix}.verdict", record["verdict"]), (f"{prefix}.reason", record["reason"])]
     return pairs + [
         (f"{prefix}.{name}", round(value, 4) if isinstance(value, float) else value)
@@ -47,7 +43,7 @@ class Summary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._run = evidence_files.Run(config.rootpath)
+        self._run = evidence_files.EvidenceRun(config.rootpath)
         self._records: list[evidence.Record] = []
         self._places: dict[str, tuple[str, int]] = {}  # a test's file and line
         self._open: dict[tuple[str, str], tuple[str, list[evidence.Record]]] = {}  # a test's outcome so far, and its records
@@ -66,6 +62,8 @@ class Summary:
         records += found
         for entry in records:
             entry["outcome"] = worst
+        for entry in found:
+            self._config.hook.pytest_gilcheck_record(config=self._config, record=entry)
         self._open[test] = worst, records
         if report.when == "teardown":
             del self._open[test]
@@ -117,6 +115,9 @@ class Summary:
             if colour := COLOURS.get(word):
                 terminalreporter.write(word, **{colour: True})
             terminalreporter.write(f"{line.text.removeprefix(word) if colour else line.text}\n")
+        for title, text in filter(None, self._config.hook.pytest_gilcheck_section(config=self._config, records=self._records)):
+            terminalreporter.section(title)
+            terminalreporter.write_line(text)
         table = self._table()
         if len(table.columns) > 1:
             terminalreporter.section("gilcheck: by interpreter")
@@ -128,7 +129,7 @@ class Summary:
         return matrix(self._records, ordered=True)
 
     def _write_json(self, path: Path) -> Path:
-        return evidence_files.write(path, self._records, self._run)
+        return evidence_files.write(path, self._records, self._run, UNITS)
 
     def _write_html(self, path: Path) -> Path:
         from ..report import html

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from types import NoneType
 from typing import Any
 
 from .errors import BadValue
-from .evidence import SCHEMA, UNITS, Record
+from .evidence import SCHEMA, Record
 from .machine import commit
 from .verdict import Verdict
 
@@ -38,7 +38,7 @@ class BadEvidence(ValueError):
 
 
 @dataclass(frozen=True)
-class Run:
+class EvidenceRun:
     """One run that writes one file.
 
     Attributes:
@@ -74,8 +74,11 @@ def check_target(path: Path, source: str, name: str = "json") -> None:
         raise BadValue(name, str(path), f"a file that can be written ({why})", source) from None
 
 
-def write(path: Path, records: Sequence[Record], run: Run) -> Path:
+def write(path: Path, records: Sequence[Record], run: EvidenceRun, units: Mapping[str, str]) -> Path:
     """Write the records whole or not at all: a reader never sees half a file, and a failed write loses nothing.
+
+    Args:
+        units: the unit of each figure that is not a plain count or a word.
 
     Returns:
         Where they are: another run that wrote this file while ours went on keeps it, and ours goes beside it, as
@@ -86,11 +89,11 @@ def write(path: Path, records: Sequence[Record], run: Run) -> Path:
     """
     path = path.resolve()  # a link stays, and what it points to is replaced
     head, changed = commit(run.folder)
-    units = {name: unit for name, unit in UNITS.items() if any(name in entry["figures"] for entry in records)}
+    known = {name: unit for name, unit in units.items() if any(name in entry["figures"] for entry in records)}
     document = {
         "schema": SCHEMA,
         "run": {"id": run.id, "began": _utc(run.began), "ended": _utc(time.time()), "commit": head, "dirty": changed},
-        "units": units,
+        "units": known,
         "records": list(records),
     }
     text = json.dumps(document, indent=1, allow_nan=False)
@@ -201,7 +204,7 @@ def _from_first_schema(entry: Record) -> Record:
     return kept | {"gil": gil} | entry | {"figures": figures, "details": details | entry.get("details", {})}
 
 
-def _written_since(path: Path, run: Run) -> bool:
+def _written_since(path: Path, run: EvidenceRun) -> bool:
     """Whether another run wrote this file after ours began."""
     try:
         if path.stat().st_mtime < run.began:

@@ -41,10 +41,10 @@ class Program:
         Raises:
             BaseException: what the setup raised.
         """
-        arguments = self.fresh()
-        return [partial(thread, *arguments) for thread in self.threads], lambda: self.broken(arguments)
+        arguments = self.fresh_state()
+        return [partial(thread, *arguments) for thread in self.threads], lambda: self.check_invariant(arguments)
 
-    def fresh(self) -> tuple[Any, ...]:
+    def fresh_state(self) -> tuple[Any, ...]:
         """What the threads and the invariant are called with.
 
         Raises:
@@ -52,7 +52,24 @@ class Program:
         """
         return () if self.setup is None else (self.setup(),)
 
-    def broken(self, arguments: tuple[Any, ...]) -> str | None:
+    def run_sequentially(self) -> None:
+        """Run the threads once, one after the other in this thread, as without a check.
+
+        Raises:
+            AssertionError: the invariant is broken.
+            BaseException: what the setup, a thread or the teardown raised.
+        """
+        try:
+            arguments = self.fresh_state()
+            for thread in self.threads:
+                thread(*arguments)
+            if (problem := self.check_invariant(arguments)) is not None:
+                raise AssertionError(problem)
+        finally:
+            if self.teardown is not None:
+                self.teardown()
+
+    def check_invariant(self, arguments: tuple[Any, ...]) -> str | None:
         """What is broken afterwards, in one line; None if nothing is."""
         if self.invariant is None:
             return None
@@ -61,10 +78,10 @@ class Program:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return f"the invariant raised {described(error)}"
+            return f"the invariant raised {describe_error(error)}"
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception in one line, as a traceback ends."""
-    words = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
+    message = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged
-from .explain import Line, Switch
+from .explaining.rows import SourceRow, SwitchRow
 
 
 class Kind(StrEnum):
@@ -20,21 +20,21 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class LockTried:
+class LockSensitivity:
     """One lock of the code under test, made to do nothing.
 
     Attributes:
         where: where it was made, or what it is called.
         noticed: whether the program failed without it.
-        words: how, or how much was searched in vain.
+        message: how, or how much was searched in vain.
     """
 
     where: str
     noticed: bool
-    words: str
+    message: str
 
     def __str__(self) -> str:
-        return f"without {self.where}: {self.words}"
+        return f"without {self.where}: {self.message}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +44,15 @@ class FuzzResult(Judged):
     Attributes:
         workload: its name.
         kind: of the failure; None if there is none.
-        trouble: what was wrong: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``,
+        symptom: what was wrong: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``,
             ``"crashed"``; None if nothing was.
         token: replays the failure; empty if there is none.
         preemptions: of the minimal schedule.
         schedules: how many were run, all in all.
         steps: visible steps of a run without preemption.
-        coverage: what was explored, in words.
+        coverage: what was explored, in message.
         seed: of what was sampled.
-        expected: exceptions that every sequential order raises, which are no failure, in words.
+        expected: exceptions that every sequential order raises, which are no failure, in message.
         locks: for a sensitivity check, each lock without which the search was repeated.
         replays: (how often the minimal schedule failed again, of how many replays).
         story: the minimal failing run, as lines.
@@ -64,7 +64,7 @@ class FuzzResult(Judged):
     interpreter: Interpreter
     mode: str
     kind: Kind | None = None
-    trouble: str | None = None
+    symptom: str | None = None
     token: str = ""
     preemptions: int | None = None
     schedules: int = 0
@@ -72,15 +72,15 @@ class FuzzResult(Judged):
     coverage: str = ""
     seed: int = 0
     expected: str = ""
-    locks: tuple[LockTried, ...] = ()
+    locks: tuple[LockSensitivity, ...] = ()
     replays: tuple[int, int] = (0, 0)
     story: str = ""
-    rows: tuple[Line | Switch, ...] = ()
+    rows: tuple[SourceRow | SwitchRow, ...] = ()
     seconds: float = 0.0
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists: the evidence record's."""
-        names = ("mode", "trouble", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
+        names = ("mode", "symptom", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
         return {name: getattr(self, name) for name in names} | {
             "kind": None if self.kind is None else str(self.kind),
             "replays": self.replays[1] or None,
@@ -89,7 +89,7 @@ class FuzzResult(Judged):
 
     def details(self) -> dict[str, Any]:
         """The minimal failing run in lanes, one for each thread, and the locks that were tried."""
-        threads = {number for row in self.rows for number in ([row.thread] if isinstance(row, Line) else [])}
+        threads = {number for row in self.rows for number in ([row.thread] if isinstance(row, SourceRow) else [])}
         lanes = {"threads": [f"T{number}" for number in range(max(threads, default=0) + 1)]}
         return {
             "lanes": lanes | {"steps": [row.figures() for row in self.rows]} if self.rows else None,

@@ -1,4 +1,4 @@
-"""How an injection check is carried out: checks the user's arguments and makes a plan of them."""
+"""How an injection check is carried out: all its arguments."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.errors import BadValue
-from ..core.values import Given
+from ..core.arguments import Arguments
 
 EVERY_STEP, SAMPLE = "every-step", "sample"
-MODES = (EVERY_STEP, SAMPLE)
 DEFAULT_BUDGET = 30.0
 DEFAULT_SAMPLE = 100
+DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class InjectionPlan:
     sample: int = DEFAULT_SAMPLE
     seed: int = 0
     budget: float = DEFAULT_BUDGET
-    timeout: float = 60.0
+    timeout: float = DEFAULT_TIMEOUT
     setup: Callable[[], object] | None = None
 
     @property
@@ -51,46 +50,26 @@ class InjectionPlan:
         return self.exception if isinstance(self.exception, type) else type(self.exception)
 
 
-def plan(
-    *,
-    inject: object,
-    exception: object = None,
-    invariant: object = None,
-    first: object = None,
-    sample: object = None,
-    seed: object = None,
-    budget: object = None,
-    timeout: object = None,
-    setup: object = None,
-    sources: dict[str, str] | None = None,
-) -> InjectionPlan:
-    """Make a plan of unchecked values; None selects the default, for ``seed`` a random one.
-
-    Args:
-        sources: where each value came from, by its name, for error messages.
+def plan(given: Arguments) -> InjectionPlan:
+    """The plan out of what was given; what was not takes its default, the seed a random one.
 
     Raises:
-        BadValue: a value has the wrong type or is out of range.
+        BadValue: an exception class that needs arguments.
     """
-    given = Given(sources)
-    if inject not in MODES:
-        raise BadValue("inject", inject, " or ".join(repr(mode) for mode in MODES), given.source("inject"))
-    if exception is not None and not isinstance(exception, BaseException):
-        if not (isinstance(exception, type) and issubclass(exception, BaseException)):
-            raise BadValue("exception", exception, "an exception, or an exception class", given.source("exception"))
+    exception = given.get("exception", KeyboardInterrupt)
+    if isinstance(exception, type):
         try:
             exception()
         except Exception as error:
-            expected = f"an exception class that needs no arguments, or an exception instance ({error})"
-            raise BadValue("exception", exception, expected, given.source("exception")) from None
+            raise given.refused("exception", f"a class that needs no arguments, or an exception with them ({error})") from None
     return InjectionPlan(
-        mode=str(inject),
-        exception=KeyboardInterrupt if exception is None else exception,
-        invariant=given.callable("invariant", invariant),
-        first=given.whole("first", first, 0, 0),
-        sample=given.whole("sample", sample, 1, DEFAULT_SAMPLE),
-        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
-        budget=given.seconds("budget", budget, DEFAULT_BUDGET),
-        timeout=given.seconds("timeout", timeout, 60.0),
-        setup=given.callable("setup", setup),
+        mode=given["inject"],
+        exception=exception,
+        invariant=given.get("invariant"),
+        first=given.get("first", 0),
+        sample=given.get("sample", DEFAULT_SAMPLE),
+        seed=given.get("seed", random.randrange(1_000_000)),
+        budget=given.time("budget", DEFAULT_BUDGET),
+        timeout=given.time("timeout", DEFAULT_TIMEOUT),
+        setup=given.get("setup"),
     )

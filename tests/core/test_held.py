@@ -11,6 +11,7 @@ from pytest_gilcheck.core.holders import Holders
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build, watcher
 
 pytestmark = [
+    pytest.mark.exclusive,
     pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold"),
     pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced"),
     pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="no CPU clocks of other threads"),

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
-from pytest_gilcheck.fuzz.patches import Patches
+from pytest_gilcheck.fuzz.running.patches import Patches
 
 from .programs import (
     Counter,
@@ -33,7 +33,7 @@ def fuzz(*threads, **arguments):
 def test_a_lost_update_is_found_with_one_preemption_and_is_masked_by_the_gil():
     result = fuzz(add, add, setup=Counter, invariant=is_two)
     result.assert_violated()
-    assert (result.kind, result.trouble, result.preemptions) == (Kind.GIL_MASKED, "invariant", 1)
+    assert (result.kind, result.symptom, result.preemptions) == (Kind.GIL_MASKED, "invariant", 1)
     assert result.replays == (10, 10)
 
 
@@ -60,7 +60,7 @@ def test_only_points_where_the_gil_can_go_are_tried_in_that_mode():
 def test_two_locks_taken_in_two_orders_are_a_deadlock_with_a_table_of_who_holds_what():
     result = fuzz(first_second, second_first, setup=Pair)
     result.assert_violated()
-    assert (result.kind, result.trouble) == (Kind.BREAKS_TODAY, "deadlock")
+    assert (result.kind, result.symptom) == (Kind.BREAKS_TODAY, "deadlock")
     report = str(result)
     assert "T0 waits for a lock, held by T1" in report
     assert "T1 waits for a lock, held by T0" in report
@@ -72,7 +72,7 @@ def test_two_locks_taken_in_two_orders_are_a_deadlock_with_a_table_of_who_holds_
 def test_a_lost_wake_up_never_ends_and_its_fixed_twin_holds():
     result = fuzz(wait_carelessly, fill, setup=Mailbox)
     result.assert_violated()
-    assert result.trouble == "never ends"
+    assert result.symptom == "never ends"
     assert "T0 waits for a notification" in result.reason
     fuzz(wait, fill, setup=Mailbox).assert_holds()
 
@@ -90,7 +90,7 @@ def test_a_replay_fails_again_and_one_of_other_code_diverges():
     found = fuzz(add, add, setup=Counter, invariant=is_two)
     again = fuzz(add, add, setup=Counter, invariant=is_two, replay=found.token)
     again.assert_violated()
-    assert again.trouble == found.trouble
+    assert again.symptom == found.symptom
     with pytest.raises(ReplayDiverged, match="another program"):
         fuzz(add_locked, add, setup=Counter, invariant=is_two, replay=found.token)
 
@@ -119,7 +119,7 @@ def test_an_exception_that_only_some_schedules_raise_is_a_failure():
 
     result = fuzz(take, take, setup=lambda: [1])
     result.assert_violated()
-    assert result.trouble == "exception"
+    assert result.symptom == "exception"
     assert "IndexError" in result.reason
 
 
@@ -144,13 +144,13 @@ def test_what_every_thread_raises_in_every_order_is_raised_plainly():
 def test_what_needs_no_concurrency_needs_no_stress_either():
     result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3, mode="stress")
     result.assert_violated()
-    assert "no concurrency is needed" in result.reason
+    assert "without any concurrency" in result.reason
 
 
 def test_an_invariant_that_no_order_meets_needs_no_concurrency():
     result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3)
     result.assert_violated()
-    assert "no concurrency is needed" in result.reason
+    assert "without any concurrency" in result.reason
     assert result.kind is None
 
 
@@ -167,7 +167,7 @@ def test_threads_that_the_program_starts_are_scheduled_too():
 
     result = fuzz(start_two, nothing, setup=Counter, invariant=is_two)
     result.assert_violated()
-    assert result.trouble == "invariant"
+    assert result.symptom == "invariant"
 
 
 def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
@@ -182,7 +182,7 @@ def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
 
     result = fuzz(racing(False), racing(False), setup=lambda: {"n": 0})
     result.assert_violated()
-    assert result.trouble == "never ends"
+    assert result.symptom == "never ends"
     fuzz(racing(True), racing(True), setup=lambda: {"n": 0}).assert_holds()
 
 
@@ -291,7 +291,7 @@ def test_a_program_that_does_something_else_each_time_is_not_searched():
 
     result = fuzz(thread, thread, setup=Counter)
     assert result.verdict == "inconclusive"
-    assert "does not do the same twice" in result.reason
+    assert "gave different steps" in result.reason
 
 
 def test_code_without_visible_steps_is_never_green():
@@ -424,7 +424,7 @@ def test_nothing_stays_replaced_if_not_all_could_be(monkeypatch):
         raise OSError("in the middle of it")
 
     before = threading.Lock
-    monkeypatch.setattr(Patches, "_adopt", fails)
+    monkeypatch.setattr(Patches, "_wrap_existing_locks", fails)
     with pytest.raises(OSError, match="in the middle"):
         fuzz(add, add, setup=Counter, invariant=is_two)
     assert threading.Lock is before

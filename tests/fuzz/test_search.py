@@ -2,8 +2,9 @@ from time import monotonic
 
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.search import Search
-from pytest_gilcheck.fuzz.stage import explorer_for
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.limits import limited
+from pytest_gilcheck.fuzz.searching.search import Search
 
 from .programs import Counter, add_locked, is_two
 
@@ -11,7 +12,7 @@ from .programs import Counter, add_locked, is_two
 def searched(preemptions, share=(0, 1)):
     program = Program((add_locked, add_locked), Counter, is_two)
     with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
-        found = Search(explorer, preemptions, monotonic() + 60, 1, share=share).run(explorer.sequential())
+        found = Search(explorer, preemptions, limited(monotonic() + 60, None), 1, share=share).run(explorer.sequential())
     assert found.complete == preemptions
     return found.enumerated
 

@@ -5,8 +5,9 @@ import pytest
 from pytest_gilcheck.interrupt.claim import claim
 from pytest_gilcheck.interrupt.judgement import judge
 from pytest_gilcheck.interrupt.trial import UNDECIDED, SignalOutcome, Trial
+from tests.given import given
 
-CLAIM = claim(within=0.2)
+CLAIM = claim(given("interrupt", within=0.2))
 
 
 def trial(delivery=0.001, outcome=None, denied=0.0):

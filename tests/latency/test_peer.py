@@ -1,4 +1,4 @@
-"""The outside client: started in each way, answered, and gone afterwards."""
+"""The client process: started in each way, answered, and gone afterwards."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_every_request_of_a_window_is_answered_and_timed_from_its_intended_time(
             assert len(exchange.waits) == len(exchange.answers) == len(exchange.oversleeps) > 5
             assert all(window.begin <= wait.intended < window.end for wait in exchange.waits)
             assert all(wait.late >= answer > 0 for wait, answer in zip(exchange.waits, exchange.answers, strict=True))
-            assert all(wait.unexplained is None or wait.unexplained >= 0 for wait in exchange.waits)
+            assert all(wait.unattributed is None or wait.unattributed >= 0 for wait in exchange.waits)
             assert 0 < exchange.rate < 1000
 
 
@@ -83,7 +83,7 @@ def test_a_client_that_was_killed_is_reported_and_not_waited_for():
     with closing(start("unix" if os.name != "nt" else "tcp")) as peer, closing(Echo(peer, [], 0.001)) as echo:
         echo.start(in_a_moment(60))
         peer._process.kill()
-        with pytest.raises(ClientGone, match="gone"):
+        with pytest.raises(ClientGone, match="has ended"):
             echo.exchange(20)
 
 

@@ -140,7 +140,8 @@ def test_racy(size):
 @given(size=st.integers(1, 3))
 def test_harmless(size):
     assert total.get("other", size) == size
-"""
+""",
+        plugins=["hypothesispytest"],
     )
     result.stdout.fnmatch_lines(["*: test_racy(", "*size=1*"])
     result.assert_outcomes(failed=1, passed=1)

@@ -110,6 +110,7 @@ def test_fixtures_are_set_up_and_torn_down_once_in_the_parent(run):
     assert text.count("set up in") == text.count("torn down in") == 1
 
 
+@pytest.mark.exclusive
 def test_threads_of_a_fixture_keep_the_test_in_their_own_process(run):
     result = run(
         """

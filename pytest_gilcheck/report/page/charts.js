@@ -31,7 +31,7 @@ function curveCharts(record) {
     if (Number.isFinite(at(1)) && Number.isFinite(at(most))) laws.set(mode, { at, contention, coherence, peak: positive(law.peak) });
   }
   const top = Math.max(1.2, ...all.map((point) => Math.max(point.speedup, point.high ?? 0))) * 1.12;
-  const said = [...modes].map(([mode, points]) => {
+  const sentences = [...modes].map(([mode, points]) => {
     const law = laws.get(mode);
     const fit = law ? `; USL contention ${digits(law.contention)}, coherence ${digits(law.coherence)}${law.peak ? `, peak at ${digits(law.peak)} workers` : ""}` : "";
     return `${mode}: ${points.map((point) => `${point.workers} workers ${times(point.speedup)}`).join(", ")}${fit}`;
@@ -68,7 +68,7 @@ function curveCharts(record) {
   };
   const fits = [...laws].map(([mode, law]) => `${clipped(mode, 30)}: contention ${digits(law.contention)}, coherence ${digits(law.coherence)}${law.peak ? `, peak at ${digits(law.peak)} workers` : ""}`);
   const below = `Bars: least and greatest round. Dotted: one more for each worker.${fits.length ? ` Lines: Universal Scalability Law. ${fits.join("; ")}.` : ""}`;
-  return [chart("Speedup over workers", `${said.join(". ")}.`, keys, drawing, below)];
+  return [chart("Speedup over workers", `${sentences.join(". ")}.`, keys, drawing, below)];
 }
 
 // Each round's speedup between its bounds, beside what the machine could give in that round and what is asked for.
@@ -149,8 +149,8 @@ function latencyCharts(record) {
     const shares = [[0, "0%"], [0.5, "50%"], [0.9, "90%"], [0.99, "99%"], [0.999, "99.9%"], [0.9999, "99.99%"]].filter(([share]) => share <= rarest + 1e-9);
     const at = (points, share) => points.find((point) => point[0] >= share - 1e-9);
     const summary = lines.map(({ condition, points }) => {
-      const told = [[0.5, "p50"], [0.99, "p99"], [1, "max"]].map(([share, name]) => [name, at(points, share)]).filter(([, point]) => point);
-      return `${condition}: ${told.map(([name, point]) => `${name} ${seconds(point[1])}`).join(", ")}`;
+      const parts = [[0.5, "p50"], [0.99, "p99"], [1, "max"]].map(([share, name]) => [name, at(points, share)]).filter(([, point]) => point);
+      return `${condition}: ${parts.map(([name, point]) => `${name} ${seconds(point[1])}`).join(", ")}`;
     });
     for (const [name, , value] of asked) summary.push(`limit for ${name} ${seconds(value)}`);
     const named = { alone: "without the workload", beside: "beside the workload" };
@@ -199,13 +199,13 @@ function interruptCharts(record) {
   const signals = [...new Set(shots.map((shot) => words(shot.signal) || "signal"))].slice(0, 6);
   const troubles = new Map();
   for (const shot of shots) if (shot.trouble) troubles.set(words(shot.trouble), (troubles.get(words(shot.trouble)) || 0) + 1);
-  const told = stages.map(({ text, most, seen }) => {
+  const parts = stages.map(({ text, most, seen }) => {
     const times = seen.map(({ late }) => late);
     const spread = times.length ? `median ${seconds(median(times))}, at most ${seconds(Math.max(...times))}` : "none seen";
     return `${text}: ${spread} (${times.length} of ${shots.length})${most === null ? "" : `, limit ${seconds(most)}`}`;
   });
   const wrong = [...troubles].map(([name, count]) => `${count} ${clipped(name, 30)}`);
-  const summary = `${told.join(". ")}.${wrong.length ? ` Trouble: ${wrong.join(", ")}.` : ""}`;
+  const summary = `${parts.join(". ")}.${wrong.length ? ` Trouble: ${wrong.join(", ")}.` : ""}`;
   const keys = signals.map((name, index) => [series(index), shapes(index), null, clipped(name, 20)]);
   if (wrong.length) keys.push(["bad", "cross", null, "with trouble"]);
   if (stages.some(({ most }) => most !== null)) keys.push(["limit", "", "", "limit"]);

@@ -1,4 +1,4 @@
-// The interleaving of a fuzz check: a lane for each thread, time downwards, an arrow wherever another thread goes on.
+// The interleaving of a fuzz check: a lane for each thread, time downwards, an arrow at each switch to another thread.
 
 const MOST_STEPS = 150;
 
@@ -16,7 +16,7 @@ function laneCharts(record) {
   const names = Array.from({ length: count }, (_, index) => clipped(list(lanes.threads)[index] || `T${index}`, 24));
   const switches = rows.filter((row) => row.thread === undefined);
   const summary = `${names.length} threads, ${rows.length - switches.length} lines, ${switches.length} switches. ${rows.slice(0, 60)
-    .map((row) => (row.thread === undefined ? `${names[row.from]} ${row.why}, ${names[row.to]} goes on` : `${names[row.thread]}: ${words(row.source)}${row.note ? ` (${words(row.note)})` : ""}`))
+    .map((row) => (row.thread === undefined ? `${names[row.from]} ${row.why}, ${names[row.to]} runs` : `${names[row.thread]}: ${words(row.source)}${row.note ? ` (${words(row.note)})` : ""}`))
     .map((text) => clipped(text, 160)).join(". ")}.`;
   const drawing = (room) => {
     const left = 52;

@@ -1,4 +1,4 @@
-// What a row shows when it is opened: a card for each interpreter.
+// The content of an opened row: a card for each interpreter.
 
 const DRAWERS = { scaling: scalingCharts, curve: curveCharts, latency: latencyCharts, interrupt: interruptCharts, fuzz: laneCharts };
 const MARKS = { holds: "✓", violated: "✗", inconclusive: "?", measured: "·" };
@@ -61,6 +61,6 @@ function breaks(details) {
 function locks(details) {
   const found = list(details.locks).map(object);
   if (!found.length) return [];
-  const rows = found.slice(0, 200).map((each) => [each.where, each.noticed === true ? "the test notices" : "nobody notices", each.words]);
+  const rows = found.slice(0, 200).map((each) => [each.where, each.noticed === true ? "the test notices" : "the test does not notice", each.words]);
   return [table("Without each lock", ["lock", "its absence", "how"], rows)];
 }

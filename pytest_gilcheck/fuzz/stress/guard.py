@@ -1,0 +1,106 @@
+"""The parent of a stress run: one guarded child from its fork to its end, whatever that is."""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import pickle
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic, monotonic_ns
+from typing import Any
+
+from ...core.child import ChildSide, Ending, Outcome, fork
+from ...core.interpreter import FREE_THREADED, build
+from ..program import Program
+from .child import EXCEPTION, INVARIANT, OURS, SharedCount, run_child
+
+CRASHED, HANGS = "crashed", "hangs"
+_POLL = 0.1
+_THREAD = re.compile(r"(Current thread|Thread) (0x[0-9a-f]+)")
+
+
+@dataclass
+class StressChild:
+    """What one child told, and how it ended."""
+
+    counts: memoryview  # by `SharedCount`
+    names: dict[int, str] = field(default_factory=dict)
+    first: tuple[str, str, str] | None = None  # symptom, message, trace
+    failure: BaseException | None = None
+    outcome: Outcome | None = None  # None if it came to its end by itself
+
+    def take(self, notes: list[bytes]) -> None:
+        for note in notes:
+            told: dict[str, Any] = pickle.loads(note)
+            self.names.update(told.get("names", {}))
+            self.first = told.get("first", self.first)
+            self.failure = told.get("failure", self.failure)
+
+    def kinds(self) -> dict[str, int]:
+        """Hits by their kind."""
+        kinds = {INVARIANT: self.counts[SharedCount.INVARIANT], EXCEPTION: self.counts[SharedCount.EXCEPTION]}
+        return kinds if self.outcome is None else kinds | {self.end()[0]: 1}
+
+    def end(self) -> tuple[str, str, str]:
+        """The trouble that it ended with, in message, and its stacks."""
+        assert self.outcome is not None, "it did not end by itself"
+        symptom = HANGS if self.outcome.ending in (Ending.HUNG, Ending.STOPPED) else CRASHED
+        trace, culprit = readable(self.outcome.trace, self.names)
+        where = f", in {culprit}" if culprit and symptom == CRASHED else ""
+        return symptom, str(self.outcome).splitlines()[0] + where, trace
+
+
+def run(
+    program: Program, seconds: float, expected: Sequence[frozenset[str]], timeout: float, progress: Callable[[int, int], None]
+) -> StressChild:
+    """One child from its fork to its end."""
+    counts = memoryview(mmap.mmap(-1, len(SharedCount) * 8)).cast("Q")
+    counts[SharedCount.FREE_THREADED] = build() == FREE_THREADED
+    side = fork(timeout)
+    if isinstance(side, ChildSide):
+        run_child(side, program, seconds, expected, counts)
+    child = StressChild(counts)
+    finished, moved, started = 0, monotonic(), monotonic_ns()
+    while side.gone_at is None:
+        try:
+            child.take(side.receive_notes(_POLL))
+            progress(counts[SharedCount.FINISHED], counts[SharedCount.INVARIANT] + counts[SharedCount.EXCEPTION])
+        except BaseException:
+            side.end()
+            raise
+        if counts[SharedCount.FINISHED] != finished:
+            finished, moved = counts[SharedCount.FINISHED], monotonic()
+        elif side.gone_at is None and monotonic() - moved > timeout:
+            child.outcome = side.wait()  # its clock has run out long ago
+            child.take(side.notes())
+            return child
+    status, seconds = side.status or 0, (side.gone_at - started) / 1e9
+    trace = side.end()
+    if not counts[SharedCount.ENDED]:
+        ending = Ending.KILLED if status < 0 else Ending.EXITED
+        child.outcome = Outcome(ending, b"", abs(status), trace, seconds)
+    return child
+
+
+def readable(trace: str, names: Mapping[int, str]) -> tuple[str, str]:
+    """What ``faulthandler`` wrote, with names for threads and without our own frames; and in which thread it was, if it says so.
+
+    A thread whose frames are all ours does nothing, and is left out.
+    """
+    shown, culprit = [], ""
+    for section in trace.split("\n\n"):
+        head, *lines = section.splitlines() or [""]
+        match = _THREAD.match(head)
+        if match is None:
+            if not head.startswith("Extension modules:"):
+                shown.append(section)
+            continue
+        name = names.get(int(match[2], 16))
+        if match[1] == "Current thread":
+            culprit = name or ""
+        theirs = list(itertools.takewhile(lambda line: not any(file in line for file in OURS), lines))
+        if theirs or not lines:
+            shown.append("\n".join([head.replace(match[2], name) if name else head, *theirs]))
+    return "\n\n".join(shown).strip(), culprit
