@@ -92,6 +92,7 @@ class Gilcheck:
             BadValue: an argument that cannot be used.
             BaseException, BaseExceptionGroup, TeamHung: what the workload did; see `scaling.check.scaling`.
         """
+        __tracebackhide__ = True
         result: ScalingResult = self.runner.run(SCALING, work, _given(SCALING, locals()), name=name)
         return result
 
@@ -155,6 +156,7 @@ class Gilcheck:
             BadValue: an argument that cannot be used, or a process that can have no such children now.
             BaseException: what the workload raised when it was left alone.
         """
+        __tracebackhide__ = True
         check = selected("gil_interrupt", arguments)
         if not check.selected_by:
             refuse_without_selector(check, arguments, "argument")
@@ -198,6 +200,7 @@ class Gilcheck:
             BadValue: an argument that cannot be used.
             BaseException, BaseExceptionGroup, TeamHung: what the workload did.
         """
+        __tracebackhide__ = True
         result: LatencyResult = self.runner.run(LATENCY, work, _given(LATENCY, locals()), name=name)
         return result
 
@@ -243,6 +246,7 @@ class Gilcheck:
             ReplayDiverged: the steps are not those that the token was made with.
             BaseException: what ``setup`` raised, or what every thread raises in every sequential order.
         """
+        __tracebackhide__ = True
         from .fuzz.check import program
 
         result: FuzzResult = self.runner.run(FUZZ, program(threads, setup, invariant, name), _given(FUZZ, locals()))

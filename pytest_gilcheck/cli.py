@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__, compare
+from .audit import command as audit_command
 from .calls import Gilcheck
 from .checks import SCALING, UNITS
 from .core import evidence, evidence_files
@@ -20,6 +21,7 @@ from .core.child import ChildSide, Ending, fork
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
 from .core.verdict import Verdict
+from .report import html
 from .settings import Settings, option, replay_key
 
 EXIT_STATUS = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}
@@ -101,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("--json", metavar="FILE", help="write the evidence to this file")
     probe.set_defaults(run=_probe, guarded=True)  # what it calls may crash, exit or hang
     compare.add(commands)
+    audit_command.add_parser(commands, html.page)
     replay = commands.add_parser(
         "replay",
         help="replay a failure of a fuzz check",

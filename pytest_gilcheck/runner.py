@@ -74,6 +74,7 @@ class Runner:
             BadValue: an argument that cannot be used.
             BaseException: what the workload raised by itself; see the check.
         """
+        __tracebackhide__ = True
         build_before = build()
         given_values = self.read(check.of_calls() if known is None else known, given, source)
         if not check.searches:
@@ -109,6 +110,7 @@ class Runner:
             MachineLockTimeout: another check held the machine for too long.
             BadValue: an argument that cannot be used.
         """
+        __tracebackhide__ = True
         build_before = build()
         refuse_workload(work, given.source)
         if self.settings.value("disable")[0]:
@@ -123,6 +125,7 @@ class Runner:
         return arguments.read(known, given, source, self.settings.value, self.settings.scale)
 
     def _measured(self, check: Check, prepared: Prepared[Any]) -> Any:
+        __tracebackhide__ = True
         if self.settings.value("disable")[0]:
             prepared.plainly()
             return prepared.undecided(DISABLED)
@@ -134,6 +137,7 @@ class Runner:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        __tracebackhide__ = True
         with machine_lock(LOCK_TIMEOUT, lambda: self._progress("waiting for another timing check on this machine")):
             yield
 
@@ -147,6 +151,7 @@ class Runner:
     @contextmanager
     def _errors_named(self, given: Arguments) -> Iterator[None]:
         """Give an error that only the running check could find, such as too many cores, the source of its argument."""
+        __tracebackhide__ = True
         try:
             yield
         except BadValue as error:

@@ -64,7 +64,7 @@ def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:
         "schedules": result.schedules,
         "why": str(result.reason)[:300],
         "kind": result.kind and str(result.kind),
-        "trouble": result.symptom and str(result.symptom),
+        "symptom": result.symptom and str(result.symptom),
         "preemptions": result.preemptions,
         "token": result.token,
         "replayed": 0,
@@ -73,9 +73,9 @@ def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def replayed(program: Given, answer: dict[str, Any], times: int) -> int:
-    """How often the token gives the same trouble again."""
+    """How often the token gives the same symptom again."""
     again = [gilcheck.fuzz(**_arguments(program), replay=answer["token"]) for _ in range(times if answer["token"] else 0)]
-    return sum((str(one.verdict), one.symptom) == ("violated", answer["trouble"]) for one in again)
+    return sum((str(one.verdict), one.symptom) == ("violated", answer["symptom"]) for one in again)
 
 
 def _arguments(program: Given) -> dict[str, Any]:

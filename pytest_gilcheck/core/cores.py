@@ -29,7 +29,10 @@ def quota() -> float | None:
 
 
 def usable_cores() -> int:
-    """The number of cores that the threads of this process can use at once; at least 1."""
+    """The number of cores that the threads of this process can use at once; at least 1.
+
+    Read anew at each call (0.1 ms): affinity and quota can change while the process runs.
+    """
     allowed = quota()
     return max(1, affinity() if allowed is None else min(affinity(), int(allowed + 0.01)))
 

@@ -86,6 +86,7 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
     """
     if build() != GIL:
         return None
+    # not cached: these samples also show whether the machine is too busy now, or another thread holds the GIL now
     floor = _GilSampler(0.0, None)
     cpu, start = time.process_time(), time.perf_counter()
     floor.sample(_IDLE_SAMPLES)

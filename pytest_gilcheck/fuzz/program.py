@@ -1,4 +1,4 @@
-"""What is explored: threads that share a fresh state, and what must be true of it afterwards."""
+"""The program that a check explores: threads that share a fresh state, and what must hold afterwards."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .schedule import checksum
 
 @dataclass(frozen=True)
 class Program:
-    """One concurrent program. Each run of it begins with a state of its own.
+    """One concurrent program. Each run of it begins with a new state.
 
     Attributes:
-        threads: what each thread calls: with the state, or with nothing if there is no ``setup``.
+        threads: what each thread calls: with the state, or without arguments if there is no ``setup``.
         setup: makes the state; None if the threads share something that it does not make.
-        invariant: called afterwards as the threads are; broken if it returns False or raises.
+        invariant: called afterwards, with the threads' arguments; it is broken if it returns False or raises.
         name: for reports.
-        teardown: called last, also after a run that went wrong; an assertion in it breaks the run as an invariant would.
-        may_raise: whether an exception that every sequential order raises is no failure; a test's body may not raise at all.
+        teardown: called last, also after a failed run; an assertion in it counts as a broken invariant.
+        may_raise: whether an exception that every sequential order raises is no failure; the body of a test may never raise.
     """
 
     threads: tuple[Callable[..., object], ...]
@@ -32,11 +32,11 @@ class Program:
 
     @property
     def checksum(self) -> int:
-        """What a replay token knows the program by: the names of its threads."""
+        """A checksum of the names of the threads, by which a replay token recognises the program."""
         return checksum("|".join(getattr(thread, "__qualname__", type(thread).__name__) for thread in self.threads))
 
     def begin(self) -> tuple[list[Callable[[], object]], Callable[[], str | None]]:
-        """A fresh state, as one call for each thread, and a call that tells afterwards what is broken, or None.
+        """Make a new state: one call for each thread, and a call that returns afterwards what is broken, or None.
 
         Raises:
             BaseException: what the setup raised.
@@ -45,7 +45,7 @@ class Program:
         return [partial(thread, *arguments) for thread in self.threads], lambda: self.check_invariant(arguments)
 
     def fresh_state(self) -> tuple[Any, ...]:
-        """What the threads and the invariant are called with.
+        """Make a new state: the arguments of the threads and of the invariant.
 
         Raises:
             BaseException: what the setup raised.
@@ -70,7 +70,7 @@ class Program:
                 self.teardown()
 
     def check_invariant(self, arguments: tuple[Any, ...]) -> str | None:
-        """What is broken afterwards, in one line; None if nothing is."""
+        """What the invariant says is broken, in one line; None if nothing."""
         if self.invariant is None:
             return None
         try:
@@ -82,6 +82,6 @@ class Program:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception in one line, as a traceback ends."""
+    """An exception in one line, in the form in which a traceback ends."""
     message = str(error).strip().splitlines()
     return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__

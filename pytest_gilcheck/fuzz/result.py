@@ -1,4 +1,4 @@
-"""What a fuzz check found out."""
+"""The result of a fuzz check."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .explaining.rows import SourceRow, SwitchRow
 
 
 class Kind(StrEnum):
-    """Where a failure shows."""
+    """Under which conditions a failure occurs."""
 
-    BREAKS_TODAY = "BREAKS-TODAY"  # at points where a build with a GIL can switch
-    GIL_MASKED = "GIL-MASKED"  # only where it cannot: free-threading uncovers it
-    C_LEVEL = "C-LEVEL"  # only when threads really run at once
+    BREAKS_TODAY = "BREAKS-TODAY"  # with switches that a build with a GIL can make
+    GIL_MASKED = "GIL-MASKED"  # only with switches that it cannot make: free-threading exposes it
+    C_LEVEL = "C-LEVEL"  # only when threads run at the same time
 
 
 @dataclass(frozen=True)
 class LockSensitivity:
-    """One lock of the code under test, made to do nothing.
+    """Whether the program is sensitive to one lock, which was made to do nothing.
 
     Attributes:
-        where: where it was made, or what it is called.
+        where: where the lock was created, or the name under which it was found.
         noticed: whether the program failed without it.
-        message: how, or how much was searched in vain.
+        message: how it failed, or what was explored without a failure.
     """
 
     where: str
@@ -42,22 +42,24 @@ class FuzzResult(Judged):
     """The outcome of a fuzz check.
 
     Attributes:
-        workload: its name.
-        kind: of the failure; None if there is none.
-        symptom: what was wrong: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``,
-            ``"crashed"``; None if nothing was.
-        token: replays the failure; empty if there is none.
-        preemptions: of the minimal schedule.
-        schedules: how many were run, all in all.
+        workload: the program's name.
+        interpreter: what it ran on.
+        mode: of the search.
+        kind: of the failure; None without a failure, or if it was not decided.
+        symptom: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"`` or ``"crashed"``;
+            None without a failure.
+        token: replays the failure; empty without one.
+        preemptions: of the minimal failing schedule.
+        schedules: the number of runs in all, including sequential orders, minimising and replays.
         steps: visible steps of a run without preemption.
-        coverage: what was explored, in message.
-        seed: of what was sampled.
-        expected: exceptions that every sequential order raises, which are no failure, in message.
-        locks: for a sensitivity check, each lock without which the search was repeated.
-        replays: (how often the minimal schedule failed again, of how many replays).
-        story: the minimal failing run, as lines.
-        rows: the same, as what `explain.told` made of it.
-        seconds: what it all took.
+        coverage: what was explored, as text.
+        seed: of the samples.
+        expected: the exceptions that every sequential order raises, which are no failure, as text.
+        locks: for a sensitivity check, the outcome without each lock.
+        replays: (how many replays of the minimal schedule failed, how many there were).
+        story: the minimal failing run, as text.
+        rows: the same, as rows.
+        seconds: how long it all took.
     """
 
     workload: str
@@ -79,7 +81,7 @@ class FuzzResult(Judged):
     seconds: float = 0.0
 
     def figures(self) -> dict[str, Any]:
-        """Every figure by name, as numbers, strings and lists: the evidence record's."""
+        """Every figure by name, as numbers, strings and lists, for the evidence record."""
         names = ("mode", "symptom", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
         return {name: getattr(self, name) for name in names} | {
             "kind": None if self.kind is None else str(self.kind),
@@ -88,7 +90,7 @@ class FuzzResult(Judged):
         }
 
     def details(self) -> dict[str, Any]:
-        """The minimal failing run in lanes, one for each thread, and the locks that were tried."""
+        """The minimal failing run with a lane for each thread, and the outcome without each lock, for the evidence record."""
         threads = {number for row in self.rows for number in ([row.thread] if isinstance(row, SourceRow) else [])}
         lanes = {"threads": [f"T{number}" for number in range(max(threads, default=0) + 1)]}
         return {
@@ -103,7 +105,7 @@ class FuzzResult(Judged):
         return f"{self.workload}: {self.verdict}{kind}: {self.reason}{replay}"
 
     def __str__(self) -> str:
-        ran = f"{self.coverage or 'nothing'}; {self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
+        ran = f"{self.coverage or 'no schedule'}; {self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
         lines = [self.headline(), *([self.story] if self.story else []), f"  explored    {ran}"]
         if self.replays[1]:
             lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")

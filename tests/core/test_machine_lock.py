@@ -76,7 +76,7 @@ def test_a_process_that_the_workload_forked_does_not_keep_the_lock(lock):
             time.sleep(60)
     with machine_lock(1):
         pass
-    os.kill(side._pid, signal.SIGKILL)
+    os.kill(side.pid, signal.SIGKILL)
     side.wait()
 
 

@@ -3,6 +3,14 @@
 import threading
 import time
 
+from pytest_gilcheck.fuzz import check
+from pytest_gilcheck.fuzz.plan import plan
+
+
+def counted(*threads, setup=None, invariant=None, **arguments):
+    """A check whose search ends after a number of schedules, so that no machine is too slow for it."""
+    return check.fuzz(check.program(threads, setup, invariant, None), plan(**{"seed": 7, "budget": 600.0} | arguments))
+
 
 class Counter:
     def __init__(self):

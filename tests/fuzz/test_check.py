@@ -9,6 +9,8 @@ import time
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
+from pytest_gilcheck.fuzz.running import engine
+from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
 from pytest_gilcheck.fuzz.running.patches import Patches
 
 from .programs import (
@@ -17,6 +19,7 @@ from .programs import (
     Pair,
     add,
     add_locked,
+    counted,
     fill,
     first_second,
     is_two,
@@ -27,7 +30,7 @@ from .programs import (
 
 
 def fuzz(*threads, **arguments):
-    return gilcheck.fuzz(threads=threads, **{"budget": 2.0} | arguments)
+    return counted(*threads, **{"schedules": 300} | arguments)
 
 
 def test_a_lost_update_is_found_with_one_preemption_and_is_masked_by_the_gil():
@@ -82,7 +85,7 @@ def test_the_report_names_the_pair_that_decides_and_what_was_read_and_written():
     assert "reads counter.value = 0" in report
     assert "writes counter.value = 1" in report
     assert "decided by  T1 writes counter.value" in report
-    assert "T0 is preempted: T1 goes on" in report
+    assert "T0 is preempted: T1 runs" in report
     assert "replay: gilcheck replay gil1_" in report
 
 
@@ -142,7 +145,7 @@ def test_what_every_thread_raises_in_every_order_is_raised_plainly():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_what_needs_no_concurrency_needs_no_stress_either():
-    result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3, mode="stress")
+    result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3, mode="stress", schedules=None)
     result.assert_violated()
     assert "without any concurrency" in result.reason
 
@@ -165,7 +168,7 @@ def test_threads_that_the_program_starts_are_scheduled_too():
     def nothing(counter):
         return counter.value
 
-    result = fuzz(start_two, nothing, setup=Counter, invariant=is_two)
+    result = counted(start_two, nothing, setup=Counter, invariant=is_two, schedules=300)
     result.assert_violated()
     assert result.symptom == "invariant"
 
@@ -186,7 +189,10 @@ def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
     fuzz(racing(True), racing(True), setup=lambda: {"n": 0}).assert_holds()
 
 
-def test_a_thread_that_waits_busily_gets_what_it_waits_for_and_one_that_waits_in_vain_is_a_livelock():
+def test_a_thread_that_polls_gets_what_it_waits_for_and_one_that_polls_for_ever_is_a_livelock(monkeypatch):
+    monkeypatch.setattr(engine, "FAIR_STEPS", 2_000)  # a tenth: a livelock takes that many steps to be one
+    monkeypatch.setattr(engine, "MOST_POINTS", 10_000)
+
     def spin(kept):
         while not kept["ready"]:
             pass
@@ -268,6 +274,20 @@ def test_a_lock_that_cannot_be_seen_is_a_partly_uncontrolled_wait_and_claims_not
     assert "partly uncontrolled" in result.reason
 
 
+def test_a_hand_off_that_takes_long_is_not_taken_for_a_blocked_thread(monkeypatch):
+    sleep = time.sleep  # what a machine does that takes the core away between the two halves of a hand-off
+    made = HandoffSemaphore.__init__
+
+    def slowly(self):
+        made(self)
+        post = self.post
+        self.post = lambda: (sleep(0.05), post())
+
+    monkeypatch.setattr(HandoffSemaphore, "__init__", slowly)
+    result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=4)
+    result.assert_holds()
+
+
 def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_one_is_told():
     sensitive = fuzz(add_locked, add_locked, setup=Counter, invariant=is_two, sensitivity=True)
     sensitive.assert_holds()
@@ -305,7 +325,7 @@ def test_a_search_that_is_cut_short_does_not_hold():
         for key in range(400):
             kept[key] = kept.get(key, 0) + 1
 
-    result = fuzz(many, many, setup=dict, budget=0.05)
+    result = gilcheck.fuzz(threads=[many, many], setup=dict, budget=0.05)
     assert result.verdict == "inconclusive"
     assert "cut short" in result.reason
 
@@ -316,7 +336,7 @@ def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():
             with counter.lock:
                 counter.value += 1
 
-    result = fuzz(many, many, setup=Counter, budget=4.0)
+    result = counted(many, many, setup=Counter, schedules=120)
     result.assert_holds()
     assert "sampled" in result.reason
     assert "with probability" in result.reason
@@ -324,13 +344,14 @@ def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():
 
 def test_a_sampled_failure_is_made_small():
     def many(counter):
-        for _ in range(40):
+        for _ in range(12):
             with counter.lock:
                 counter.other = 1
         counter.value += 1
 
-    result = fuzz(many, many, setup=Counter, invariant=is_two, budget=3.0, seed=1)
+    result = counted(many, many, setup=Counter, invariant=is_two, schedules=60, seed=1)
     result.assert_violated()
+    assert " until one failed" in result.coverage
     assert result.preemptions <= 2
 
 

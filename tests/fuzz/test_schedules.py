@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from pytest_gilcheck import BadValue, Kind
-from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET, plan
 
-from .programs import Counter, Pair, add, add_locked, first_second, is_two, second_first
+from .programs import Counter, Pair, add, add_locked, counted, first_second, is_two, second_first
 
 
-def fuzz(*threads, setup=Counter, invariant=is_two, **arguments):
-    return check.fuzz(check.program(threads, setup, invariant, None), plan(**{"seed": 7} | arguments))
+def fuzz(*threads, **arguments):
+    return counted(*threads, **{"setup": Counter, "invariant": is_two} | arguments)
 
 
 def result_of(*threads, **arguments):
@@ -60,7 +59,6 @@ def busy_machine():
     process.join()
 
 
-ENOUGH = 600.0  # seconds, on any machine
 PROGRAMS = {
     "found by enumeration": {"threads": (add, add), "schedules": 50},
     "found by a sample": {"threads": (far_apart, far_apart), "schedules": 60},
@@ -72,7 +70,7 @@ PROGRAMS = {
 
 
 def explore(name):
-    arguments = {"budget": ENOUGH} | PROGRAMS[name]
+    arguments = dict(PROGRAMS[name])
     return result_of(*arguments.pop("threads"), **arguments)
 
 

@@ -95,7 +95,7 @@ def test_a_locked_counter_has_no_hit_and_the_bound_of_three():
     assert (report.hits, report.symptom, report.first, report.children) == (0, None, "", 1)
     assert report.bound == pytest.approx(3 / report.instances)
     assert f"0 hits in {report.instances:,} instances" in str(report)
-    assert report.met <= report.instances
+    assert report.overlapped <= report.instances
     assert bool(report.undecided) is not PARALLEL, str(report)
     assert ("p < " in str(report)) is PARALLEL  # a bound on what could not be seen would mislead
 
@@ -360,10 +360,10 @@ def test_a_setup_that_fails_later_ends_it_with_a_note():
 def test_threads_that_hardly_ever_met_decide_nothing():
     report = stress(Program((lambda: time.sleep(0.1),) * 2), 0.2)
     assert report.hits == 0
-    assert report.met < 30
+    assert report.overlapped < 30
     assert report.undecided
     if PARALLEL:
-        assert f"at once in only {report.met} of {report.instances} instances" in str(report)
+        assert f"at once in only {report.overlapped} of {report.instances} instances" in str(report)
 
 
 def test_progress_is_told_while_it_runs():
@@ -409,10 +409,10 @@ def test_a_trace_has_names_and_only_what_is_not_ours():
 Current thread 0x00000000000000ff (most recent call first):
   File "/usr/lib/ctypes/__init__.py", line 519 in string_at
   File "/somebody/test_it.py", line 7 in crash
-  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 1 in _play
+  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 1 in _work
 
 Thread 0x0000000000000aaa (most recent call first):
-  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 2 in _play
+  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 2 in _work
 
 Extension modules: numpy (total: 1)""".replace(
         "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", sys.modules["pytest_gilcheck.fuzz.stress.rendezvous"].__file__
@@ -429,7 +429,7 @@ def test_the_report_prints_what_it_found_by_kind():
         1000, 3, "T0 raised KeyError: 'a'", "exception", "a line", 1.0, 2, None, (("crashed", 1), ("exception", 2)), (), 900
     )
     assert str(report).splitlines() == [
-        "stress: T0 raised KeyError: 'a'; 3 of 1,000 instances in 1.0 s (0.003), threads met in 900",
+        "stress: T0 raised KeyError: 'a'; 3 of 1,000 instances in 1.0 s (0.003), threads overlapped in 900",
         "  hits by kind: crashed 1, exception 2",
         "    a line",
     ]

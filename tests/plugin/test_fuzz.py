@@ -49,7 +49,7 @@ def test_locked(counter, lock):
         [
             "*test_racy: violated GIL-MASKED: invariant: the teardown raised AssertionError: it is 1; with 1 preemption",
             "*replay: gilcheck replay gil1_*",
-            "*T0 is preempted: T1 goes on*",
+            "*T0 is preempted: T1 runs*",
             "*decided by*",
             "*replayed    10 of 10*",
         ]

@@ -65,10 +65,10 @@ def test_the_bug_is_found_and_called_what_it_is_and_replays(case):
         undecided(f"it needs {case.preemptions} preemptions, and was not drawn: {result.reason}")
     if result.kind is None and result.verdict == "violated":
         undecided(f"this machine was too slow to tell its kind: {result.reason}")
-    assert (result.verdict, result.kind, result.symptom) == ("violated", case.kind, case.trouble), str(result)
+    assert (result.verdict, result.kind, result.symptom) == ("violated", case.kind, case.symptom), str(result)
     for _ in range(REPLAYS):
         again = fuzzed(case.buggy, replay=result.token)
-        assert (again.verdict, again.kind, again.symptom) == ("violated", case.kind, case.trouble), str(again)
+        assert (again.verdict, again.kind, again.symptom) == ("violated", case.kind, case.symptom), str(again)
     if case.preemptions <= 2:
         assert result.preemptions <= case.preemptions + 1, str(result)
 
@@ -94,4 +94,4 @@ def test_the_corpus_is_what_it_is_said_to_be():
     assert len(CASES) >= 40
     assert max(names.values()) == 1
     assert min(kinds["GIL-MASKED"], kinds["BREAKS-TODAY"]) >= len(CASES) / 3
-    assert {case.trouble for case in CASES} == {"invariant", "exception", "deadlock", "never ends", "livelock"}
+    assert {case.symptom for case in CASES} == {"invariant", "exception", "deadlock", "never ends", "livelock"}

@@ -15,14 +15,14 @@ from .rows import SourceRow, SwitchRow, columns_of, rows_of
 
 @dataclass(frozen=True)
 class Explanation:
-    """The minimal failing run: as text, and its rows for who draws them."""
+    """What happened in the minimal failing run: as text, and as rows."""
 
     text: str
     rows: tuple[SourceRow | SwitchRow, ...]
 
 
 def explain(explorer: Explorer, failure: Failure) -> tuple[Explanation, Failure]:
-    """The story of the failure, and the failure as it happened again for that."""
+    """Explain a failure; also returns the failure as it occurred in the run that was recorded for this."""
     steps, run, again = _watched(explorer, failure.schedule)
     again = again or failure
     lines = []
@@ -34,7 +34,7 @@ def explain(explorer: Explorer, failure: Failure) -> tuple[Explanation, Failure]
         first, second = pair
         lines.append(f"  decided by  T{first.thread} {first.deed or first.source} at {first.place}")
         lines.append(
-            f"       before T{second.thread} {second.deed or second.source} at {second.place}; the other way round nothing breaks"
+            f"       before T{second.thread} {second.deed or second.source} at {second.place}; in the opposite order nothing fails"
         )
     return Explanation("\n".join(lines), tuple(rows)), again
 
@@ -48,7 +48,7 @@ def _watched(explorer: Explorer, schedule: Schedule) -> tuple[list[RecordedStep]
 
 
 def _table(waiting: tuple[BlockedThread, ...]) -> list[str]:
-    """Who waits for what, who has it, where that was taken and made."""
+    """A table of the blocked threads: what each waits for, which thread holds it, where that was acquired and created."""
     lines = []
     for entry in waiting:
         held = f", held by {entry.holder}" if entry.holder else ""
@@ -62,7 +62,7 @@ def _table(waiting: tuple[BlockedThread, ...]) -> list[str]:
 
 
 def _deciding(explorer: Explorer, failure: Failure, steps: list[RecordedStep]) -> tuple[RecordedStep, RecordedStep] | None:
-    """The pair of accesses whose order makes the difference between this run and its nearest neighbour that breaks nothing."""
+    """The pair of accesses whose order differs between this run and the nearest schedule that does not fail; None if unknown."""
     choices = failure.schedule.choices
     preemptions = [index for index, choice in enumerate(choices) if not choice.forced]
     for position in reversed(preemptions):
@@ -81,10 +81,10 @@ def _deciding(explorer: Explorer, failure: Failure, steps: list[RecordedStep]) -
 
 
 def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> tuple[RecordedStep, RecordedStep] | None:
-    """The first conflicting pair that comes in the other order in the run that passes.
+    """The first conflicting pair of accesses that has the opposite order in the run that passes; None if there is none.
 
-    A step is known again by its thread, its place, its access and how many like it the thread made before: states are made anew
-    for each run, so objects are not the same.
+    A step of one run is identified in the other by its thread, place and access, and by the number of such steps of that thread
+    before it. Objects cannot identify it, because every run has a new state.
     """
     order = {name: index for index, name in enumerate(_named(passing))}
     names = _named(failing)

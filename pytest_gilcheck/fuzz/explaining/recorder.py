@@ -1,8 +1,8 @@
-"""Records the steps of a run: which object each one touches, and which value it reads or writes.
+"""Records the steps of a run: which object each step touches, and which value it reads or writes.
 
-Values are looked up by the source text of a step: ``self.items[key]`` names what is touched. Only what cannot run code of the
-user's is evaluated: names, attributes that instances keep, subscripts of plain containers. A value written is read back when the
-next step of any thread comes.
+Objects and values are looked up by the source text of a step: ``self.items[key]`` names what it touches. Only expressions that
+cannot run code of the program are evaluated: names, attributes in an instance's ``__dict__`` or slots, subscripts of plain
+containers. A value that a step writes is read at the next step of any thread.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from ..steps.visible import Access
 
 _NOTHING = object()
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
-Location = tuple[int, str]  # id of an object, and the name in it
+Location = tuple[int, str]  # the id of an object, and a name in it
 
 
 @dataclass
 class RecordedStep:
-    """One step of the run.
+    """One step of a run.
 
     Attributes:
-        point, thread, access, file, line, function: which, whose and where.
-        what: its source text.
-        where: the object it touches, and under which name; None if that cannot be told.
-        value: what it read or wrote, in words; empty if that cannot be told.
+        point, thread, access, file, line, function: of the step.
+        what: the source text of what it touches.
+        where: the object that it touches, and the name in it; None if unknown.
+        value: the text of the value that it reads or writes; empty if unknown.
+        keeps: the object, so that no other object gets its id.
     """
 
     point: int
@@ -42,7 +43,7 @@ class RecordedStep:
     what: str = ""
     where: Location | None = None
     value: str = ""
-    keeps: Any = field(default=None, repr=False)  # so that ids stay what they are
+    keeps: Any = field(default=None, repr=False)
 
     @property
     def source(self) -> str:
@@ -50,13 +51,13 @@ class RecordedStep:
 
     @property
     def deed(self) -> str:
-        """``"read c.v = 0"``."""
+        """What the step does, such as ``"reads c.v = 0"``; empty for a call."""
         if self.access.kind == "call":
             return ""
         if self.access.name == "a lock":
             return "acquires a lock"
-        words = f"{'reads' if self.access.kind == 'read' else 'writes'} {self.what or self.access.name}"
-        return f"{words} = {self.value}" if self.value else words
+        text = f"{'reads' if self.access.kind == 'read' else 'writes'} {self.what or self.access.name}"
+        return f"{text} = {self.value}" if self.value else text
 
     @property
     def place(self) -> str:
@@ -72,7 +73,7 @@ class RecordedStep:
 
 
 class Recorder:
-    """Observes a run."""
+    """An observer that records every step of a run."""
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
         self._takes_part = takes_part
@@ -82,7 +83,7 @@ class Recorder:
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         self.settle()
         at: FrameType | None = frame
-        while at is not None and not self._takes_part(at.f_code.co_filename):  # of a lock, in the standard library
+        while at is not None and not self._takes_part(at.f_code.co_filename):  # in the standard library, at a lock
             at = at.f_back
         at = at or frame
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
@@ -91,7 +92,7 @@ class Recorder:
             self._look(step, frame)
 
     def settle(self) -> None:
-        """Read back what the last step wrote."""
+        """Read the value that the last step wrote."""
         if self._unread is None:
             return
         step, holder = self._unread
@@ -125,7 +126,7 @@ class Recorder:
 
 
 def _expression(frame: FrameType) -> ast.AST | None:
-    """The source of what the frame executes now."""
+    """The expression or statement that the frame executes now; None if it has no source text in one line."""
     positions = list(frame.f_code.co_positions())
     index = frame.f_lasti // 2
     if not 0 <= index < len(positions):
@@ -147,7 +148,7 @@ def _expression(frame: FrameType) -> ast.AST | None:
 
 
 def _evaluated(node: ast.expr, frame: FrameType) -> Any:
-    """The value of a name, of attributes of one, or of subscripts; `_NOTHING` if code would have to run."""
+    """The value of a constant, name, attribute or subscript; `_NOTHING` if the program's code would have to run."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
@@ -167,7 +168,7 @@ def _evaluated(node: ast.expr, frame: FrameType) -> Any:
 
 
 def _part(holder: Any, name: str) -> Any:
-    """An attribute that the instance keeps, or an item of a plain container."""
+    """An attribute in an instance's ``__dict__`` or slots, or an item of a plain container; `_NOTHING` if there is none."""
     try:
         if name.startswith("."):
             kept = object.__getattribute__(holder, "__dict__") if hasattr(type(holder), "__dict__") else {}
@@ -183,7 +184,7 @@ def _part(holder: Any, name: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A short text of a plain value; the type's name of any other, whose ``__repr__`` may be anything."""
+    """A short text of a plain value, or the type's name of any other, because its ``__repr__`` may run any code."""
     if value is _NOTHING:
         return ""
     if isinstance(value, _PLAIN):

@@ -1,4 +1,4 @@
-"""The rows of a recorded run: source lines and the switches between them, and these as text in columns."""
+"""The rows of a recorded run: source lines and the switches between them; and these rows as text in columns."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .recorder import RecordedStep
 
 _WIDTH = 46
 _MOST_ROWS = 44
-_AROUND = 4  # rows shown before and after a switch, if there are too many
+_AROUND = 4  # rows shown before and after each switch, if there are too many rows
 
 
 @dataclass
 class SourceRow:
-    """One line of source that a thread went through without a switch, and what it read and wrote."""
+    """One line of source that a thread ran without a switch, with what it read and wrote there."""
 
     thread: int
     point: int
@@ -40,21 +40,21 @@ class SourceRow:
 
 @dataclass
 class SwitchRow:
-    """Another thread goes on: ``before`` was preempted, or ended or waits."""
+    """A switch from thread ``before`` to thread ``after``; ``why`` completes "the first thread ..."."""
 
     before: int
     after: int
     why: str
 
     def __str__(self) -> str:
-        return f"-- T{self.before} {self.why}: T{self.after} goes on --"
+        return f"-- T{self.before} {self.why}: T{self.after} runs --"
 
     def figures(self) -> dict[str, Any]:
         return {"switch": [self.before, self.after], "why": self.why}
 
 
 def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | SwitchRow]:
-    """The steps of one line of source together, and the switches between them."""
+    """The rows of a run: consecutive steps of one line of source make one row."""
     rows: list[SourceRow | SwitchRow] = []
     owners = {step.point: step.thread for step in steps}
     last: RecordedStep | None = None
@@ -77,8 +77,8 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
 
 
 def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:
-    """The rows as text, each line in its thread's column; of too many, those around switches."""
-    shown: list[SourceRow | SwitchRow | None] = list(rows)  # None: some were left out
+    """The rows as lines of text, each in its thread's column. If there are too many, only those around switches."""
+    shown: list[SourceRow | SwitchRow | None] = list(rows)  # None: rows were left out here
     if len(rows) > _MOST_ROWS:
         switches = [index for index, row in enumerate(rows) if isinstance(row, SwitchRow)]
         keep = {near for index in switches for near in range(index - _AROUND, index + _AROUND + 1)}

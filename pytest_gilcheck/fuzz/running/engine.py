@@ -86,7 +86,7 @@ class ScheduleRun:
         refused: the operation of the program that cannot be explored at all; empty if there was none.
         choices: (choice, step before which it was made, its code and line, whether no build with a GIL can switch there).
         spans: if recorded: (first point, owner, other runnable threads), each valid until the next one begins.
-        forks: if recorded: (point, runnable threads, chosen thread) at each point where the owner could not go on.
+        forks: if recorded: (point, runnable threads, chosen thread) at each point where the owner could not continue.
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended.
@@ -155,7 +155,7 @@ class Engine:
         fresh_threads: start new threads for every run, because reused ones would be noticed.
         fair_steps: consecutive steps of one thread, after which another thread runs.
         most_points: points after which a run is a livelock.
-        most_virtual_sleeps: times in a run that a sleeping thread goes on at once instead of letting others run.
+        most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
@@ -196,6 +196,7 @@ class Engine:
         self._semaphores: list[HandoffSemaphore] = []  # free: their threads have ended
         self._main = Task(MAIN, "the main thread", HandoffSemaphore())
         self.owner = self._main
+        self._awake: Task | None = None  # the owner, once it has woken: a hand-off takes long if the giving thread loses its core
         self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
         self._watcher_stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
@@ -357,7 +358,8 @@ class Engine:
                 continue
             owner, switches = self.owner, _sleeps(self.owner)
             now = (self.point, owner, switches)
-            polls = polls + 1 if now == last and switches >= 0 and not self._idle else 0
+            asleep = switches >= 0 and owner is self._awake and not self._idle
+            polls = polls + 1 if now == last and asleep else 0
             last = now
             if polls >= _POLLS_ASLEEP and owner is not self._main and owner.state is not BLOCKED_OUTSIDE:
                 polls = 0
@@ -529,6 +531,7 @@ class Engine:
 
     def _wait_for_turn(self, task: Task) -> None:
         task.semaphore.wait()
+        self._awake = task
         task.frame = None
         if self.aborting:
             raise Abort
@@ -565,6 +568,7 @@ class Engine:
         task.frame = sys._getframe(1)
         self._release(task)
         task.semaphore.wait()
+        self._awake = task
         if self._idle and task is self._main:
             self._idle = False
             task.state = READY
@@ -601,6 +605,7 @@ class Engine:
         task.ident, task.native = _get_ident(), threading.get_native_id()
         self.by_ident[task.ident] = task
         task.semaphore.wait()
+        self._awake = task
         if self.tracer is not None:
             sys.settrace(self.tracer)
         return not self.aborting
@@ -632,6 +637,7 @@ class Engine:
         """Queue up again, after the calling thread was blocked outside of control."""
         self._returned.append(task)
         task.semaphore.wait()
+        self._awake = task
         if self.aborting:
             raise Abort
 
@@ -758,6 +764,7 @@ class Engine:
         self.by_ident[task.ident] = task
         while True:
             task.semaphore.wait()
+            self._awake = task
             if task.job is None:
                 self.by_ident.pop(task.ident, None)
                 return

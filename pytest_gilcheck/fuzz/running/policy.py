@@ -1,4 +1,4 @@
-"""Policies: how a run chooses the thread that goes on."""
+"""Policies: how a run chooses the thread that runs next."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Policy(Protocol):
         """Called when a run begins."""
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        """The task that makes the next step: the current one, or one of the others, which then goes on from where it stands."""
+        """The task that makes the next step: the current one, or one of the others, which then continues from where it stands."""
 
     def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        """The task that goes on where the current one cannot."""
+        """The task that runs where the current one cannot continue."""
 
 
 class Planned:

@@ -130,7 +130,7 @@ class Explorer:
         return self.once(Planned(schedule), recording=recording, measuring=measuring)
 
     def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
-        """Run the threads one after the other in this order. A thread that sleeps goes on at once, without letting others run."""
+        """Run the threads one after the other in this order. A thread that sleeps continues at once, without letting others run."""
         self.engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
         try:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)

@@ -1,4 +1,4 @@
-"""How long a search goes on: until a time, or for a number of schedules.
+"""How long a search continues: until a time, or for a number of schedules.
 
 A search that is limited by time enumerates what fits into the time that is left, by what each schedule has taken so far. A search
 that is limited by count decides by counts alone, so the same seed runs the same schedules on every machine. It has a deadline as

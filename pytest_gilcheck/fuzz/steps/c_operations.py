@@ -1,15 +1,15 @@
-"""What C operations do to shared containers when there is no GIL: what was tried, and what was seen.
+"""What C operations do to shared containers when there is no GIL: the operations that were tried, and the effects that were seen.
 
-With a GIL each of them is one step. Without, some hold the container's own lock from beginning to end, and some read it element by
-element while others change it. Which ones is not to be guessed: ``list(d.values())`` holds the lock and ``tuple(d.values())`` does
-not; ``sorted(x)`` does and ``set(x)`` does not; ``deque.copy`` takes it, and lets go of it at every element.
+With a GIL each operation is one step. Without one, some hold the container's own lock from beginning to end, and some read it
+element by element while other threads change it. Only a trial tells which: ``list(d.values())`` holds the lock and
+``tuple(d.values())`` does not; ``sorted(x)`` does and ``set(x)`` does not; ``deque.copy`` releases it at every element.
 
-Three readers: `shared` simulates what is here as torn or raising, and nothing else; its tests run every statement under a recorder;
-and on a free-threaded build every statement is run against a thread that changes the container for real.
+This table has three readers: `shared` simulates the entries that are torn or raise, and no others; its tests run every statement
+under a recorder; and on a free-threaded build, a test runs every statement beside a thread that changes the container.
 
-Tried on CPython 3.13.5, free-threaded, two cores, x86-64, mostly 10,000 times and more. Symptom that is rarer than that, or seen on
-other processors only, is not here. The same trials with a GIL (3.13.0) showed nothing but what can be expected there: loops of
-Python code, calls that call Python code (``key=``), and iterators whose container a thread changes before they are asked.
+Tried on CPython 3.13.5, free-threaded, two cores, x86-64, mostly 10,000 times and more. Effects that are rarer, or that only other
+processors show, are not in the table. The same trials with a GIL (3.13.0) showed only what is expected there: effects in loops of
+Python code, in calls that call Python code (``key=``), and in iterators whose container a thread changes before they are read.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ MEASURED_ON = "CPython 3.13.5 free-threaded"
 
 
 class Effect(StrEnum):
-    """What other threads can make of an operation."""
+    """What other threads can do to the outcome of an operation."""
 
-    ATOMIC = "atomic"  # nothing was seen
+    ATOMIC = "atomic"  # no effect was seen
     TORN = "torn"  # a result that fits no state which the container ever had
-    RAISES = "raises"  # "changed size during iteration", "mutated during iteration", or an element that is there is not found
-    DUPLICATES = "duplicates"  # or lost: elements, calls
+    RAISES = "raises"  # "changed size during iteration", "mutated during iteration", or an existing element is not found
+    DUPLICATES = "duplicates"  # elements or calls are duplicated or lost
     CRASHES = "crashes"
     HANGS = "hangs"
 
 
 @dataclass(frozen=True)
 class Container:
-    """A container, and the thread that changes it: by one C call at a time, each of which leaves it whole.
+    """A container, and how a thread changes it: by one C call at a time, each of which leaves it in a legal state.
 
     Attributes:
-        made: an expression; ``KEYS``, ``BEFORE`` and ``AFTER`` are lists of the same length, ``NEW`` is a key that it has not.
-        read: an expression for what is read, of the container ``made``.
-        writes: statements, in turn. With the container as it is after any of them, an operation has a legal outcome.
+        made: an expression; ``KEYS``, ``BEFORE`` and ``AFTER`` are lists of the same length, ``NEW`` is a key that it lacks.
+        read: an expression for what is read of the container ``made``.
+        writes: the statements that change it, in turn.
     """
 
     made: str
@@ -48,13 +48,13 @@ class Container:
 
 @dataclass(frozen=True)
 class Reading:
-    """An operation that reads a container as a whole.
+    """An operation that reads a whole container.
 
     Attributes:
         container: a key of `CONTAINERS`.
-        consumer: what iterates: a callable's full name, ``"x.NAME"`` for the container's own method, or some syntax.
-        statement: what was tried: reads ``x``, makes ``y``.
-        simulated: whether `shared` shows the effect.
+        consumer: what iterates: a callable's full name, ``"x.NAME"`` for the container's own method, or a piece of syntax.
+        statement: the statement that was tried; it reads ``x`` and makes ``y``.
+        simulated: whether `shared` simulates the effect.
     """
 
     effect: Effect
@@ -70,12 +70,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Updating:
-    """An operation that two threads do at once, ``n`` times each, with ``i`` counting.
+    """An operation that two threads make at the same time, ``n`` times each, with ``i`` as the counter.
 
     Attributes:
         made: statements that make ``x``.
-        statement: what both do; each has a list of its own, ``kept``.
-        right: an expression, afterwards, of ``x``, ``n``, and the two lists ``one`` and ``other``.
+        statement: what both threads run; each has a list of its own, ``kept``.
+        right: an expression of ``x``, ``n`` and the two lists ``one`` and ``other``, which is true afterwards if all went well.
     """
 
     effect: Effect
@@ -107,8 +107,8 @@ CONTAINERS = {
     ),
 }
 
-# One letter for each of the containers up to "dict subclass":
-# . atomic, t torn, r raises, ! crashes, - makes no sense or shows nothing; a capital is what `shared` does not simulate.
+# One letter for each container up to "dict subclass":
+# . atomic, t torn, r raises, ! crashes, - not possible or not visible; a capital letter: `shared` does not simulate it.
 _LETTERS = {".": Effect.ATOMIC, "t": Effect.TORN, "r": Effect.RAISES, "!": Effect.CRASHES}
 _READ = (
     # consumer, statement                                                                 list, dict, keys, values, items,
@@ -215,13 +215,13 @@ READINGS = (
         for container, letter in zip(CONTAINERS, letters, strict=False)
         if letter != "-"
     ),
-    Reading(Effect.TORN, "list being sorted", "len", "y = len(x)", False),  # it is 0
-    Reading(Effect.TORN, "dict with two values swapped", "x.copy", "y = list(x.copy().values())", False),  # seen by its bytecodes
+    Reading(Effect.TORN, "list being sorted", "len", "y = len(x)", False),  # it reads 0
+    Reading(Effect.TORN, "dict with two values swapped", "x.copy", "y = list(x.copy().values())", False),  # the swap has own steps
 )
 
 UNLOCKED = frozenset((reading.container, reading.consumer) for reading in READINGS if reading.simulated)
 
-# These hand out an iterator, which reads when it is asked: whoever does that, and holds which lock, does not matter.
+# These return an iterator, which reads when it is asked for an element, whatever its consumer is and whichever lock that holds.
 LAZY = frozenset({
     "iter", "reversed", "enumerate", "zip", "map", "filter", "object.__reduce_ex__", "itertools.accumulate", "itertools.batched",
     "itertools.chain", "itertools.chain.from_iterable", "itertools.compress", "itertools.cycle", "itertools.dropwhile",
@@ -247,14 +247,16 @@ UPDATINGS = (
     Updating(_A, "dict.popitem", "x = dict.fromkeys(range(2 * n))", "kept.append(x.popitem()[0])", _ALL),
     Updating(
         _D, "defaultdict[k]", "x = collections.defaultdict(list)", "x[i].append(0)", "all(len(v) == 2 for v in x.values())"
-    ),  # mended since
+    ),  # fixed in later versions
     Updating(_A, "set.add", "x = set()", "x.add((i, id(kept)))", "len(x) == 2 * n"),
     Updating(_A, "set.pop", "x = set(range(2 * n))", "kept.append(x.pop())", _ALL),
     Updating(_A, "deque.append", "x = collections.deque()", "x.append(i)", "sorted(x) == sorted([*range(n)] * 2)"),
     Updating(_A, "deque.popleft", "x = collections.deque(range(2 * n))", "kept.append(x.popleft())", _ALL),
     Updating(_A, "itertools.count", "x = itertools.count()", "kept.append(next(x))", _ALL),
     Updating(_A, "random.random", "x = random.Random(1)", "kept.append(x.random())", "len({*one, *other}) == 2 * n"),
-    Updating(_A, "lru_cache", "x = functools.lru_cache(None)(Cached.made)", "kept.append(x(i))", "one == other"),  # not with a GIL
+    Updating(
+        _A, "lru_cache", "x = functools.lru_cache(None)(Cached.made)", "kept.append(x(i))", "one == other"
+    ),  # fails with a GIL
     Updating(_A, "StringIO.write", "x = io.StringIO()", "x.write('ab')", "len(x.getvalue()) == 4 * n"),
     Updating(_A, "TextIOWrapper.write", "x = io.TextIOWrapper(io.BytesIO())", "x.write('ab')", "x.seek(0, 2) == 4 * n"),
     Updating(
@@ -264,7 +266,7 @@ UPDATINGS = (
     Updating(_D, "a range's iterator", "x = iter(range(2 * n))", "kept.append(next(x))", _ALL),
     Updating(_D, "itertools.islice", "x = itertools.islice(itertools.count(), 2 * n)", "kept.append(next(x))", _ALL),
     Updating(_D, "itertools.cycle", "x = itertools.cycle(range(2 * n))", "kept.append(next(x))", _ALL),
-    Updating(Effect.TORN, "obj.s += 'x'", "x = Cached(); x.s = ''", "x.s += 'x'", "len(x.s) == 2 * n"),  # seen by its bytecodes
+    Updating(Effect.TORN, "obj.s += 'x'", "x = Cached(); x.s = ''", "x.s += 'x'", "len(x.s) == 2 * n"),  # it has own steps
     Updating(Effect.CRASHES, "generator", "x = (i for i in range(2 * n))", "kept.append(next(x))", _ALL),
     Updating(Effect.CRASHES, "enumerate", "x = enumerate(range(2 * n))", "kept.append(next(x)[1])", _ALL),
     Updating(Effect.CRASHES, "zip", "x = zip(range(2 * n), range(2 * n))", "kept.append(next(x)[1])", _ALL),

@@ -1,16 +1,16 @@
-"""Who iterates? From the frame that waits inside `__iter__` to the name of the operation that called it.
+"""Which operation iterates? Goes from the frame that called `__iter__` to the name of the operation.
 
-An `__iter__` written in Python is called from C, and C leaves no frame. But the next frame is the one that made the C call, its
-current instruction is that call, and the instruction's position leads to the expression in the source. The names in it are looked
-up again: what counts is the object, not what it is called there.
+An `__iter__` written in Python is called from C, and C leaves no frame. But the next frame made the C call: its current instruction
+is that call, and the instruction's position leads to the expression in the source. The names in the expression are looked up again,
+because what counts is the object and not its name.
 
-Whatever is not certain has no name: a caller without source text, a callee that a call returned. Nothing that is looked up here may
-run code of the program, so properties are not read. An expression that might make the container, the result of a function say,
-counts as the container; one that makes something new, as `map(list, xs)` does, is not: who iterates then is not the call.
+Where anything is uncertain, there is no answer: a caller without source text, a callee that another call returned. No lookup may
+run code of the program, so properties are not read. An expression that may yield the container, such as the result of a function,
+counts as the container. One that makes something new, such as `map(list, xs)`, does not: then the call is not what iterates.
 
-What does not work: the CALL event of ``sys.monitoring`` (from 3.12 on, and only in code that the engine listens to, so not in the
-standard library); to tell consumers by what they ask (``list``, ``tuple`` and ``sorted`` ask for a length first, the others look
-alike); the evaluation stack (of another layout in each version).
+What does not work: the CALL event of ``sys.monitoring`` (from 3.12 on, and only in code that the engine monitors, so not in the
+standard library); telling operations by what they ask for (``list``, ``tuple`` and ``sorted`` ask for a length first, the others
+look alike); the evaluation stack (each version has another layout).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SYNTAX = {
     "STORE_SLICE": "y[:] = x", "STORE_SUBSCR": "y[:] = x", "CONTAINS_OP": "in",
 }  # fmt: skip
 _VIEWS = ("keys", "values", "items")
-_ONE_FOR_ONE = frozenset({"enumerate", "iter", "reversed"})  # each element that they hand out is one that they read
+_ONE_FOR_ONE = frozenset({"enumerate", "iter", "reversed"})  # each element that they yield is one that they read
 _DISPLAYS: dict[type[ast.expr], type] = {
     ast.List: list, ast.ListComp: list, ast.Set: set, ast.SetComp: set, ast.Dict: dict, ast.DictComp: dict, ast.JoinedStr: str,
 }  # fmt: skip
@@ -45,14 +45,14 @@ _NAMES = LAZY.union(reading.consumer for reading in READINGS)
 
 @dataclass(frozen=True)
 class CallSite:
-    """One place in code that calls an `__iter__`.
+    """A place in code that calls an `__iter__`.
 
     Attributes:
-        opcode: its name.
-        call: of a call, its expression; None if there is no source text for it.
-        looped: whether that is what a ``for`` runs over.
-        stepped: whether the engine sees the code's bytecodes: a loop in it has steps of its own, and a C call is one.
-        ours: whether it is no code of the program.
+        opcode: the name of the instruction.
+        call: the expression, if it is a call with source text; otherwise None.
+        looped: whether a ``for`` runs over the result of the call.
+        stepped: whether the engine sees the steps of this code, so that a loop in it has own steps and a C call is one.
+        ours: whether the code belongs to this package.
     """
 
     opcode: str
@@ -63,15 +63,15 @@ class CallSite:
 
 
 class Consumer(NamedTuple):
-    """Who iterates over a container.
+    """The operation that iterates over a container.
 
     Attributes:
-        name: as in `c_operations`.
-        lazy: whether it goes on after the call.
-        loop: whether that is a loop of Python code.
-        fresh: whether nothing happens between the step that the engine sees and the first element.
-        seen: whether the engine sees a step for every element.
-        whole: whether what it was given is the owner of the view that it iterates over: ``json.dumps(d)`` asks for ``d.items()``.
+        name: as `c_operations` has it.
+        lazy: whether it reads elements after the call as well.
+        loop: whether it is a loop of Python code.
+        fresh: whether the engine has had a step right before the first element, so that no switch point is needed there.
+        seen: whether the engine has a step of its own for every element.
+        whole: whether the argument is the owner of the view that is iterated: ``json.dumps(d)`` iterates over ``d.items()``.
     """
 
     name: str
@@ -84,13 +84,13 @@ class Consumer(NamedTuple):
 
 @dataclass(frozen=True)
 class _ViewOf:
-    """The value of ``d.items()``, which is made anew whenever it is asked for."""
+    """The value of ``d.items()``, of which each evaluation makes a new one."""
 
     owner: object
 
 
 def consumer(frame: FrameType, container: object, owner: object) -> Consumer | None:
-    """Who iterates over ``container``, a container or a view of ``owner``, from this frame; None if that is not known."""
+    """The operation that iterates over ``container``, a container or a view of ``owner``, in this frame; None if unknown."""
     site = _site(frame.f_code, frame.f_lasti)
     if site.ours:
         return None
@@ -110,21 +110,21 @@ def consumer(frame: FrameType, container: object, owner: object) -> Consumer | N
         found,
         whole=whole,
         lazy=lazy,
-        loop=found == "object.__reduce_ex__",  # whose result the copy module loops over
+        loop=found == "object.__reduce_ex__",  # the copy module loops over its result
         fresh=site.stepped and not lazy,
         seen=site.stepped and site.looped and found in _ONE_FOR_ONE,
     )
 
 
 class _Call:
-    """A call in a frame that is in the middle of it."""
+    """A call that a frame is executing."""
 
     def __init__(self, call: ast.Call, frame: FrameType, container: object, owner: object) -> None:
         self._call, self._frame, self._container, self._owner = call, frame, container, owner
         self._locals = frame.f_locals
 
     def consumer(self, opcode: str) -> tuple[str | None, bool]:
-        """Its name, and whether it was given the whole owner of a view."""
+        """The name of the operation, and whether its argument is the owner of the view that it iterates over."""
         call = self._call
         alone = call.args[0] if opcode == "CALL_FUNCTION_EX" and len(call.args) == 1 else None
         if isinstance(alone, ast.Starred) and self._may_be(alone.value):
@@ -161,11 +161,11 @@ class _Call:
             return value is _UNKNOWN or (type(value) in (list, tuple) and any(self._is(element) for element in value))
         if isinstance(node, ast.Call):
             callee = self._callee(node.func)
-            return not _is_a(callee, type) and _named(callee) not in LAZY  # those make something new
+            return not _is_a(callee, type) and _named(callee) not in LAZY  # types and lazy operations make something new
         return isinstance(node, (ast.Attribute, ast.Subscript, ast.Name, ast.IfExp, ast.BoolOp, ast.Await, ast.NamedExpr))
 
     def _chain(self, node: ast.expr) -> str | None:
-        """Of a chain of iterables, its name: it asks for their iterators only when it is their turn."""
+        """The name of a chain of iterables, if this is one; it asks for each iterator only when it comes to it."""
         if isinstance(node, ast.Call):
             name = _named(self._callee(node.func)) or ""
             inner = [part for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Call)]
@@ -174,7 +174,7 @@ class _Call:
         return "itertools.chain" if type(self._value(node)) is itertools.chain else None
 
     def _value(self, node: ast.expr) -> Any:
-        """The value of an expression, if it takes no more than looking: names, attributes, subscripts, views of dicts."""
+        """The value of an expression, if no code has to run for it: names, attributes, subscripts, views of dicts."""
         match node:
             case ast.Constant(value=value):
                 return value
@@ -202,7 +202,7 @@ class _Call:
         return _UNKNOWN
 
     def _callee(self, node: ast.expr) -> Any:
-        """What is called; of a method of something that is made on the spot, the one of its type."""
+        """What is called. For a method of an object that the expression itself makes, it is the method of that object's type."""
         if isinstance(node, ast.Attribute) and self._value(node.value) is _UNKNOWN:
             made = _DISPLAYS.get(type(node.value)) or (self._value(node.value.func) if isinstance(node.value, ast.Call) else None)
             if _is_a(made, type):
@@ -211,12 +211,12 @@ class _Call:
 
 
 def _is_a(value: object, *kinds: type) -> bool:
-    """As `isinstance`, which asks a program's objects for their ``__class__``, and so may run its code."""
+    """As `isinstance`, which would ask the program's objects for their ``__class__``, and so might run its code."""
     return issubclass(type(value), kinds)
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """An attribute, without running code for it; of a built-in type's method, the one of the type."""
+    """An attribute, without running code for it. For a method of a built-in type, it is the type's."""
     if _is_a(owner, ModuleType):
         return vars(owner).get(name, _UNKNOWN)
     try:
@@ -244,7 +244,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _named(callee: Any) -> str | None:
-    """The name that `c_operations` has for something that can be called."""
+    """The name that `c_operations` has for a callable; None if it has none."""
     if callee is _UNKNOWN or _is_a(callee, FunctionType):
         return None
     if _is_a(callee, type):
@@ -258,7 +258,7 @@ def _named(callee: Any) -> str | None:
     else:
         kinds = (owner if _is_a(owner, type) else type(owner)).__mro__
         name = f"{_full(next((kind for kind in kinds if callee.__name__ in vars(kind)), object))}.{callee.__name__}"
-    name = name.removeprefix("builtins.").removeprefix("_")  # functools.reduce is at home in _functools
+    name = name.removeprefix("builtins.").removeprefix("_")  # functools.reduce is defined in _functools
     return name if name in _NAMES else None
 
 
@@ -272,7 +272,7 @@ _sites: dict[tuple[int, int], tuple[CodeType, CallSite]] = {}
 def _site(code: CodeType, offset: int) -> CallSite:
     known = _sites.get((id(code), offset))
     if known is None:
-        known = _sites[id(code), offset] = code, _found(code, offset)  # with the code, so that its id stays its own
+        known = _sites[id(code), offset] = code, _found(code, offset)  # a reference to the code, so that its id stays in use
     return known[1]
 
 
@@ -287,9 +287,9 @@ def _found(code: CodeType, offset: int) -> CallSite:
 
 @cache
 def _calls(file: str) -> dict[tuple[int | None, int | None], tuple[ast.Call | None, bool]]:
-    """The calls in a source file, by where they end, which no two share; with whether a ``for`` runs over their result.
+    """The calls in a source file, by their end positions, each with whether a ``for`` runs over its result.
 
-    Where a call begins tells less: the chain ``a.b().c()`` has two that begin together.
+    No two calls end at the same place, but two can begin at one: ``a.b().c()``.
     """
     found: dict[tuple[int | None, int | None], tuple[ast.Call | None, bool]] = {}
     try:
@@ -300,5 +300,5 @@ def _calls(file: str) -> dict[tuple[int | None, int | None], tuple[ast.Call | No
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             end = node.end_lineno, node.end_col_offset
-            found[end] = (None, False) if end in found else (node, id(node) in looped)  # twice: in an f-string, before 3.12
+            found[end] = (None, False) if end in found else (node, id(node) in looped)  # in an f-string before 3.12, ends coincide
     return found

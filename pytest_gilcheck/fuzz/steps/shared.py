@@ -1,18 +1,19 @@
-"""Containers that are read as a build without a GIL reads them: `sum(x)`, `max(d)` and the like can be interrupted at each element.
+"""Containers that are read as a build without a GIL reads them: other threads can interrupt `sum(x)`, `max(d)` at each element.
 
-To the engine a C call is one step, and so it is with a GIL. Without one, `sum(x)` reads a list element by element while others
-change it. A container made by `shared` has an `__iter__` in Python, which gives the engine a switch point before each element; but
-only to operations that are known to read like that (`c_operations`). What holds the container's lock throughout, as `list(x)`,
-`sorted(x)` and `dict(d)` do, stays one step. Who asks is found out by `consumer`; whoever is not known gets none.
+To the engine a C call is one step, and with a GIL it is one. Without a GIL, `sum(x)` reads a list element by element while other
+threads change it. A container made by `shared` has an `__iter__` in Python, which reports a switch point before each element, but
+only to operations that are known to read like that (`c_operations`). Operations that hold the container's lock throughout, such as
+`list(x)`, `sorted(x)` and `dict(d)`, stay one step. `consumer` finds out which operation iterates; an unknown one gets no switch
+points.
 
-The elements come from the container's own iterator, so whatever becomes of an iteration while the container changes (skipped and
-repeated elements, "changed size during iteration") is CPython's doing.
+The elements come from the container's own iterator. So the effects of a change during iteration (skipped and repeated elements,
+"changed size during iteration") are CPython's own.
 
-What this cannot do: operations that do not iterate, because they know the container's inside: `x.sort()`, in which others see an
-empty list, `==` of two dicts' keys, `repr` of a deque. The table has them, and they get no switch points. Nor do containers of
-classes that the program derives from these types.
+This does not simulate operations that read the container without iterating: `x.sort()`, in which other threads see an empty list,
+`==` of two dicts' keys, `repr` of a deque. The table has them, and they get no switch points. Neither do containers of classes that
+the program derives from these types.
 
-Where threads run for real, `shared` gives back what it was given: a subclass of `list` has not the locks of a `list`.
+Where threads run at the same time, `shared` returns its argument: a subclass of `list` does not have the locks of a `list`.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ C = TypeVar("C")
 
 
 def shared(container: C) -> C:
-    """A container with the same elements, whose iteration other threads can interrupt wherever a free-threaded build lets them.
+    """A container with the same elements, whose iteration other threads can interrupt where a free-threaded build lets them.
 
-    It is a subclass: `isinstance`, `==`, `repr` and `json` do not tell it from the other; `type(x) is list` does, and `marshal`.
+    It is a subclass: `isinstance`, `==`, `repr` and `json` treat it as the plain one; `type(x) is list` and `marshal` do not.
     `copy`, `deepcopy` and `pickle` make another of its kind; slices, `x.copy()` and operators make what they make of any subclass.
-    Make it where the state is made, in ``setup`` or a fixture: stress takes the plain container then.
+    Use it where the state is made, in ``setup`` or in a fixture, because stress mode takes the plain container there.
 
     Args:
         container: a list, dict, set, deque, OrderedDict, defaultdict or Counter, not of a subclass of these.
 
     Raises:
-        BadValue: it is something else.
+        BadValue: it is of another type.
     """
     if switch_points.parallel or type(container) in _MADE.values():
         return container
@@ -79,10 +80,10 @@ class _Steps:
 
 
 class _Iterated:
-    """What asks who iterates: a container, or a view of one."""
+    """A container, or a view of one, that finds out which operation iterates."""
 
     __slots__ = ()
-    _name: Any  # of the container, as in `c_operations`
+    _name: Any  # of the container, as `c_operations` has it
 
     def __iter__(self) -> Iterator[Any]:
         if switch_points.parallel:
@@ -90,7 +91,11 @@ class _Iterated:
         return self._read(self._elements(), sys._getframe(1)) if switch_points.hook is not None else self._elements()
 
     def _read(self, real: Iterator[Any], frame: FrameType, asked: str = "") -> Iterator[Any]:
-        """The real iterator, or one with switch points, for whoever asks from this frame; for ``asked``, if it can only be that."""
+        """The iterator for the operation that iterates in this frame: the real one, or one with switch points.
+
+        Args:
+            asked: the only operation that can have asked; empty if there are several.
+        """
         who = consumer(frame, self, self._owner())
         if asked and (who is None or who.name != asked):
             who = Consumer(asked, lazy=True)
@@ -102,11 +107,11 @@ class _Iterated:
         return self
 
     def _elements(self) -> Iterator[Any]:
-        """The real iterator."""
+        """The container's own iterator."""
         raise NotImplementedError
 
     def _copied(self) -> Iterator[Any]:
-        """One over what is in it at one moment, where that can be had: `list` of a subclass takes no lock that others respect."""
+        """An iterator over the elements of one moment, where possible; `list` of a subclass takes no lock against other threads."""
         return self._elements()
 
 
@@ -165,7 +170,7 @@ class SharedList(_SharedReversible, list[Any]):
         return iter(_Steps(list.__iter__(self), "list", Consumer(how, fresh=True)))
 
     def __copy__(self) -> SharedList:
-        return SharedList(list.copy(self))  # in one step, as a list is copied
+        return SharedList(list.copy(self))  # one step, as the copy of a list is
 
     def _copied(self) -> Iterator[Any]:
         return iter(list.copy(self))
@@ -222,7 +227,7 @@ class SharedCounter(_SharedMapping, Counter[Any]):
 
 
 class _View(_Reversible):
-    """A dict's view; all but its iteration is left to the real one."""
+    """A view of a dict. Everything but iteration is left to the real view."""
 
     __slots__ = ()
     _mapping: Any
@@ -307,4 +312,4 @@ _MAKERS: dict[type, Callable[[Any], Any]] = {
     defaultdict: lambda plain: SharedDefaultDict(plain.default_factory, plain),
 }
 for _base, _type in _MADE.items():
-    _type.__name__ = _base.__name__  # which is what their representation and their error messages begin with
+    _type.__name__ = _base.__name__  # for their representations and error messages

@@ -1,27 +1,26 @@
-"""Switch points inside what would be one step: whoever stands in for it says where, and the engine decides who goes on.
+"""Switch points inside what is otherwise one step. Code that simulates a C operation reports them; the engine may switch there.
 
-The stand-ins are those of `shared`: `sum(x)` reads a list element by element, and where there is no GIL other threads change it in
-between.
+`shared` is that code: `sum(x)` reads a list element by element, and without a GIL other threads can change the list in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-ITERATE = "iterate"  # inside a C call: with a GIL, that call is one step, and no thread can switch here
-CALL = "call"  # where a C call would be a step, and a Python function stands in for it: here a build with a GIL can switch
-LOOP = "loop"  # in a loop of Python code that is not under test, the standard library's say: with a GIL too, threads switch here
+ITERATE = "iterate"  # inside a C call: a build with a GIL cannot switch here
+CALL = "call"  # at a method in Python that simulates a C call: a build with a GIL can switch here
+LOOP = "loop"  # in a loop of Python code that is not under test, such as the standard library's: a build with a GIL can switch
 
-hook: Callable[[str, str], None] | None = None  # the engine's, while it runs a check
-parallel = False  # whether threads run for real, as in stress: then nothing is to be simulated
+hook: Callable[[str, str], None] | None = None  # set by the engine during a check
+parallel = False  # whether threads run at the same time, as in stress mode; then nothing is simulated
 
 
 def reach(kind: str, name: str) -> None:
-    """Another thread may go on here.
+    """Report that another thread may run here.
 
     Args:
         kind: `ITERATE`, `CALL` or `LOOP`.
-        name: what is about to be read: ``"list"``, ``"dict.values"``.
+        name: what is read next, such as ``"list"`` or ``"dict.values"``.
     """
     if hook is not None:
         hook(kind, name)

@@ -1,16 +1,17 @@
-"""Visible steps of the code under test: the bytecodes that can touch what other threads see, and nothing else.
+"""Visible steps of the code under test: the bytecodes that can touch what other threads see.
 
-Between two visible steps a thread touches only its own locals and constants, so a switch there equals one before the next visible
-step: to search switches at visible steps alone loses nothing and saves most. Three kinds of loads are no steps although they read
-shared memory, because nothing that is known ever writes there again: a method, a global or a closure cell whose name no code under
-test rebinds, and an attribute that only constructors store. Names are collected from whole source files, of all files that take
-part; a file with ``setattr``, ``__dict__`` or ``vars`` may store anything, so all its attributes count as rebound.
+Between two visible steps a thread touches only its own locals and constants, so a switch there is equivalent to one right before
+the next visible step: searching switches at visible steps alone loses nothing. Three kinds of loads are no steps although they
+read shared memory, because no known code writes there after the start: methods, globals and closure cells whose names no code
+under test rebinds, and attributes that only constructors store. Names are collected from the whole source files under test. A file
+that uses ``setattr``, ``__dict__`` or ``vars`` may store any attribute, so all attributes then count as rebound.
 
-Calls are steps if they may touch shared objects without making steps of their own: of C functions, and of Python functions that
-are not under test, which run as one step. Up to 3.11 the callee is not known when a call is reached, only its source text.
+A call is a step if it may touch shared objects without making steps of its own: a call of a C function, or of a Python function
+that is not under test, which runs as one step. Up to 3.11 only the source text of a call is known when it is reached, not the
+callee.
 
-What does not work: raw bytecode indices (they differ by version; 3.13 fuses loads), and to count ``BINARY_OP`` (a counter's `+`
-on two integers would be half of all steps): only in-place operations on what may be a container are.
+What does not work: raw bytecode offsets as steps (they differ by version, and 3.13 fuses loads); counting every ``BINARY_OP`` (the
+`+` of two integers would be half of all steps). Only in-place operations on what may be a container count.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Any
 
 from ...core.origin import ours, under_test
 
-Name = str  # what is touched: ".balance", "global total", "cell n", "[]", "call"
+Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
 _ALWAYS = {
     "BINARY_SUBSCR": "read []", "BINARY_SLICE": "read []", "STORE_SUBSCR": "write []", "STORE_SLICE": "write []",
@@ -38,16 +39,16 @@ _ALWAYS = {
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _MAKE = frozenset({"LOAD_CONST", "BUILD_LIST", "BUILD_TUPLE", "BUILD_SET", "BUILD_MAP"})
 _LOADS = frozenset({"LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_NAME", "LOAD_FAST_CHECK"})
-_UNCHECKED = re.compile(r"(len|isinstance|type)\(|[\w.\[\]]*\.append\(")  # the same, by the source text, up to 3.11
+_UNCHECKED = re.compile(r"(len|isinstance|type)\(|[\w.\[\]]*\.append\(")  # `_NO_CHECK_AFTER` as source text, up to 3.11
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "<module>"})
 _ANYTHING_STORED = frozenset({"setattr", "__dict__", "vars", "__setattr__", "__setstate__", "__delattr__"})
-_FIRST_IN_PLACE = 13  # of BINARY_OP's argument
-_SUBSCRIPT = 26  # of the same, from 3.14 on
+_FIRST_IN_PLACE = 13  # the first argument of BINARY_OP that stands for an in-place operation
+_SUBSCRIPT = 26  # the argument of BINARY_OP that stands for a subscript, from 3.14 on
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type, FunctionType, BuiltinFunctionType)
-_UNKNOWN = object()  # an argument that may be anything
+_UNKNOWN = object()  # an argument that may be any object
 _NEVER = frozenset({isinstance, issubclass, callable, id, type, range, object, super, slice, property, staticmethod, classmethod})
 _OF_SCALARS = frozenset({int, float, complex, str, bool, bytes, len, abs, repr, hash, ord, chr, round, format, divmod, pow, print})
-_NO_CHECK_AFTER = frozenset({len, isinstance, type, list.append})  # specialised calls that do not look whether the GIL is wanted
+_NO_CHECK_AFTER = frozenset({len, isinstance, type, list.append})  # their specialised calls do not check for a GIL request
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Access:
     line: int
 
     def conflicts(self, other: Access) -> bool:
-        """Whether the order of the two may matter, as far as names tell; a call may do anything to a container."""
+        """Whether the order of the two accesses may matter, judged by their names. A call may touch any container."""
         if self.kind == "read" == other.kind:
             return False
         mine, others = self.name, other.name
@@ -74,13 +75,13 @@ class Access:
 
 @dataclass
 class StepTable:
-    """The steps of one piece of code, by bytecode offset.
+    """The steps of one code object, by bytecode offset.
 
     Attributes:
-        steps: visible ones that are no calls, or, up to 3.11, all.
-        calls: offsets of calls, judged when they happen; from 3.12 on.
-        checks: offsets at, or right before which the interpreter looks whether somebody else wants the GIL.
-        heard: offsets of both, each with its step, or None, and whether it is one of those.
+        steps: the visible steps that are not calls; up to 3.11, calls too.
+        calls: the calls, which are classified when they happen; from 3.12 on.
+        checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
+        locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``.
     """
 
     code: CodeType
@@ -92,42 +93,46 @@ class StepTable:
 
 @dataclass
 class _ReboundNames:
-    """Names that a source file rebinds; None stands for all of them."""
+    """The names that a source file rebinds; None stands for all names."""
 
     globals: set[str] | None = field(default_factory=set)
     cells: set[str] | None = field(default_factory=set)
     attributes: set[str] | None = field(default_factory=set)
-    constant: set[str] = field(default_factory=set)  # attributes that constructors store
+    constant: set[str] = field(default_factory=set)  # attributes that only constructors store
 
 
 class Visibility:
-    """Tables of the code that takes part. They change as more files do: then `grown` is set, and all tables are to be made anew."""
+    """Makes the step tables of code under test. A new source file may invalidate earlier tables; then `grown` is set."""
 
     def __init__(self) -> None:
         self.grown = False
         self._files: dict[str, _ReboundNames] = {}
-        self._everything = False  # some file may store any attribute
+        self._everything = False  # whether some file may store any attribute
         self._attributes: set[str] = set()
         self._constant: set[str] = set()
         self._skipped: set[str] = set()
 
     def table(self, code: CodeType, namespace: dict[str, Any]) -> StepTable:
-        """The table of this code, whose globals are these."""
+        """The table of a code object.
+
+        Args:
+            namespace: its globals.
+        """
         rebound = self._file(code.co_filename)
         table = StepTable(code)
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False
-        constant = False  # the instruction before loads a constant
-        loaded = ""  # the last global that was loaded
-        called = ""  # the source of the last call
-        private = False  # a loop over something that no other thread can have
+        constant = False  # whether the previous instruction loads a constant
+        loaded = ""  # the name of the global that was loaded last
+        called = ""  # the source text of the last call
+        private = False  # whether the next loop runs over an object that no other thread can reach
         for instruction in dis.get_instructions(code):
             name, offset = instruction.opname, instruction.offset
             if name in ("EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"):
                 continue
             if instruction.positions is not None and instruction.positions.lineno is not None:
                 line = instruction.positions.lineno
-            if "JUMP_BACKWARD_IF" in name:  # of 3.11: it looks only where it jumps
+            if "JUMP_BACKWARD_IF" in name:  # of 3.11, which checks only if it jumps
                 checks.add(instruction.argval)
             elif after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
                 checks.add(offset)
@@ -141,7 +146,7 @@ class Visibility:
                 elif not _harmless_by_name(instruction, code, namespace):
                     table.steps[offset] = Access("call", "call", line)
             elif loaded.startswith("@") and before == "LOAD_GLOBAL":
-                pass  # what pytest has put into an assert statement
+                pass  # a name that pytest has put into an assert statement
             elif name == "GET_ITER" and (before in _MAKE or (before in _CALLS and loaded == "range")):
                 private = True
             elif name == "FOR_ITER" and private and before == "GET_ITER":
@@ -150,7 +155,7 @@ class Visibility:
                 kind, _, touched = what.partition(" ")
                 table.steps[offset] = Access(kind, touched, line)
             if offset in table.steps and name in _LOADS:
-                name = "a visible load"  # what becomes of it at once is no step of its own
+                name = "a visible load"  # so that what the next instruction does with it is not another step
             loaded = instruction.argval if name in ("LOAD_GLOBAL", "LOAD_NAME") else loaded
             before, constant = name, name in ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST")
         table.checks = frozenset(checks)
@@ -181,7 +186,7 @@ class Visibility:
                 | "POP_JUMP_FORWARD_IF_FALSE"
                 | "POP_JUMP_FORWARD_IF_TRUE"
             ):
-                return "read []" if before in _LOADS else None  # whether a container is empty
+                return "read []" if before in _LOADS else None  # this tests whether a container is empty
             case "COMPARE_OP":
                 return None if constant else "read []"
             case "UNPACK_SEQUENCE" | "UNPACK_EX":
@@ -194,16 +199,16 @@ class Visibility:
                 return _ALWAYS.get(name)
 
     def _changes(self, attribute: str, method: bool) -> bool:
-        """Whether somebody may store this attribute while the threads run."""
+        """Whether code under test may store this attribute while the threads run."""
         if self._everything or attribute in self._attributes:
             return True
         if method or attribute in self._constant:
             self._skipped.add(attribute)
             return False
-        return True  # of an object whose code is not under test: who knows
+        return True  # an attribute of an object whose code is not under test
 
     def _global_changes(self, name: str, rebound: _ReboundNames) -> bool:
-        if rebound.globals is None or name in rebound.globals or name in self._attributes:  # an attribute of the module
+        if rebound.globals is None or name in rebound.globals or name in self._attributes:  # the last: an attribute of the module
             return True
         self._skipped.add(name)
         return False
@@ -223,10 +228,10 @@ class Visibility:
 
 
 def is_step(callee: object, first: object, under_test: Any) -> bool:
-    """Whether a call of this, with this first argument, is a visible step.
+    """Whether a call of ``callee`` with this first argument is a visible step.
 
     Args:
-        under_test: tells whether the code of a file makes steps of its own.
+        under_test: the predicate for files whose code makes steps of its own.
     """
     function = callee.__func__ if isinstance(callee, MethodType) else callee
     if isinstance(function, FunctionType):
@@ -244,10 +249,10 @@ def is_step(callee: object, first: object, under_test: Any) -> bool:
             return False
         if function in _OF_SCALARS and isinstance(first, _SCALARS):
             return False
-    except TypeError:  # not hashable, so none of ours
+    except TypeError:  # it is not hashable, so it is none of the callables in these sets
         return True
     if isinstance(function, BuiltinFunctionType) and function.__name__ in ("__exit__", "__enter__"):
-        return False  # of a C context manager: 3.12 to 3.14 show different halves of it
+        return False  # of a C context manager: 3.12 to 3.14 report only one half of it
     call = getattr(type(function), "__call__", None)  # noqa: B004 # what it is, not whether
     if isinstance(call, FunctionType):
         return not (under_test(call.__code__.co_filename) or ours(call.__code__.co_filename))
@@ -255,8 +260,10 @@ def is_step(callee: object, first: object, under_test: Any) -> bool:
 
 
 def gil_is_checked_after(callee: object, under_test: Any) -> bool:
-    """Whether the interpreter looks, at the end of such a call, whether somebody else wants the GIL. By the callee: which
-    instruction a call has been specialised to cannot be seen, so this is an approximation."""
+    """Whether the interpreter checks, after such a call, for a request to release the GIL.
+
+    This goes by the callee. It is an approximation: the instruction to which a call has been specialised cannot be seen.
+    """
     function = callee.__func__ if isinstance(callee, MethodType) else callee
     if isinstance(function, FunctionType):
         return not under_test(function.__code__.co_filename)
@@ -269,7 +276,7 @@ def gil_is_checked_after(callee: object, under_test: Any) -> bool:
 
 
 def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: dict[str, Any]) -> bool:
-    """Whether the source text names a callee that makes its own steps, or none: a global function or class."""
+    """Whether the source text names a global callee that makes steps of its own, or no step at all."""
     name = _text(instruction, code).partition("(")[0].strip()
     if not name.isidentifier() or name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
         return False
@@ -278,7 +285,7 @@ def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: d
 
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:
-    """The source of an instruction, if it is in one line."""
+    """The source text of an instruction; empty if it extends over several lines."""
     where = instruction.positions
     if where is None or where.lineno is None or where.lineno != where.end_lineno:
         return ""

@@ -1,4 +1,4 @@
-"""A stress check: the program for real, and a search that tells what kind of failure it was."""
+"""A stress check: runs the program in stress mode, and searches its schedules to classify a failure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .stress import stress
 
 
 def stressed(program: Program, plan: FuzzPlan, template: FuzzResult, progress: Callable[[str], None]) -> FuzzResult:
-    """Run the program for real, in guarded children.
+    """Run the program with threads that run at the same time, in child processes.
 
     Raises:
         BaseException: what the setup raised.
-        BadValue: this process cannot have such children now.
+        BadValue: this process cannot be forked now.
         SequentialFailure: the program fails in every sequential order.
     """
     with explorer_for(program, plan, progress) as explorer:
         try:
             explorer.sequential(visible=False)
             expected = frozenset(explorer.baseline.expected)
-        except NotExplorable:  # what cannot be controlled can still be run
+        except NotExplorable:  # stress mode does not need control
             expected = frozenset()
     report = stress(program, plan.budget, expected=(expected,) * len(program.threads), timeout=plan.timeout, progress=progress)
     template = replace(
@@ -46,13 +46,13 @@ def stressed(program: Program, plan: FuzzPlan, template: FuzzResult, progress: C
 
 
 def _kind(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> tuple[Kind, str]:
-    """Whether a schedule of visible steps breaks the program as well."""
+    """Classify a failure: does a schedule of visible steps show it as well? Returns the kind and the reason."""
     try:
         with explorer_for(program, plan, progress) as explorer:
             sequential = explorer.sequential()
             found = Search(explorer, plan.preemptions, limited(monotonic() + plan.budget / 2, None), plan.seed).run(sequential)
             if found.failure is None:
-                return Kind.C_LEVEL, f"no schedule breaks it ({found})"
+                return Kind.C_LEVEL, f"no schedule shows it ({found})"
             if not found.failure.run.masked:
                 return Kind.BREAKS_TODAY, "a schedule breaks it too, without mode='stress', where a build with a GIL can switch"
             today = Search(explorer, plan.preemptions, limited(monotonic() + plan.budget / 2, None), plan.seed, gil=True).run(
@@ -61,4 +61,4 @@ def _kind(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> 
             kind = Kind.GIL_MASKED if today.failure is None else Kind.BREAKS_TODAY
             return kind, "a schedule breaks it too: without mode='stress' it can be replayed"
     except NotExplorable as error:
-        return Kind.C_LEVEL, f"no schedule can be searched: {error}"
+        return Kind.C_LEVEL, f"its schedules are not explorable: {error}"

@@ -1,6 +1,6 @@
-"""In the child of a stress run: instance after instance, each exactly as the user wrote it: setup, threads, invariant, teardown.
+"""The child process of a stress run: runs one instance after another, each with setup, threads, invariant and teardown.
 
-What is counted is in memory that the parent shares, so that it survives any crash, exactly; words go through the pipe.
+Counts are in memory that the parent shares, so that they survive any crash. Texts go through the pipe.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from . import rendezvous
 from .rendezvous import AlignedThreads
 
 INVARIANT, EXCEPTION = "invariant", "exception"
-GRACE = 0.5  # seconds after the first hit, for a rate; at most
-GRACE_SHARE = 0.25  # of the time there is
-_SWITCH_INTERVAL = 1e-6  # the shortest, for where there is a GIL
-_KEPT_FRAMES = -12  # of a traceback: the innermost
-OURS = (__file__, str(program_module.__file__), str(rendezvous.__file__))  # frames of these are not the program's
+GRACE = 0.5  # seconds at most after the first hit, to measure a rate
+GRACE_SHARE = 0.25  # of the time of the run, at most, for the same
+_SWITCH_INTERVAL = 1e-6  # seconds: the shortest, for a build with a GIL
+_KEPT_FRAMES = -12  # the innermost of a traceback
+OURS = (__file__, str(program_module.__file__), str(rendezvous.__file__))  # files whose frames no report shows
 
 
 class SharedCount(IntEnum):
-    """What the child counts in memory that it shares with its parent: that survives any crash, exactly."""
+    """The index of each count in the memory that the child shares with its parent."""
 
     FINISHED = 0
     INVARIANT = 1
     EXCEPTION = 2
-    MET = 3  # instances in which threads ran at once
-    FREE_THREADED = 4  # 1 if it was, up to the end
-    ENDED = 5  # 1 once it has come to its end by itself
+    OVERLAPPED = 3  # instances in which threads ran at the same time
+    FREE_THREADED = 4  # 1 if the build was free-threaded up to the end
+    ENDED = 5  # 1 when the child has ended by itself
 
 
 def run_child(
     side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview
 ) -> NoReturn:
-    """Be the child: run instances for so long, and tell what was broken first. ``counts`` has a number for each `SharedCount`."""
+    """Run instances for so many seconds, and report the first failure; then end the process. ``counts`` is by `SharedCount`."""
     pid = os.getpid()
     try:
         _instances(side, program, seconds, expected, counts)
-    except BaseException as error:  # of the setup, or the system refuses threads
+    except BaseException as error:  # raised by the setup, or the system refuses to start threads
         if os.getpid() == pid:
             side.send_note(pickle.dumps({"failure": _portable(error)}))
     finally:
@@ -63,17 +63,17 @@ def run_child(
 def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview) -> None:
     pid, until = os.getpid(), monotonic() + seconds
     sys.setswitchinterval(_SWITCH_INTERVAL)
-    threading.settrace(None)  # a tracer's own locks would keep the threads apart
+    threading.settrace(None)  # the locks of a tracer would keep the threads from overlapping
     threading.setprofile(None)
-    gc.freeze()  # what the parent had need not be looked through while threads run
-    players = AlignedThreads(len(program.threads))
-    side.send_note(pickle.dumps({"names": players.names()}))
-    told = False
+    gc.freeze()  # collections need not visit the parent's objects
+    threads = AlignedThreads(len(program.threads))
+    side.send_note(pickle.dumps({"names": threads.names()}))
+    reported = False
     while True:
-        switch_points.parallel = True  # nothing is simulated where threads really run at once
+        switch_points.parallel = True  # where threads run at the same time, nothing is simulated
         jobs, broken = program.begin()
-        errors = players.together(jobs)
-        counts[SharedCount.MET] += players.met()
+        errors = threads.together(jobs)
+        counts[SharedCount.OVERLAPPED] += threads.overlapped()
         del jobs
         kind, message = _classify(errors, expected, broken)
         kind, message = _torn_down(program, kind, message)
@@ -82,8 +82,8 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
         if kind:
             counts[SharedCount.INVARIANT if kind == INVARIANT else SharedCount.EXCEPTION] += 1
         counts[SharedCount.FINISHED] += 1
-        if kind and not told:
-            told = True
+        if kind and not reported:
+            reported = True
             side.send_note(pickle.dumps({"first": (kind, message, _traced(errors, expected))}))
             until = min(until, monotonic() + min(GRACE, seconds * GRACE_SHARE))
         del errors, broken
@@ -94,13 +94,13 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
 def _classify(
     errors: list[BaseException | None], expected: Sequence[frozenset[str]], broken: Callable[[], str | None]
 ) -> tuple[str, str]:
-    """The kind of trouble and the message for it, both empty if there is none."""
+    """The symptom of an instance and the message for it; both empty if nothing failed."""
     for index, error in enumerate(errors):
         if _unexpected(index, error, expected):
             return EXCEPTION, f"T{index} raised {_describe(error)}"
     try:
         message = broken()
-    except BaseException as error:  # a test framework's own, say
+    except BaseException as error:  # some test frameworks raise those
         message = f"the invariant raised {_describe(error)}"
     return (INVARIANT, message) if message else ("", "")
 
@@ -120,7 +120,7 @@ def _unexpected(index: int, error: BaseException | None, expected: Sequence[froz
 
 
 def _traced(errors: list[BaseException | None], expected: Sequence[frozenset[str]]) -> str:
-    """The tracebacks of the unexpected ones, without what is ours."""
+    """The tracebacks of the unexpected exceptions, without our own frames."""
     text = []
     for index, error in enumerate(errors):
         if error is None or not _unexpected(index, error, expected):
@@ -130,7 +130,7 @@ def _traced(errors: list[BaseException | None], expected: Sequence[frozenset[str
             trace = trace.tb_next
         try:
             frames = "".join(traceback.format_tb(trace, _KEPT_FRAMES))
-        except Exception:  # a source file that is no more
+        except Exception:  # the source file no longer exists
             frames = ""
         text.append(f"T{index} (most recent call last):\n{frames}{_describe(error)}")
     return "\n".join(text)
@@ -140,7 +140,7 @@ def _describe(error: BaseException | None) -> str:
     assert error is not None, "it was unexpected"
     try:
         return describe_error(error)
-    except Exception:  # its own __str__ is broken
+    except Exception:  # its __str__ is broken
         return type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""The parent of a stress run: one guarded child from its fork to its end, whatever that is."""
+"""The parent's side of one child process of a stress run, from its fork to its end."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _THREAD = re.compile(r"(Current thread|Thread) (0x[0-9a-f]+)")
 
 @dataclass
 class StressChild:
-    """What one child told, and how it ended."""
+    """What one child reported, and how it ended."""
 
     counts: memoryview  # by `SharedCount`
     names: dict[int, str] = field(default_factory=dict)
     first: tuple[str, str, str] | None = None  # symptom, message, trace
     failure: BaseException | None = None
-    outcome: Outcome | None = None  # None if it came to its end by itself
+    outcome: Outcome | None = None  # None if it ended by itself
 
     def take(self, notes: list[bytes]) -> None:
         for note in notes:
-            told: dict[str, Any] = pickle.loads(note)
-            self.names.update(told.get("names", {}))
-            self.first = told.get("first", self.first)
-            self.failure = told.get("failure", self.failure)
+            report: dict[str, Any] = pickle.loads(note)
+            self.names.update(report.get("names", {}))
+            self.first = report.get("first", self.first)
+            self.failure = report.get("failure", self.failure)
 
     def kinds(self) -> dict[str, int]:
-        """Hits by their kind."""
+        """The number of hits by symptom."""
         kinds = {INVARIANT: self.counts[SharedCount.INVARIANT], EXCEPTION: self.counts[SharedCount.EXCEPTION]}
         return kinds if self.outcome is None else kinds | {self.end()[0]: 1}
 
     def end(self) -> tuple[str, str, str]:
-        """The trouble that it ended with, in message, and its stacks."""
-        assert self.outcome is not None, "it did not end by itself"
+        """The symptom that the child ended with, the message for it, and its stacks."""
+        assert self.outcome is not None, "the caller has checked that it did not end by itself"
         symptom = HANGS if self.outcome.ending in (Ending.HUNG, Ending.STOPPED) else CRASHED
         trace, culprit = readable(self.outcome.trace, self.names)
         where = f", in {culprit}" if culprit and symptom == CRASHED else ""
@@ -55,7 +55,7 @@ class StressChild:
 def run(
     program: Program, seconds: float, expected: Sequence[frozenset[str]], timeout: float, progress: Callable[[int, int], None]
 ) -> StressChild:
-    """One child from its fork to its end."""
+    """Run one child process from its fork to its end."""
     counts = memoryview(mmap.mmap(-1, len(SharedCount) * 8)).cast("Q")
     counts[SharedCount.FREE_THREADED] = build() == FREE_THREADED
     side = fork(timeout)
@@ -73,7 +73,7 @@ def run(
         if counts[SharedCount.FINISHED] != finished:
             finished, moved = counts[SharedCount.FINISHED], monotonic()
         elif side.gone_at is None and monotonic() - moved > timeout:
-            child.outcome = side.wait()  # its clock has run out long ago
+            child.outcome = side.wait()  # its own timeout has passed already
             child.take(side.notes())
             return child
     outcome = side.finish()
@@ -83,9 +83,9 @@ def run(
 
 
 def readable(trace: str, names: Mapping[int, str]) -> tuple[str, str]:
-    """What ``faulthandler`` wrote, with names for threads and without our own frames; and in which thread it was, if it says so.
+    """What ``faulthandler`` wrote, with the threads' names and without our own frames; and the crashed thread's name, if known.
 
-    A thread whose frames are all ours does nothing, and is left out.
+    A thread that has only our own frames is idle, and is left out.
     """
     shown, culprit = [], ""
     for section in trace.split("\n\n"):

@@ -1,10 +1,10 @@
-"""Stress: the same program for real, thousands of instances a second, in guarded children.
+"""Stress mode: runs thousands of instances of a program a second, with threads that run at the same time, in child processes.
 
-What no simulation shows is seen here: a value torn in C, a crash, a thread that never comes back. Whatever becomes of a child is a
-result: it crashes or hangs alone, and what it counted survives it.
+It shows what no controlled schedule can: a value torn in C, a crash, a thread that never ends. A child that crashes or hangs ends
+alone, and its counts survive.
 
-Nothing is proved: no hit in N instances says that the chance of one is below 3/N, no more ("rule of three", at 95%). And that is
-said of what the machine did: with a GIL, threads do not switch inside `v += 1`, however often that is tried.
+Without a hit in N instances, the probability of one is below 3/N with 95% confidence ("rule of three"), on this machine and build.
+With a GIL, threads do not switch inside `v += 1`, however often that is tried.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from ..program import Program, describe_error
 from .child import GRACE, GRACE_SHARE, SharedCount
 from .guard import StressChild, run
 
-DEFAULT_TIMEOUT = 10.0  # seconds for one instance
+DEFAULT_TIMEOUT = 10.0  # seconds for one instance, after which it hangs
 GIL_NOTE = (
     "stress with a GIL cannot see what the GIL masks: known bugs of that kind showed 0 times in 1.34 million instances;"
     " run it on a free-threaded build"
 )
 ONE_CORE_NOTE = "stress on one core cannot see what needs threads that run at once: 0 hits of a racy counter in 337,457 instances"
 _OF_THREE = 3.0
-_LEAST_MET = 30  # instances in which threads ran at once; with fewer, no hit says nothing
+_LEAST_OVERLAPPED = 30  # instances in which threads ran at the same time; with fewer, the absence of hits is no evidence
 
 
 @dataclass(frozen=True)
 class StressReport:
-    """What stress has shown.
+    """The outcome of a stress run.
 
     Attributes:
-        instances: how many were run, the one included in which a child crashed or hung.
-        hits: in how many of them something was broken.
-        first: what was broken in the first, in one line.
-        symptom: the kind of the first: ``"invariant"``, ``"exception"``, ``"crashed"``, ``"hangs"``, or None.
-        trace: of the first exception its traceback; of the first crash or hang what ``faulthandler`` wrote.
-        seconds: what it took.
-        children: how many processes.
-        bound: without a hit, what the chance of one is below, at 95%; None with a hit.
-        kinds: hits by their kind.
-        notes: what the reader must know.
-        met: in how many instances threads ran at the same time.
-        gil: whether there was a GIL, so that it says nothing about bugs that it masks.
-        undecided: why no hit says nothing here: a GIL, a single core, too few instances, an early end; empty if it says something.
+        instances: the number of instances, including one in which a child crashed or hung.
+        hits: the number of instances that failed.
+        first: what failed in the first of those, in one line.
+        symptom: of the first hit: ``"invariant"``, ``"exception"``, ``"crashed"`` or ``"hangs"``; None without a hit.
+        trace: the traceback of the first exception, or what ``faulthandler`` wrote at the first crash or hang.
+        seconds: how long it took.
+        children: the number of child processes.
+        bound: without a hit, an upper bound on the probability of one, with 95% confidence; None with a hit.
+        kinds: (symptom, number of hits).
+        notes: what limits this outcome, one line each.
+        overlapped: the number of instances in which threads ran at the same time.
+        gil: whether there was a GIL, which masks some bugs.
+        undecided: why the absence of hits is no evidence here: a GIL, a single core, too few instances, an early end; or empty.
     """
 
     instances: int
@@ -61,22 +61,22 @@ class StressReport:
     bound: float | None
     kinds: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
-    met: int = 0
+    overlapped: int = 0
     gil: bool = False
     undecided: str = ""
 
     @property
     def rate(self) -> float:
-        """Hits in an instance."""
+        """Hits per instance."""
         return self.hits / max(1, self.instances)
 
     def headline(self) -> str:
-        """One line with its figures."""
+        """One line with the figures."""
         ran = f"{self.instances:,} instances in {self.seconds:.1f} s"
         if self.symptom is not None:
-            return f"{self.first}; {self.hits:,} of {ran} ({self.rate:.2g}), threads met in {self.met:,}"
+            return f"{self.first}; {self.hits:,} of {ran} ({self.rate:.2g}), threads overlapped in {self.overlapped:,}"
         bound = f": p < {self.bound:.1e} (3/N, at 95%)" if self.bound and not self.undecided else ""
-        return f"0 hits in {ran}, threads met in {self.met:,}{bound}"
+        return f"0 hits in {ran}, threads overlapped in {self.overlapped:,}{bound}"
 
     def __str__(self) -> str:
         lines = [f"stress: {self.headline()}"]
@@ -89,7 +89,7 @@ class StressReport:
 
 @dataclass
 class _Found:
-    """What is known so far, of all children."""
+    """The counts and findings of all children so far."""
 
     instances: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
@@ -97,11 +97,11 @@ class _Found:
     symptom: str | None = None
     trace: str = ""
     children: int = 0
-    met: int = 0
+    overlapped: int = 0
     gil: bool = False
     failure: str = ""
-    at: float = 0.0  # when the first hit was seen
-    seen: set[str] = field(default_factory=set)  # kinds with a trace
+    at: float = 0.0  # the time of the first hit
+    seen: set[str] = field(default_factory=set)  # symptoms that have a trace
 
     @property
     def hits(self) -> int:
@@ -110,16 +110,16 @@ class _Found:
     def add(self, child: StressChild) -> None:
         counts = child.counts
         self.children += 1
-        self.met += counts[SharedCount.MET]
+        self.overlapped += counts[SharedCount.OVERLAPPED]
         self.gil = self.gil or not counts[SharedCount.FREE_THREADED]
         self.instances += counts[SharedCount.FINISHED] + (child.outcome is not None)
         for kind, hits in child.kinds().items():
             if hits:
                 self.kinds[kind] = self.kinds.get(kind, 0) + hits
-        for told in (child.first, child.end() if child.outcome is not None else None):
-            if told is None or told[0] in self.seen:
+        for report in (child.first, child.end() if child.outcome is not None else None):
+            if report is None or report[0] in self.seen:
                 continue
-            symptom, message, trace = told
+            symptom, message, trace = report
             if self.symptom is None:
                 self.symptom, self.first, self.trace, self.at = symptom, message, trace, monotonic()
             else:
@@ -129,15 +129,16 @@ class _Found:
             self.failure = f"it ended early, after {self.instances:,} instances: {describe_error(child.failure)}"
 
     def undecided(self) -> str:
-        """Why no hit would say nothing; empty if it says something."""
+        """Why the absence of hits would be no evidence; empty if it would be."""
         if self.gil:
             return GIL_NOTE
         if usable_cores() < 2:
             return ONE_CORE_NOTE
         if self.failure:
             return "nothing was broken until it ended early"
-        few = f"threads ran at once in only {self.met:,} of {self.instances:,} instances: give more budget, or a machine less busy"
-        return few if self.met < _LEAST_MET else ""
+        few = f"threads overlapped in only {self.overlapped:,} of {self.instances:,} instances"
+        few += ": raise budget, or use a less busy machine"
+        return few if self.overlapped < _LEAST_OVERLAPPED else ""
 
 
 def stress(
@@ -148,11 +149,11 @@ def stress(
     timeout: float = DEFAULT_TIMEOUT,
     progress: Callable[[str], None] = lambda label: None,
 ) -> StressReport:
-    """Run instances of a program for so long, or shortly beyond the first hit.
+    """Run instances of a program for so many seconds, or until shortly after the first hit.
 
     Args:
-        expected: for each thread, the names of the exceptions that every sequential order raises too. What a thread raises that
-            the program starts by itself is not seen.
+        expected: for each thread, the names of the exceptions that every sequential order raises too. Exceptions in threads that
+            the program starts itself are not noticed.
         timeout: seconds for one instance, after which it hangs.
 
     Raises:
@@ -174,13 +175,13 @@ def stress(
         found.add(child)
         if child.outcome is None or child.outcome.ending in (Ending.HUNG, Ending.STOPPED):
             break
-        until = min(until, found.at + min(GRACE, seconds * GRACE_SHARE))  # it crashed: how often does it?
+        until = min(until, found.at + min(GRACE, seconds * GRACE_SHARE))  # more children, for the rate of crashes
         if monotonic() > until:
             break
     undecided = "" if found.hits else found.undecided()
     notes = [note for note in (undecided, found.failure) if note]
     if 1 < usable_cores() < len(program.threads):
-        notes.append(f"{len(program.threads)} threads on {usable_cores()} cores: not all of them ran at once")
+        notes.append(f"{len(program.threads)} threads on {usable_cores()} cores: not all of them ran at the same time")
     return StressReport(
         instances=found.instances,
         hits=found.hits,
@@ -192,7 +193,7 @@ def stress(
         bound=None if found.hits or not found.instances else min(1.0, _OF_THREE / found.instances),
         kinds=tuple(sorted(found.kinds.items())),
         notes=tuple(notes),
-        met=found.met,
+        overlapped=found.overlapped,
         gil=found.gil,
         undecided=undecided,
     )

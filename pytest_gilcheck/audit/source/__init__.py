@@ -1,0 +1,116 @@
+"""GA3xx: patterns in source that the GIL used to make harmless: Python, C, C++, Cython and Rust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from ..archive import Unreadable
+from ..artifact import Artifact, Kind
+from ..finding import Finding, Known, Place, Severity, found, passed
+from . import c_rules, python_rules
+from .pattern import Pattern
+
+_LEFT_OUT = frozenset(
+    [
+        "tests",
+        "test",
+        "testing",
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "benchmarks",
+        "benchmark",
+        "asv_bench",
+        "tools",
+        "scripts",
+        ".github",
+        "site-packages",
+        "_vendor",
+        "vendor",
+        "vendored",
+        "_vendored",
+        "third_party",
+        "extern",
+        "externals",
+    ]
+)
+_FILES_LEFT_OUT = ("setup.py", "conftest.py", "noxfile.py", "tasks.py")
+_PYTHON, _C = (".py",), (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxi", ".rs")
+
+
+def sources(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[str]:
+    """Names of the source files of an artifact; tests, documentation and what was copied from others are left out."""
+    assert artifact.files is not None, "it was opened"
+    for name in artifact.files.names:
+        parts = PurePosixPath(name).parts
+        base = parts[-1]
+        if not base.endswith(_PYTHON + _C) or base in _FILES_LEFT_OUT or base.startswith("test_") or base.endswith("_test.py"):
+            continue
+        inner = parts[1:-1] if artifact.kind is Kind.SDIST else parts[:-1]
+        if any(part.lower() in _LEFT_OUT for part in inner) or any(fnmatchcase(name, one) for one in exclude):
+            continue
+        yield name
+
+
+def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Pattern | Finding]:
+    """What the rules find; a Finding for a file that cannot be read."""
+    assert artifact.files is not None, "it was opened"
+    for name in sources(artifact, exclude):
+        try:
+            text = artifact.files.text(name)
+        except Unreadable as error:
+            yield found("GA313", _subject(artifact, name), str(error), Known.SOURCE)
+            continue
+        if name.endswith(_PYTHON):
+            try:
+                yield from python_rules.scan(text, name)
+            except (SyntaxError, ValueError, RecursionError) as error:
+                why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+                yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=Place(name))
+        else:
+            yield from c_rules.scan(text, name)
+
+
+def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Finding]:
+    """The patterns as findings."""
+    if artifact.files is None:
+        return
+    files = lines = count = 0
+    for name in sources(artifact, exclude):
+        files += 1
+        try:
+            lines += artifact.files.text(name).count("\n")
+        except Unreadable:
+            continue
+    for one in patterns(artifact, exclude):
+        count += 1
+        yield one if isinstance(one, Finding) else as_finding(artifact, one)
+    if files:
+        yield passed("GA301", artifact.base, f"{count} patterns in {files} files of {lines:,} lines", Known.SOURCE, key="summary")
+
+
+def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> Finding:
+    """A pattern as a finding, with the call that would prove it."""
+    file = pattern.file
+    if artifact.kind is Kind.SDIST:
+        file = file.partition("/")[2] or file
+    place = Place(file, pattern.line)
+    one = found(
+        pattern.code,
+        _subject(artifact, pattern.file),
+        pattern.message,
+        Known.SOURCE,
+        place=place,
+        severity=severity,
+        key=pattern.key,
+    )
+
+    return replace(one, proof=pattern.proof)
+
+
+def _subject(artifact: Artifact, name: str) -> str:
+    return name if artifact.kind is Kind.PROJECT else artifact.subject(name)
