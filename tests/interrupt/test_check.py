@@ -422,22 +422,22 @@ def test_a_handler_set_by_a_name_bound_earlier_is_seen():
 
 def test_a_swallowed_signal_is_found_although_the_workload_ends_soon_by_itself():
     def swallows():
-        for _ in range(6):
+        for _ in range(20):  # a swallowed signal shortens it by one sleep at most
             try:
-                time.sleep(0.1)
+                time.sleep(0.05)
             except BaseException:
                 pass
 
     def cleans_up():
         try:
-            time.sleep(0.6)
+            time.sleep(1.0)
         except BaseException:
             time.sleep(0.1)
 
-    result = gilcheck.interrupt(swallows, repeats=2, over=0.25)
+    result = gilcheck.interrupt(swallows, repeats=2, over=0.4)
     result.assert_violated()
     assert "except BaseException" in result.culprit
-    gilcheck.interrupt(cleans_up, repeats=2, over=0.25).assert_holds()
+    gilcheck.interrupt(cleans_up, repeats=2, over=0.4).assert_holds()
 
 
 def test_a_signal_that_sigwait_takes_does_not_count_as_blocked():
