@@ -1,7 +1,7 @@
 """Is every verdict of the interrupt check right, and its culprit?
 
 Runs the catalogue of workloads with a known answer (``tests/interrupt/catalogue.py``) over and over, and counts wrong verdicts,
-wrong troubles, wrong culprits, and undecided ones. Prints a markdown table, and exits with 1 if anything was wrong.
+wrong outcomes, wrong culprits, and undecided ones. Prints a markdown table, and exits with 1 if anything was wrong.
 
     python benchmarks/interrupt_quality.py --repeats 30
 """

@@ -23,7 +23,7 @@ from .core.values import (
     SWITCH_INTERVAL,
     TEXT,
     Accepted,
-    Modules,
+    ModuleNames,
     OneOrMore,
     PerBuild,
     one_of,
@@ -36,7 +36,7 @@ SELECTOR = "gilcheck"  # the marker that every test with a check carries, for `p
 
 
 @dataclass(frozen=True)
-class Figure:
+class MainFigure:
     """The figure that a check is about.
 
     Attributes:
@@ -80,7 +80,7 @@ class Check:
     marker_help: str
     arguments: tuple[Argument, ...]
     wing: str
-    figure: Figure
+    figure: MainFigure
     units: Mapping[str, str] = field(default_factory=dict)
     properties: tuple[str, ...] = ()
     exclusive: bool = True
@@ -162,7 +162,7 @@ SCALING = Check(
         _SETUP,
     ),
     wing="scaling",
-    figure=Figure(("speedup",), "times", bounds=("low", "high")),
+    figure=MainFigure(("speedup",), "times", bounds=("low", "high")),
     units=_SECONDS
     | dict.fromkeys(("speedup", "low", "high", "ceiling", "threshold", "cpu_inflation"), "times")
     | dict.fromkeys(("efficiency", "held", "blocked", "denied"), "share")
@@ -193,10 +193,10 @@ INTERRUPT = Check(
         _SETUP_WITH_FIXTURES,
     ),
     wing="interrupt",
-    figure=Figure(("delivery_max",), "s"),
+    figure=MainFigure(("delivery_max",), "s"),
     units=_SECONDS | dict.fromkeys(("lasted", "over", *_DELAYS), "s"),
     properties=(
-        "delivery_min", "delivery_median", "unwinding_max", "exit_max", "signals", "trouble", "culprit", "seed", "seconds",
+        "delivery_min", "delivery_median", "unwinding_max", "exit_max", "signals", "signal_outcome", "culprit", "seed", "seconds",
     ),
     in_children=True,
 )  # fmt: skip
@@ -235,7 +235,7 @@ INJECTION = Check(
         _SETUP_WITH_FIXTURES,
     ),
     wing="injection",
-    figure=Figure(("steps",), "1", noun="steps"),
+    figure=MainFigure(("steps",), "1", noun="steps"),
     units=_SECONDS | {"rate": "steps/s"},
     properties=("reachable", "tried", "broken", "seed", "seconds"),
     in_children=True,
@@ -271,7 +271,7 @@ LATENCY = Check(
         _SETUP,
     ),
     wing="latency",
-    figure=Figure(("heartbeat_beside_p99", "echo_beside_p99", "loop_beside_p99"), "s"),
+    figure=MainFigure(("heartbeat_beside_p99", "echo_beside_p99", "loop_beside_p99"), "s"),
     units=_SECONDS
     | dict.fromkeys(("requests_alone", "requests_beside"), "requests/s")
     | dict.fromkeys(("calls_alone", "calls_beside"), "calls/s")
@@ -304,7 +304,7 @@ FUZZ = Check(
         ),
         Argument("replay", TEXT, "the token of an earlier failure, to run that schedule instead of a search", setting=True),
         Argument("sensitivity", FLAG, "whether to search again without each lock in turn; the program must then fail (False)"),
-        Argument("include", Modules(), "modules that are under test although they belong to the standard library or a tool"),
+        Argument("include", ModuleNames(), "modules that are under test although they belong to the standard library or a tool"),
         Argument(
             "invariant",
             FUNCTION,
@@ -314,7 +314,7 @@ FUZZ = Check(
         ),
     ),
     wing="fuzz",
-    figure=Figure(("schedules",), "1", noun="schedules", instead="kind"),
+    figure=MainFigure(("schedules",), "1", noun="schedules", instead="kind"),
     units=_SECONDS,
     properties=("symptom", "preemptions", "steps", "seed", "seconds"),
     exclusive=False,

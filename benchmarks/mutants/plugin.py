@@ -124,7 +124,7 @@ MUTANTS = (
         "        refuse_unknown(arguments, known, source)\n        values, sources",
         "        values, sources",
         "gilcheck.interrupt(work, witin=1) is a TypeError from inside the package",
-        ("tests/interrupt/test_check.py", "tests/interrupt/test_injection.py"),
+        ("tests/interrupt/test_check.py", "tests/injection/test_check.py"),
     ),
     Mutant(
         "marker-late-skip",

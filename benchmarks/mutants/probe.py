@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "probe-group-left",
         "probe/session.py",
-        "                os.killpg(self.process.pid, signal.SIGKILL)\n",
-        "                self.process.kill()\n",
+        "        self._life.end()\n",
+        "        self.process.kill()\n        self.process.wait()\n",
         "what a launcher has started goes on after the probe",
         ("tests/probe/test_session.py", "tests/probe/test_probe.py"),
     ),

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import warnings
 
-from . import lifecycle
+from . import exit_status, lifecycle
 from .child_side import ChildSide
 from .lifecycle import Lifecycle
 from .parent_side import Ending, Outcome, ParentSide
@@ -41,7 +41,11 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
     stacks = tempfile.TemporaryFile()  # noqa: SIM115 - both processes need it, and the parent closes it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            exit_status.release()
+            raise
     if pid == 0:
         _die_with(parent)
         if own_group:

@@ -9,7 +9,9 @@ import os
 import select
 import signal
 import subprocess
+from collections.abc import Sequence
 from time import monotonic, monotonic_ns, sleep  # bound now: a test may patch the module
+from typing import Any
 
 from . import exit_status, reaper
 
@@ -18,8 +20,28 @@ _POLL = 0.05  # seconds between two looks for a stopped process, which a pidfd d
 _POLL_WITHOUT_PIDFD = 0.002  # seconds
 
 
+def start_program(command_line: Sequence[str], *, group: bool, **options: Any) -> Lifecycle:
+    """Start a program.
+
+    Args:
+        group: whether the options make it lead a process group of its own, which is to be killed with it.
+        options: for ``subprocess.Popen``.
+
+    Raises:
+        OSError: the system cannot start it.
+    """
+    prepare(group=group)
+    try:
+        program = subprocess.Popen(command_line, **options)
+    except BaseException:
+        if _POSIX:
+            exit_status.release()
+        raise
+    return Lifecycle(program.pid, group=group, program=program)
+
+
 def prepare(*, group: bool) -> None:
-    """Call before a process is started that gets a `Lifecycle`.
+    """Call before a fork whose child gets a `Lifecycle`.
 
     Args:
         group: whether it will lead a process group of its own.
@@ -31,7 +53,7 @@ def prepare(*, group: bool) -> None:
 
 
 class Lifecycle:
-    """A child process that was started after `prepare`; `end` must be called once.
+    """A child process: a fork that was made after `prepare`, or a program from `start_program`. `end` must be called.
 
     Args:
         pid: its process id.
@@ -39,6 +61,7 @@ class Lifecycle:
         program: the process as ``subprocess`` knows it, if that started it.
 
     Attributes:
+        program: see above.
         gone_at: when its exit was noticed, by ``time.monotonic_ns``; None while it runs.
         status: its exit status, or minus the number of the signal that killed it; None while it runs, and if unknown.
         stopped: number of the signal that stopped it; 0 if it is not stopped.
@@ -46,7 +69,8 @@ class Lifecycle:
     """
 
     def __init__(self, pid: int, *, group: bool, program: subprocess.Popen[bytes] | None = None) -> None:
-        self.pid, self._group, self._program = pid, group and _POSIX, program
+        self.pid, self._group, self.program = pid, group and _POSIX, program
+        self._tree, self._ended = group and not _POSIX, False
         self.gone_at: int | None = None
         self.status: int | None = None
         self.stopped = 0
@@ -62,8 +86,8 @@ class Lifecycle:
         if self.gone_at is not None:
             return True
         if not _POSIX:
-            assert self._program is not None, "without fork, subprocess started it"
-            if (code := self._program.poll()) is not None:
+            assert self.program is not None, "without fork, subprocess started it"
+            if (code := self.program.poll()) is not None:
                 self.gone_at, self.status = monotonic_ns(), code
             return self.gone_at is not None
         try:
@@ -88,9 +112,12 @@ class Lifecycle:
         return self.gone_at is not None
 
     def end(self) -> None:
-        """Kill the process and its group, and wait for it."""
+        """Kill the process and its group, and wait for it; a second call does nothing."""
+        if self._ended:
+            return
+        self._ended = True
         if not _POSIX:
-            self._kill_tree()
+            self._end_on_windows()
             return
         if self._group:
             _kill_group(self.pid)
@@ -111,8 +138,8 @@ class Lifecycle:
 
     def _noticed(self, status: int | None) -> None:
         self.gone_at, self.status = monotonic_ns(), status
-        if self._program is not None:  # or it would try to wait for it
-            self._program.returncode = -signal.SIGKILL if status is None else status
+        if self.program is not None:  # or it would try to wait for it
+            self.program.returncode = -signal.SIGKILL if status is None else status
         if self._group and not _group_exists(self.pid):  # from now on the number may be given to another process
             self._release_group()
 
@@ -121,17 +148,19 @@ class Lifecycle:
             self._group = False
             reaper.release(self.pid)
 
-    def _kill_tree(self) -> None:
-        """Windows has no process groups that can be killed."""
-        import psutil
+    def _end_on_windows(self) -> None:
+        """Windows has no process groups that can be killed, so the descendants of the process are."""
+        assert self.program is not None, "without fork, subprocess started it"
+        if self._tree:
+            import psutil
 
-        assert self._program is not None, "without fork, subprocess started it"
-        try:
-            for process in [*psutil.Process(self.pid).children(recursive=True), psutil.Process(self.pid)]:
-                process.kill()
-        except psutil.Error:
-            pass
-        self.status = self._program.wait()
+            try:
+                for process in [*psutil.Process(self.pid).children(recursive=True), psutil.Process(self.pid)]:
+                    process.kill()
+            except psutil.Error:
+                pass
+        self.program.kill()
+        self.status = self.program.wait()
         self.gone_at = self.gone_at or monotonic_ns()
 
 

@@ -87,7 +87,7 @@ class OneOrMore:
 
 
 @dataclass(frozen=True)
-class Modules:
+class ModuleNames:
     """A module, its name, or a sequence of them; read as a tuple of names."""
 
     expected: str = "modules, or their names"

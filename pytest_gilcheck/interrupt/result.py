@@ -89,7 +89,7 @@ class InterruptResult(Judged):
         }
         return times | {
             "signals": len([trial for trial in self.trials if trial.sent]),
-            "trouble": None if self.outcome is None else str(self.outcome),
+            "signal_outcome": None if self.outcome is None else str(self.outcome),
             "culprit": self.culprit or None,
             "lasted": self.lasted,
             "over": self.over,
@@ -101,14 +101,14 @@ class InterruptResult(Judged):
         """Every signal and what became of it, and the stacks, for the evidence record."""
         return {
             "stacks": self.stacks or None,
-            "shots": [
+            "trials": [
                 {
                     "signal": signal_name(trial.number),
                     "moment": trial.moment,
                     "delivery": trial.delivery,
                     "unwinding": trial.unwinding,
                     "exit": trial.exit,
-                    "trouble": None if trial.outcome is None else str(trial.outcome),
+                    "outcome": None if trial.outcome is None else str(trial.outcome),
                 }
                 for trial in self.trials
             ],

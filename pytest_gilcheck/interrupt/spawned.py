@@ -18,7 +18,8 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
-from ..core import lifecycle, lineage
+from ..core import lineage
+from ..core.lifecycle import start_program
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from .job import Job
 from .sending import WINDOWS
@@ -40,18 +41,16 @@ class Spawned:
         self._stacks = StackDumps(open(stacks, "rb"))  # noqa: SIM115 - closed by end()
         carried = instrument if instrument is not None and instrument.portable else None
         key = secrets.token_bytes(16)
-        lifecycle.prepare(group=True)
         with Listener(authkey=key) as listener:
             greeting = pickle.dumps((sys.path, os.getcwd(), listener.address, key, str(stacks)))
             options: dict[str, Any] = {"creationflags": 0x10} if WINDOWS else {"start_new_session": True}  # a console of its own
-            program = subprocess.Popen(
-                [sys.executable, "-c", f"from {__name__} import main; main()"], stdin=subprocess.PIPE, **options
-            )
-            self._life = lifecycle.Lifecycle(program.pid, group=True, program=program)
-            assert program.stdin is not None, "it is a pipe"
+            command_line = [sys.executable, "-c", f"from {__name__} import main; main()"]
+            self._life = start_program(command_line, group=True, stdin=subprocess.PIPE, **options)
+            assert self._life.program is not None, "it is a program"
+            assert self._life.program.stdin is not None, "it has a pipe"
             try:
-                program.stdin.write(len(greeting).to_bytes(8, "big") + greeting + pickle.dumps((job, carried)))
-                program.stdin.close()
+                with self._life.program.stdin as pipe:
+                    pipe.write(len(greeting).to_bytes(8, "big") + greeting + pickle.dumps((job, carried)))
             except OSError:  # it has died already: that is seen from its exit
                 pass
             self._connection = self._accepted(listener)

@@ -15,9 +15,10 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from time import monotonic, sleep  # bound now: a test may patch the module
+from time import monotonic  # bound now: a test may patch the module
 
 from ..core.fork_safety import can_fork
+from ..core.lifecycle import Lifecycle, prepare, start_program
 from . import client
 
 _START = 20.0  # seconds an interpreter may take to start and connect
@@ -46,8 +47,7 @@ class Peer:
     control: socket.socket
 
     def __init__(self, way: str | None = None) -> None:
-        self._pid: int | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._life: Lifecycle | None = None
         way = way or ("fork" if can_fork() is None else "tcp" if os.name == "nt" else "unix")
         try:
             {"fork": self._fork, "unix": self._inherit, "tcp": self._connect}[way]()
@@ -60,20 +60,15 @@ class Peer:
         for name in ("data", "control"):
             if hasattr(self, name):
                 getattr(self, name).close()
-        if self._process is not None:
-            try:
-                self._process.wait(_EXIT)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
-        if self._pid is not None:
-            _reap(self._pid)
-            self._pid = None
+        if self._life is not None:
+            self._life.wait(_EXIT)
+            self._life.end()
+            self._life = None
 
     def _fork(self) -> None:
         (self.data, data), (self.control, control) = socket.socketpair(), socket.socketpair()
         parent = os.getpid()
+        prepare(group=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked more closely
             pid = os.fork()
@@ -86,7 +81,7 @@ class Peer:
                 client.serve(data, control, parent)
             finally:
                 os._exit(0)
-        self._pid = pid
+        self._life = Lifecycle(pid, group=False)
         data.close()
         control.close()
 
@@ -116,25 +111,12 @@ class Peer:
 
     def _start(self, arguments: list[str], pass_fds: tuple[int, ...] = ()) -> None:
         code = Path(client.__file__).read_text(encoding="utf-8")
-        self._process = subprocess.Popen(
+        self._life = start_program(
             [sys.executable, "-I", "-S", "-c", code, *arguments],
+            group=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=pass_fds,
             process_group=0 if os.name == "posix" else None,
         )
-
-
-def _reap(pid: int) -> None:
-    """Wait until the client exits; kill it after `_EXIT` seconds."""
-    deadline = monotonic() + _EXIT
-    try:
-        while os.waitpid(pid, os.WNOHANG)[0] == 0:
-            if monotonic() > deadline:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                return
-            sleep(0.001)
-    except ChildProcessError:  # other code has waited for all children
-        pass

@@ -23,8 +23,9 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import IO, Any
 
-from ..core import reaper
 from ..core.cores import pinned
+from ..core.exit_status import describe_exit
+from ..core.lifecycle import start_program
 
 SCRIPT = Path(__file__).with_name("experiments.py")
 ANSWER_TIMEOUT = 20.0  # seconds for an answer
@@ -91,12 +92,11 @@ class InterpreterProcess:
     def __init__(self, command_line: Sequence[str], *, cores: int | None = None, pipes: bool = False) -> None:
         self.output = bytearray()
         self.started = perf_counter()
-        if _POSIX:
-            reaper.start()
         try:
             with pinned(cores), _sigint_not_ignored():
-                self.process = subprocess.Popen(
+                self._life = start_program(
                     command_line,
+                    group=True,
                     stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL if pipes else subprocess.STDOUT,
@@ -105,8 +105,8 @@ class InterpreterProcess:
                 )
         except OSError as error:
             raise ExperimentFailed(f"it cannot be started ({error.strerror or error})") from error
-        if _POSIX:
-            reaper.watch(self.process.pid)
+        assert self._life.program is not None, "start_program has started it"
+        self.process = self._life.program
         assert self.process.stdout is not None, "it is a pipe"
         self._reader: threading.Thread | None = None
         if not pipes:
@@ -121,16 +121,7 @@ class InterpreterProcess:
 
     def close(self) -> None:
         """End it, and everything that it started in its group."""
-        try:
-            if _POSIX:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
-        except (ProcessLookupError, PermissionError):  # macOS raises PermissionError for a zombie
-            pass
-        self.process.wait()
-        if _POSIX:
-            reaper.release(self.process.pid)
+        self._life.end()
         if self._reader is not None:
             self._reader.join(_GRACE)
         for pipe in (self.process.stdin, self.process.stdout):
@@ -142,13 +133,11 @@ class InterpreterProcess:
 
     def ended(self, seconds: float = 0.0) -> str | None:
         """Wait up to ``seconds`` for its end; return how it ended, or None while it runs."""
-        try:
-            status = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
+        if not self._life.wait(seconds):
             return None
         if self._reader is not None:
             self._reader.join(_GRACE)
-        return f"it exited with status {status}" if status >= 0 else f"it was killed by {_signal(-status)}"
+        return f"it {describe_exit(self._life.status)}"
 
     def last_output(self) -> str:
         """Return the last line of its output, to be added to a message; empty if there is none."""
@@ -407,13 +396,6 @@ def _sigint_not_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def printable(text: str) -> str:

@@ -34,7 +34,8 @@ from .words import MARKS, number, seconds, short_figure, slower
 VERDICTS = ("holds", "violated", "inconclusive", "measured")
 
 _SYMBOLS = {verdict: MARKS.get(verdict, MARKS[None]) for verdict in VERDICTS}
-_SCRIPTS = ("values.js", "svg.js", "charts.js", "lanes.js", "panel.js", "table.js")
+_BEFORE_CHARTS = ("values.js", "svg.js", "charts.js")
+_AFTER_CHARTS = ("panel.js", "table.js")
 _NO_FORMS = "base-uri 'none'; form-action 'none'"
 _AFTER_SEPARATORS = re.compile("(?<=/)|(?<=::)")  # where a long name may be wrapped
 _FACTS = ("GIL", "switch interval", "cores", "platform", "machine", "load", "commit", "recorded")  # facts of an interpreter
@@ -70,7 +71,7 @@ def page(
     found = matrix([_normalised(record) for record in records], reference=reference, ordered=ordered)
     columns = [_column(found, index) for index in range(len(found.columns))]
     everywhere = {name: columns[0][name] for name in _FACTS if len({column[name] for column in columns}) == 1}
-    style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(map(_file, _SCRIPTS)) + "})();\n"
+    style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(_scripts()) + "})();\n"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return str(
         environment.from_string(_file("page.html")).render(
@@ -265,9 +266,15 @@ def _escaped(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _scripts() -> list[str]:
+    """The page's scripts in their order; each file of ``charts`` draws the check that it is named after."""
+    charts = sorted(entry.name for entry in resources.files(__package__).joinpath("page", "charts").iterdir())
+    return [_file(name) for name in (*_BEFORE_CHARTS, *(f"charts/{name}" for name in charts), *_AFTER_CHARTS)]
+
+
 def _file(name: str) -> str:
     return (
-        resources.files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+        resources.files(__package__).joinpath("page", *name.split("/")).read_text(encoding="utf-8")
     )  # universal newlines: the policy has the hash of this text
 
 

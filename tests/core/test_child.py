@@ -19,12 +19,12 @@ def hold_the_gil():
     sum(range(10**12))
 
 
-def test_what_a_child_returns_comes_back():
+def test_what_the_function_returns_is_returned():
     outcome, value = call(lambda: {"answer": 42}, limit=10)
     assert (outcome.ending, value) == (Ending.ANSWERED, {"answer": 42})
 
 
-def test_what_a_child_raises_is_raised_here():
+def test_what_the_function_raises_is_raised_in_the_parent():
     def fail():
         raise LookupError("in there")
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform h
 @pytest.fixture
 def server():
     stop = threading.Event()
-    thread = threading.Thread(target=stop.wait, name="somebody's server")
+    thread = threading.Thread(target=stop.wait, name="somebody's server", daemon=True)
     thread.start()
     yield thread
     stop.set()

@@ -1,4 +1,4 @@
-"""A killed parent leaves nothing behind, and an ordinary one leaves nothing running."""
+"""Processes that a child started do not outlive a parent that is killed."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ PROGRAM = """
 
 
 def alive(mark):
-    """Processes with this mark in their command line, the dead not counted."""
+    """Processes with this mark in their command line, zombies excluded."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         if mark in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
@@ -34,7 +34,7 @@ def alive(mark):
 def wait_for(condition, seconds=20):
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, "it never came to be"
+        assert time.monotonic() < until, f"not so within {seconds} s"
         time.sleep(0.02)
 
 
@@ -50,7 +50,7 @@ def test_grandchildren_die_with_a_parent_that_is_killed(number, tmp_path):
 
 
 def test_without_the_reaper_they_live_on(tmp_path):
-    """The test above can fail: the reaper ends them."""
+    """The test above can fail: without the reaper, the grandchildren live on."""
     mark = f"gilcheck-test-{tmp_path}"
     program = "from pytest_gilcheck.core import reaper\nreaper.start = reaper.watch = lambda *group: None\n"
     program += textwrap.dedent(PROGRAM.format(mark=mark, then="time.sleep(600)"))

@@ -1,4 +1,4 @@
-"""Every case of the catalogue: the right verdict, the right trouble, the right culprit."""
+"""Every case of the catalogue: the right verdict, outcome and culprit."""
 
 import pytest
 

@@ -117,7 +117,7 @@ def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
     assert "set at" in result.culprit
 
 
-def test_an_interrupt_that_the_interpreter_discards_is_a_swallowed_one_and_says_where():
+def test_an_interrupt_that_the_interpreter_discards_counts_as_swallowed_and_names_the_call():
     class Guard:
         def __del__(self):
             time.sleep(0.05)
@@ -133,7 +133,7 @@ def test_an_interrupt_that_the_interpreter_discards_is_a_swallowed_one_and_says_
     assert "Guard.__del__" in result.culprit
 
 
-def test_code_that_looks_at_its_handlers_finds_what_it_would_find_without_us():
+def test_code_that_inspects_its_handlers_gets_its_own_and_not_our_wrappers():
     found = []
 
     def work():
@@ -147,10 +147,10 @@ def test_code_that_looks_at_its_handlers_finds_what_it_would_find_without_us():
         gilcheck.interrupt(work)
 
 
-@pytest.mark.parametrize("how", ["ignored", "blocked"])
-def test_a_signal_that_cannot_arrive_is_named(how):
+@pytest.mark.parametrize("state", ["ignored", "blocked"])
+def test_a_signal_that_is_ignored_or_blocked_is_named(state):
     def work():
-        if how == "ignored":
+        if state == "ignored":
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         else:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -158,7 +158,7 @@ def test_a_signal_that_cannot_arrive_is_named(how):
 
     result = gilcheck.interrupt(work, repeats=1, over=0.05)
     result.assert_violated()
-    assert result.outcome == how
+    assert result.outcome == state
 
 
 def test_child_processes_that_outlive_it_are_found_and_ended():
@@ -205,7 +205,7 @@ def test_a_process_that_ends_by_itself_decides_nothing():
     assert "status 3" in result.reason
 
 
-def test_os_exit_in_a_handler_is_an_end_like_any_other():
+def test_os_exit_in_a_handler_is_a_proper_end():
     def work():
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(0))
         time.sleep(60)
@@ -235,7 +235,7 @@ def test_a_workload_that_forks_is_interrupted_with_its_children():
     gilcheck.interrupt(work, repeats=2, over=0.1).assert_holds()
 
 
-def test_what_the_workload_raises_by_itself_is_raised_with_its_story():
+def test_what_the_workload_raises_by_itself_is_raised_with_the_childs_traceback():
     def work():
         raise LookupError("its own")
 
@@ -244,7 +244,7 @@ def test_what_the_workload_raises_by_itself_is_raised_with_its_story():
     assert "in work" in caught.value.__notes__[0]
 
 
-def test_nothing_of_this_process_is_changed():
+def test_the_signal_state_of_this_process_is_unchanged():
     def remembered(number, frame):
         raise AssertionError("never sent")
 
@@ -264,7 +264,7 @@ def test_nothing_of_this_process_is_changed():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({"within": -1}, "within=-1"),
         ({"exits_within": "soon"}, "exits_within='soon'"),
@@ -284,8 +284,8 @@ def test_nothing_of_this_process_is_changed():
         ({"wihtin": 3}, "did you mean within"),
     ],
 )
-def test_bad_arguments_are_refused_by_name(arguments, words):
-    with pytest.raises(BadValue, match=words):
+def test_bad_arguments_are_refused_by_name(arguments, message):
+    with pytest.raises(BadValue, match=message):
         gilcheck.interrupt(asleep, **arguments)
 
 
@@ -312,7 +312,7 @@ def test_with_threads_running_the_workload_gets_a_new_interpreter():
         pytest.skip(f"this machine is too busy: {found}")
 
 
-def test_a_workload_that_can_have_no_process_of_its_own_is_refused():
+def test_a_workload_that_no_child_process_can_run_is_refused():
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait, name="in-the-way")
     thread.start()
@@ -326,10 +326,10 @@ def test_a_workload_that_can_have_no_process_of_its_own_is_refused():
         thread.join()
 
 
-def test_a_fork_of_the_workload_does_not_speak_for_it():
-    """It has the same handlers and the same pipe: what it sees in time, the main process may not."""
+def test_a_fork_of_the_workload_does_not_report_for_the_target():
+    """The fork has the same handlers and the same pipe, and handles the signal in time; the target does not."""
 
-    def fork():  # as the set-up: an interrupt in the middle of a fork is a story of its own
+    def fork():  # in the setup, so that no interrupt comes in the middle of the fork
         if os.fork() == 0:
             try:
                 time.sleep(60)
@@ -354,7 +354,7 @@ def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
     assert not [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
 
 
-def test_a_process_of_the_users_that_starts_meanwhile_is_left_alone(tmp_path, monkeypatch):
+def test_a_process_that_another_thread_starts_during_a_trial_is_not_killed(tmp_path, monkeypatch):
     """A background thread of the user starts a process while a target runs. When that thread ends, the main one inherits it."""
     mark, started = str(tmp_path), []
     code = [sys.executable, "-c", "import time; time.sleep(600)", mark]
@@ -420,27 +420,27 @@ def test_a_handler_set_by_a_name_bound_earlier_is_seen():
     assert result.delivery.n >= 2
 
 
-def test_a_signal_that_is_swallowed_is_found_although_the_end_comes_soon():
+def test_a_swallowed_signal_is_found_although_the_workload_ends_soon_by_itself():
     def swallows():
-        for _ in range(6):
+        for _ in range(20):  # a swallowed signal shortens it by one sleep at most
             try:
-                time.sleep(0.1)
+                time.sleep(0.05)
             except BaseException:
                 pass
 
     def cleans_up():
         try:
-            time.sleep(0.6)
+            time.sleep(1.0)
         except BaseException:
             time.sleep(0.1)
 
-    result = gilcheck.interrupt(swallows, repeats=2, over=0.25)
+    result = gilcheck.interrupt(swallows, repeats=2, over=0.4)
     result.assert_violated()
     assert "except BaseException" in result.culprit
-    gilcheck.interrupt(cleans_up, repeats=2, over=0.25).assert_holds()
+    gilcheck.interrupt(cleans_up, repeats=2, over=0.4).assert_holds()
 
 
-def test_a_signal_that_is_taken_by_sigwait_is_no_blocked_one():
+def test_a_signal_that_sigwait_takes_does_not_count_as_blocked():
     def work():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         signal.sigwait([signal.SIGINT])
@@ -452,7 +452,7 @@ def test_a_signal_that_is_taken_by_sigwait_is_no_blocked_one():
 
 
 @pytest.mark.skipif(gilcheck.interpreter.build == "free-threaded", reason="there is no GIL to keep")
-def test_a_thread_that_takes_the_gil_while_the_workload_is_being_left_is_named_and_no_except_is():
+def test_a_thread_that_takes_the_gil_during_unwinding_is_the_culprit():
     def handler(number, frame):
         threading.Thread(target=lambda: sum(range(10**9)), daemon=True).start()
         raise KeyboardInterrupt
@@ -467,7 +467,7 @@ def test_a_thread_that_takes_the_gil_while_the_workload_is_being_left_is_named_a
     assert "keeps the GIL" in result.culprit
 
 
-def test_what_is_late_and_then_not_left_is_late_first():
+def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
     began = time.thread_time()
     sum(range(10**6))
     numbers = range(int(10**6 * 0.4 / (time.thread_time() - began)))

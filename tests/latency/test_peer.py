@@ -29,7 +29,7 @@ def start(way):
 
 
 def pid_of(peer):
-    return peer._pid or peer._process.pid
+    return peer._life.pid
 
 
 def alive(pid):
@@ -82,7 +82,7 @@ def test_a_client_in_mid_window_is_gone_once_it_is_closed(way):
 def test_a_client_that_was_killed_is_reported_and_not_waited_for():
     with closing(start("unix" if os.name != "nt" else "tcp")) as peer, closing(Echo(peer, [], 0.001)) as echo:
         echo.start(in_a_moment(60))
-        peer._process.kill()
+        peer._life.program.kill()
         with pytest.raises(ClientGone, match="has ended"):
             echo.exchange(20)
 
@@ -121,7 +121,7 @@ def test_no_client_outlives_a_process_that_is_killed(way, forks):
         echo = Echo(peer, [], 0.001)
         now = time.perf_counter()
         echo.start(Window(now, now + 60, True))
-        print(peer._pid or peer._process.pid, grandchild, flush=True)
+        print(peer._life.pid, grandchild, flush=True)
         time.sleep(60)
     """)
     run = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, text=True)

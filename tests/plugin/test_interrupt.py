@@ -238,10 +238,10 @@ def test_evidence_and_junit_have_the_figures(run, pytester):
 
     run(DEAF, "--gilcheck-json=evidence.json", "--junitxml=junit.xml")
     [record] = json.loads((pytester.path / "evidence.json").read_text())["records"]
-    assert (record["check"], record["verdict"], record["figures"]["trouble"]) == ("interrupt", "violated", "deaf")
+    assert (record["check"], record["verdict"], record["figures"]["signal_outcome"]) == ("interrupt", "violated", "deaf")
     assert record["claim"]["signals"] == ["SIGINT"]
     assert "sum(range" in record["figures"]["culprit"]
-    assert 'name="gilcheck.trouble" value="deaf"' in (pytester.path / "junit.xml").read_text()
+    assert 'name="gilcheck.signal_outcome" value="deaf"' in (pytester.path / "junit.xml").read_text()
 
 
 def test_the_call_inside_a_test_gives_the_same(run):

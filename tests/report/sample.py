@@ -186,29 +186,29 @@ def _latency(free: bool, chance: random.Random) -> _Made:
 
 
 def _interrupt(free: bool, chance: random.Random) -> _Made:
-    shots: list[dict[str, Any]] = [
+    trials: list[dict[str, Any]] = [
         {
             "signal": "SIGINT" if turn % 2 else "SIGTERM",
             "moment": turn / 12,
             "delivery": chance.lognormvariate(-8.5, 0.7),
             "unwinding": chance.lognormvariate(-7.5, 0.8),
             "exit": chance.lognormvariate(-4, 0.5),
-            "trouble": None,
+            "outcome": None,
         }
         for turn in range(12)
     ]
     late = chance.random() < 0.5
     if late:
-        shots[3] |= {"delivery": 0.8, "trouble": "late"}
-        shots[7] |= {"delivery": None, "unwinding": None, "exit": None, "trouble": "deaf"}
-    seen = [shot["delivery"] for shot in shots if shot["delivery"] is not None]
+        trials[3] |= {"delivery": 0.8, "outcome": "late"}
+        trials[7] |= {"delivery": None, "unwinding": None, "exit": None, "outcome": "deaf"}
+    seen = [trial["delivery"] for trial in trials if trial["delivery"] is not None]
     figures = {
         "delivery_min": min(seen),
         "delivery_median": sorted(seen)[5],
         "delivery_max": max(seen),
         "signals": 12,
         "seed": 653385,
-        "trouble": "deaf" if late else None,
+        "signal_outcome": "deaf" if late else None,
         "culprit": "sum(range(10 ** 8)) at test_x.py:8 (test_y)" if late else None,
         "over": 1.0,
     }
@@ -224,7 +224,7 @@ def _interrupt(free: bool, chance: random.Random) -> _Made:
         "deaf: not seen for 0.93 s" if late else "12 of 12 signals seen in time",
         claim,
         figures,
-        {"shots": shots, "stacks": stacks},
+        {"trials": trials, "stacks": stacks},
     )
 
 

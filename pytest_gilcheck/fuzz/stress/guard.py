@@ -8,7 +8,7 @@ import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic, monotonic_ns
+from time import monotonic
 from typing import Any
 
 from ...core.child import ChildSide, Ending, Outcome, fork
@@ -62,7 +62,7 @@ def run(
     if isinstance(side, ChildSide):
         run_child(side, program, seconds, expected, counts)
     child = StressChild(counts)
-    finished, moved, started = 0, monotonic(), monotonic_ns()
+    finished, moved = 0, monotonic()
     while side.gone_at is None:
         try:
             child.take(side.receive_notes(_POLL))
@@ -76,11 +76,9 @@ def run(
             child.outcome = side.wait()  # its own timeout has passed already
             child.take(side.notes())
             return child
-    status, seconds = side.status or 0, (side.gone_at - started) / 1e9
-    trace = side.end()
+    outcome = side.finish()
     if not counts[SharedCount.ENDED]:
-        ending = Ending.KILLED if status < 0 else Ending.EXITED
-        child.outcome = Outcome(ending, b"", abs(status), trace, seconds)
+        child.outcome = outcome
     return child
 
 

@@ -2,7 +2,7 @@
 
 const MOST_STEPS = 150;
 
-function laneCharts(record) {
+CHARTS.fuzz = function (record) {
   const lanes = object(object(record.details).lanes);
   const given = list(lanes.steps).map(object);
   const rows = [];
@@ -63,7 +63,7 @@ function laneCharts(record) {
   };
   const left = given.length > rows.length ? ` ${given.length - rows.length} more steps are in the full report.` : "";
   return [chart("Interleaving of the minimal failing run", summary, [], drawing, `Time goes down. Solid arrows: the thread is preempted; dashed: it ends or waits.${left}`)];
-}
+};
 
 function lane(value) {
   return Number.isInteger(value) && value >= 0 && value < 64 ? value : null;
