@@ -32,11 +32,11 @@ def test_a_race_fails_with_its_story_and_the_same_with_a_lock_passes(run):
     result = run(
         COUNTER
         + """
-@pytest.mark.gil_fuzz
+@pytest.mark.gil_fuzz(schedules=100)
 def test_racy(counter):
     counter.add()
 
-@pytest.mark.gil_fuzz
+@pytest.mark.gil_fuzz(schedules=100)
 def test_locked(counter, lock):
     with lock:
         counter.add()
@@ -62,7 +62,7 @@ def test_function_scoped_fixtures_are_new_for_every_schedule_and_wider_ones_are_
 def shared():
     return []
 
-@pytest.mark.gil_fuzz
+@pytest.mark.gil_fuzz(schedules=100)
 def test_it(counter, shared, lock):
     with lock:
         counter.add()
@@ -88,7 +88,7 @@ class TestThings:
     def setup_method(self):
         self.kept = []
 
-    @pytest.mark.gil_fuzz(budget=2)
+    @pytest.mark.gil_fuzz(schedules=50)
     @pytest.mark.parametrize("size", [1, 2])
     def test_it(self, size, lock, tmp_path):
         with lock:
@@ -125,7 +125,7 @@ from hypothesis import given, settings, strategies as st
 
 total = {"n": 0}
 
-@pytest.mark.gil_fuzz(budget=1)
+@pytest.mark.gil_fuzz(schedules=50)
 @settings(max_examples=5, database=None)
 @given(size=st.integers(1, 3))
 def test_racy(size):
@@ -133,7 +133,7 @@ def test_racy(size):
     total["n"] = before + size
     assert total["n"] == before + size
 
-@pytest.mark.gil_fuzz(budget=1)
+@pytest.mark.gil_fuzz(schedules=50)
 @settings(max_examples=5, database=None)
 @given(size=st.integers(1, 3))
 def test_harmless(size):
@@ -165,7 +165,7 @@ def counter():
 def check(counter):
     return counter.value == 2
 
-@pytest.mark.gil_fuzz(invariant=check)
+@pytest.mark.gil_fuzz(schedules=100, invariant=check)
 def test_racy(counter):
     counter.value += 1
 """
@@ -185,7 +185,7 @@ def test_with_dist_each_the_workers_share_the_schedules(run):
     result = run(
         COUNTER
         + """
-@pytest.mark.gil_fuzz
+@pytest.mark.gil_fuzz(schedules=100)
 def test_locked(counter, lock):
     with lock:
         counter.add()

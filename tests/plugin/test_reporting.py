@@ -16,7 +16,7 @@ WAITS = """
 # verdicts that no machine changes
 CERTAIN = """
     import pytest
-    @pytest.mark.gil_fuzz(budget=10)
+    @pytest.mark.gil_fuzz(schedules=50)
     def test_reads(request): assert request.node.name
     @pytest.mark.gil_scaling
     def test_nothing(): pass
@@ -75,7 +75,7 @@ def test_the_evidence_of_every_check_reaches_one_file_and_one_summary(run, pytes
 
 HOLDS_QUICKLY = """
     import pytest
-    @pytest.mark.gil_fuzz(budget=2)
+    @pytest.mark.gil_fuzz(schedules=50)
     def test_reads(request):
         assert request.node.name
     class Counter:
@@ -83,7 +83,7 @@ HOLDS_QUICKLY = """
     @pytest.fixture
     def counter():
         return Counter()
-    @pytest.mark.gil_fuzz(budget=2, invariant=lambda counter: counter.value == 2)
+    @pytest.mark.gil_fuzz(schedules=50, invariant=lambda counter: counter.value == 2)
     def test_counts(counter):
         counter.value += 1
 """
@@ -124,7 +124,7 @@ def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester, mo
     pytester.makepyfile(
         """
         import os, pathlib, time, pytest
-        @pytest.mark.gil_fuzz(budget=2)
+        @pytest.mark.gil_fuzz(schedules=50)
         def test_meets():
             pass
         def test_both_are_running():

@@ -22,11 +22,11 @@ TESTS = """
     def counter():
         return Counter()
 
-    @pytest.mark.gil_fuzz(invariant=lambda counter: counter.value == 2)
+    @pytest.mark.gil_fuzz(schedules=50, invariant=lambda counter: counter.value == 2)
     def test_counts(counter):
         counter.value += 1
 
-    @pytest.mark.gil_fuzz
+    @pytest.mark.gil_fuzz(schedules=50)
     def test_reads(counter):
         assert counter.value == 0
 """
