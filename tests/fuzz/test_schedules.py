@@ -91,7 +91,7 @@ def test_a_busy_machine_changes_nothing(request):
 
 
 def test_another_seed_draws_other_samples():
-    tokens = {result_of(far_apart, far_apart, schedules=60, seed=seed).coverage for seed in range(3)}
+    tokens = {result_of(far_apart, far_apart, schedules=60, seed=seed).coverage for seed in range(2)}
     assert len(tokens) > 1
 
 
