@@ -182,7 +182,7 @@ MUTANTS = (
         "schema not in range(1, SCHEMA + 1):\n",
         "schema not in range(1, SCHEMA + 2):\n",
         "a file of a later schema is read as if its fields meant the same",
-        EVIDENCE,
+        ("tests/core/test_evidence.py", "tests/test_compare.py"),
     ),
     Mutant(
         "evidence-mode",

@@ -31,14 +31,10 @@ def violated(
     assert failure is not None, "the caller has one"
     if failure.symptom is Symptom.HANGS:  # each further run would take as long
         return _hanging(plan, template, failure)
-    late = []  # limits that expired: on a faster machine the report may be another
+    late: list[str] = []  # what expired: on a faster machine, the report may be another
     if searched.sampled:
-        explorer.progress("minimising")
-        limit = _limit(plan, _MINIMISING, _MINIMISING_RUNS)
-        failure = minimised(explorer, failure, limit)
-        late += ["minimising"] * limit.expired
-    failure, kind, expired = _classified(explorer, plan, failure, sequential)
-    late += ["telling whether it breaks today"] * expired
+        failure = _smaller(explorer, plan, failure, late)
+    failure, kind = _classified(explorer, plan, failure, sequential, late)
     explorer.progress("replaying")
     again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
@@ -47,7 +43,7 @@ def violated(
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {few} preemption{'s' * (few != 1)}"
     if late:
-        reason += f"; {' and '.join(late)} was cut short by budget={plan.budget:g} s (schedules={plan.schedules})"
+        reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
     elif kind is None:
         reason += "; whether it breaks today was not decided within the budget"
     if count < _REPLAYS:
@@ -76,19 +72,30 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
     return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 
+def _smaller(explorer: Explorer, plan: FuzzPlan, failure: Failure, late: list[str]) -> Failure:
+    explorer.progress("minimising")
+    limit = _limit(plan, _MINIMISING, _MINIMISING_RUNS)
+    smaller = minimised(explorer, failure, limit)
+    if limit.expired:
+        late.append("minimising")
+    return smaller
+
+
 def _classified(
-    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun]
-) -> tuple[Failure, Kind | None, bool]:
-    """The failure in a form that a build with a GIL can show, if there is one; its kind, None if that was not decided; and whether
-    a limit by count expired."""
+    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], late: list[str]
+) -> tuple[Failure, Kind | None]:
+    """The failure in a form that a build with a GIL can show, if there is one; and its kind, None if that was not decided."""
     if not failure.run.masked:
-        return failure, Kind.BREAKS_TODAY, False
+        return failure, Kind.BREAKS_TODAY
     explorer.progress("does it break today?")
     limit = _limit(plan, _CLASSIFYING * plan.budget, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
     today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
     if today.failure is not None:
-        return today.failure, Kind.BREAKS_TODAY, False
-    return failure, None if today.too_few or today.expired else Kind.GIL_MASKED, today.expired
+        found = _smaller(explorer, plan, today.failure, late) if today.sampled else today.failure
+        return found, Kind.BREAKS_TODAY
+    if today.expired:
+        late.append("the search for a failure with a GIL")
+    return failure, None if today.too_few or today.expired else Kind.GIL_MASKED
 
 
 def _limit(plan: FuzzPlan, seconds: float, runs: int) -> Limit:

@@ -105,8 +105,10 @@ class FuzzResult(Judged):
         return f"{self.workload}: {self.verdict}{kind}: {self.reason}{replay}"
 
     def __str__(self) -> str:
-        ran = f"{self.coverage or 'no schedule'}; {self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
-        lines = [self.headline(), *([self.story] if self.story else []), f"  explored    {ran}"]
+        lines = [self.headline(), *([self.story] if self.story else [])]
+        if self.coverage:
+            ran = f"{self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
+            lines.append(f"  explored    {self.coverage}; {ran}")
         if self.replays[1]:
             lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")
         if self.expected:

@@ -42,4 +42,5 @@ def without_each_lock(explorer: Explorer, plan: FuzzPlan, result: FuzzResult, se
     if blind := [lock for lock in tried if not lock.noticed]:
         reason = f"insensitive: {blind[0]}; so the check says nothing about that lock: make the invariant depend on it"
         return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
-    return replace(result, reason=f"{result.reason}; each of its {len(tried)} locks is needed")
+    needed = "its lock is needed" if len(tried) == 1 else f"each of its {len(tried)} locks is needed"
+    return replace(result, reason=f"{result.reason}; {needed}")

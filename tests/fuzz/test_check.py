@@ -269,7 +269,7 @@ def test_a_lock_that_cannot_be_seen_is_a_partly_uncontrolled_wait_and_claims_not
             counter.value += 1
 
     hidden_in = [frozenset(hidden)]
-    result = fuzz(thread, thread, setup=Counter, invariant=is_two)
+    result = fuzz(thread, thread, setup=Counter, invariant=is_two, schedules=10)
     assert result.verdict == "inconclusive"
     assert "partly uncontrolled" in result.reason
 

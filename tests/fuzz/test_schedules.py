@@ -8,6 +8,7 @@ import pytest
 from pytest_gilcheck import BadValue, Kind
 from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET, plan
 
+from ..quality.corpus import CASES
 from .programs import Counter, Pair, add, add_locked, counted, first_second, is_two, second_first
 
 
@@ -170,3 +171,11 @@ def test_a_bad_number_is_refused(value):
 def test_stress_refuses_it():
     with pytest.raises(BadValue, match=r"schedules=10 .*mode='stress'"):
         plan(schedules=10, mode="stress")
+
+
+def test_a_sample_that_breaks_today_is_minimised_as_well():
+    """The first sample needs switches that a GIL does not make; it is another one that shows the deadlock with a GIL."""
+    case = next(case for case in CASES if case.name == "dining_4")
+    result = fuzz(*case.buggy.threads, setup=case.buggy.setup, invariant=None, schedules=1500, seed=1)
+    assert (result.verdict, result.symptom, result.kind) == ("violated", "deadlock", Kind.BREAKS_TODAY)
+    assert result.preemptions <= 4, str(result)

@@ -28,8 +28,8 @@ BUFFER = bytes(1 << 20)
 MANY = 12_000_000  # numbers: sum() holds the GIL over them for more than a tenth of a second
 
 
-def check(work, *, p99=None, max=None, **how):
-    return latency(work, claim(p99=p99, max=max), plan(budget=8, **how))
+def check(work, *, p99=None, max=None, **settings):
+    return latency(work, claim(p99=p99, max=max), plan(budget=6, **settings))
 
 
 def nap():
@@ -83,9 +83,8 @@ def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
 
 
 @pytest.mark.exclusive
-@pytest.mark.parametrize("work", [nap, hash_buffer])
-def test_what_releases_the_gil_holds(work):
-    expect(check(work, p99=0.05), "holds")
+def test_what_releases_the_gil_holds():
+    expect(check(hash_buffer, p99=0.05), "holds")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def sleeping():
         nap()
 
     measured = plan(loop=True, setup=lambda: set_up.append(1))
-    return latency(work, claim(p99=0.2, max=5.0), measured, progress=labels.append), labels, set_up
+    return latency(work, claim(p99=0.05, max=5.0), measured, progress=labels.append), labels, set_up
 
 
 def test_a_sleeping_workload_holds_and_the_result_has_every_figure(sleeping):
@@ -130,10 +129,6 @@ def test_the_figures_are_json_with_every_probe(sleeping):
     names = [f"{probe}_{condition}_{figure}" for probe in ("heartbeat", "echo", "loop") for condition in ("alone", "beside")
              for figure in ("n", "p50", "p99", "max")]  # fmt: skip
     assert set(names) <= set(figures)
-
-
-def test_a_max_far_above_every_delay_holds():
-    expect(check(nap, max=2.0), "holds")
 
 
 @pytest.mark.exclusive
@@ -255,13 +250,14 @@ def test_a_window_sees_a_whole_call_also_of_a_slow_workload():
 
     def slow():
         start = time.perf_counter()
-        time.sleep(0.25)
+        time.sleep(0.4)  # longer than the shortest window
         if ON_GIL:
             sum(range(MANY // 2))  # the stall is at the end of the call, and every window must see it
         seen.append(time.perf_counter() - start)
 
     result = latency(slow, claim(p99=0.02), plan(budget=8))
     assert len(seen) >= 4
+    assert "no window was long enough" not in result.reason
     if ON_GIL:
         expect(result, "violated")
 

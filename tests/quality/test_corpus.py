@@ -1,8 +1,8 @@
 """Every bug of the corpus is found, called what it is, and replayed; the fixed twins and the correct programs give no alarm.
 
-A search that must find nothing uses up its budget wherever the schedules are many. The default suite gives it `SHORT` seconds, and
-leaves out the programs of `NEED_THE_FULL_BUDGET`, which that cannot decide, but for `REPRESENTATIVES`. With ``-m slow`` every
-program has `FULL` seconds. A machine that does not get through leaves a test undecided, and never gives a wrong answer.
+The searches end after a number of schedules, so their verdicts do not depend on the speed of the machine. With ``-m slow`` each of
+them has `BUDGET` seconds instead, as a search has whose number of schedules nobody gave. A machine that does not get through
+leaves a test undecided.
 """
 
 from collections import Counter
@@ -16,51 +16,39 @@ from tests.undecided import undecided
 from .corpus import CASES
 from .correct import PROGRAMS
 
-SHORT, FULL = 0.5, 2.0  # seconds
+TO_FIND = 1000  # schedules; most bugs take less than 100
+TO_FIND_NOTHING = 200  # schedules: in nine of ten programs more than all of at most 1 preemption
+BUDGET = 2.0  # seconds
 REPLAYS = 2
-# 50 to 1,000 schedules a second are not enough for all schedules of at most 2 preemptions in `SHORT` seconds
-NEED_THE_FULL_BUDGET = {
-    "dining_3",
-    "executor_jobs",
-    "queue",
-    "cancelled timer",
-    "daemon that polls",
-    "thread that ends late",
-    "thread joined in vain",
-    "executor",
-    "executor's map",
-    "nested executors",
-    "futures as they complete",
-}
-# one of each way to start a thread that the list above would leave out: by hand, by a timer, by an executor
-REPRESENTATIVES = {"queue", "cancelled timer", "executor"}
 
 
-def no_alarm(programs):
-    """The parameters ``program, budget`` of the searches that must find nothing, by the program's name."""
-    parameters = []
-    for name, program in programs:
-        if name not in NEED_THE_FULL_BUDGET:
-            parameters.append(pytest.param(program, SHORT, id=name))
-        slow = [] if name in REPRESENTATIVES else [pytest.mark.slow]
-        parameters.append(pytest.param(program, FULL, id=f"{name}, full budget", marks=slow))
-    return pytest.mark.parametrize(("program", "budget"), parameters)
+def limited(schedules):
+    """The parameter ``limit``: of every search by default, and of one with ``-m slow``."""
+    by_time = pytest.param({"budget": BUDGET}, id=f"{BUDGET:g} s", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("limit", [pytest.param({"schedules": schedules}, id=f"{schedules} schedules"), by_time])
 
 
-def fuzzed(twin, budget=FULL, **more):
-    return gilcheck.fuzz(setup=twin.setup, threads=twin.threads, invariant=twin.invariant, budget=budget, seed=1, **more)
+def fuzzed(twin, **more):
+    return gilcheck.fuzz(setup=twin.setup, threads=twin.threads, invariant=twin.invariant, seed=1, **more)
 
 
-def expect_nothing(twin, budget):
-    result = fuzzed(twin, budget)
+def cut_short(result):
+    """Leave the test undecided if the time ended before the search."""
     if result.verdict == "inconclusive" and result.reason.startswith("cut short"):
         undecided(result.reason)
+
+
+def expect_nothing(twin, limit):
+    result = fuzzed(twin, **limit)
+    cut_short(result)
     assert result.verdict == "holds", str(result)
 
 
+@limited(TO_FIND)
 @pytest.mark.parametrize("case", CASES, ids=attrgetter("name"))
-def test_the_bug_is_found_and_called_what_it_is_and_replays(case):
-    result = fuzzed(case.buggy, preemptions=max(2, case.preemptions))
+def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
+    result = fuzzed(case.buggy, preemptions=max(2, case.preemptions), **limit)
+    cut_short(result)
     if case.preemptions > 2 and result.verdict != "violated":
         undecided(f"it needs {case.preemptions} preemptions, and was not drawn: {result.reason}")
     if result.kind is None and result.verdict == "violated":
@@ -73,19 +61,16 @@ def test_the_bug_is_found_and_called_what_it_is_and_replays(case):
         assert result.preemptions <= case.preemptions + 1, str(result)
 
 
-@no_alarm((case.name, case.fixed) for case in CASES)
-def test_the_fixed_twin_gives_no_alarm(program, budget):
-    expect_nothing(program, budget)
+@limited(TO_FIND_NOTHING)
+@pytest.mark.parametrize("case", CASES, ids=attrgetter("name"))
+def test_the_fixed_twin_gives_no_alarm(case, limit):
+    expect_nothing(case.fixed, limit)
 
 
-@no_alarm((correct.name, correct.program) for correct in PROGRAMS)
-def test_a_correct_program_gives_no_alarm(program, budget):
-    expect_nothing(program, budget)
-
-
-def test_the_programs_that_need_the_full_budget_exist():
-    names = {case.name for case in CASES} | {correct.name for correct in PROGRAMS}
-    assert REPRESENTATIVES <= NEED_THE_FULL_BUDGET <= names
+@limited(TO_FIND_NOTHING)
+@pytest.mark.parametrize("correct", PROGRAMS, ids=attrgetter("name"))
+def test_a_correct_program_gives_no_alarm(correct, limit):
+    expect_nothing(correct.program, limit)
 
 
 def test_the_corpus_is_what_it_is_said_to_be():

@@ -14,7 +14,7 @@ from pytest_gilcheck.core.interpreter import watcher
 from pytest_gilcheck.scaling import sampling
 from pytest_gilcheck.scaling.sampling import Sampler
 from pytest_gilcheck.scaling.watch import watch
-from tests.undecided import expect
+from tests.undecided import expect, undecided
 
 LOCK = threading.Lock()
 pytestmark = pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
@@ -122,13 +122,15 @@ def test_work_that_slows_down_as_it_runs_is_inconclusive():
 
     result = gilcheck.scaling(ever_slower, threads=2, min_speedup=2.0, budget=5)
     assert result.verdict == "inconclusive"
+    if "machine too busy" in result.reason:
+        undecided(result.reason)
     assert "changed speed" in result.reason
 
 
 def test_a_budget_too_small_for_the_work_says_what_would_do():
-    result = gilcheck.scaling(lambda: time.sleep(0.2), threads=2, min_speedup=1.5, budget=0.5)
+    result = gilcheck.scaling(lambda: time.sleep(0.1), threads=2, min_speedup=1.5, budget=0.25)
     assert result.verdict == "inconclusive"
-    assert "fitted into budget=0.5 s" in result.reason
+    assert "fitted into budget=0.25 s" in result.reason
     assert "pass --gilcheck-budget-scale=" in result.reason
 
 

@@ -34,7 +34,7 @@ def read(data: bytes) -> Image:
     (table,) = reader.unpack("<Q", 32)
     size, count = reader.unpack("<HH", 54)
     dynamic: dict[int, int] = {}
-    for index in range(count):
+    for index in range(min(count, 256)):
         kind, flags, offset, address, _, filled, whole, _ = reader.unpack("<IIQQQQQQ", table + index * max(size, 56))
         if kind == _LOAD and whole:
             image.segments.append(
@@ -66,6 +66,7 @@ class _Tables:
         self._symbols: dict[int, tuple[str, int, int]] = {}
 
     def word(self, address: int, size: int = 8) -> int:
+        self._image.spend()
         value = self._image.number(address, size)
         if value is None:
             raise Damaged(f"a table at {address:#x}, outside the file")

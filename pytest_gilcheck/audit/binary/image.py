@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 X86_64, AARCH64 = "x86-64", "aarch64"
+_MOST_ENTRIES = 1_500_000  # of all tables of an image; the largest libraries of the index have a tenth
 _LONGEST_NAME = 512  # bytes of a C string that is read
 
 
@@ -53,6 +54,17 @@ class Image:
     imported: dict[int, str] = field(default_factory=dict)
     exports: dict[str, int] = field(default_factory=dict)
     undefined: set[str] = field(default_factory=set)
+    _entries: int = 0
+
+    def spend(self, entries: int = 1) -> None:
+        """Count entries of tables that were read: a damaged size must not keep a reader busy.
+
+        Raises:
+            Damaged: there are more than any library has.
+        """
+        self._entries += entries
+        if self._entries > _MOST_ENTRIES:
+            raise Damaged(f"tables with more than {_MOST_ENTRIES:,} entries")
 
     def segment(self, address: int, size: int = 1) -> Segment | None:
         for one in self.segments:
@@ -98,7 +110,7 @@ class Reader:
     def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
         try:
             return struct.unpack_from(layout, self.data, offset)
-        except struct.error:
+        except (struct.error, OverflowError):
             raise Damaged(
                 f"cut off: {struct.calcsize(layout)} bytes at {offset:#x} of a file of {len(self.data):,} bytes"
             ) from None

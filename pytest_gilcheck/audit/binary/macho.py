@@ -9,7 +9,6 @@ from .image import AARCH64, X86_64, Damaged, Image, Reader, Segment, sleb, uleb
 MAGICS = (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf", b"\xce\xfa\xed\xfe")
 _MACHINES = {0x01000007: X86_64, 0x0100000C: AARCH64, 7: "i386", 12: "arm"}
 _SEGMENT, _SYMTAB, _INFO, _INFO_ONLY, _FIXUPS, _TRIE = 0x19, 0x2, 0x22, 0x80000022, 0x80000034, 0x80000033
-_MOST = 1 << 20
 
 
 def read(data: bytes) -> Iterator[Image]:
@@ -82,7 +81,8 @@ def _base(image: Image) -> int:
 
 def _symbols(image: Image, reader: Reader, place: int) -> None:
     symbols, count, strings, _ = reader.unpack("<IIII", place + 8)
-    for index in range(min(count, _MOST)):
+    for index in range(count):
+        image.spend()
         name, kind, _, _, value = reader.unpack("<IBBHQ", symbols + 16 * index)
         if kind & 0xE0 or not kind & 1:  # of a debugger, or local
             continue
@@ -97,8 +97,9 @@ def _exports(image: Image, trie: memoryview, base: int) -> None:
     """Exported symbols of the trie, for files whose symbol table was stripped."""
     waiting: list[tuple[int, bytes]] = [(0, b"")]
     seen: set[int] = set()
-    while waiting and len(seen) < _MOST:
+    while waiting:
         place, prefix = waiting.pop()
+        image.spend()
         if place in seen or place >= len(trie):
             continue
         seen.add(place)
@@ -113,6 +114,7 @@ def _exports(image: Image, trie: memoryview, base: int) -> None:
             continue
         children, here = trie[here], here + 1
         for _ in range(children):
+            image.spend()
             end = here
             while end < len(trie) and trie[end]:
                 end += 1
@@ -123,13 +125,15 @@ def _exports(image: Image, trie: memoryview, base: int) -> None:
 
 def _chained(image: Image, fixups: Reader, starts: list[int]) -> None:
     _, where, imports, symbols, count, layout, _ = fixups.unpack("<7I", 0)
-    names = [_imported_name(fixups, imports, index, layout, symbols) for index in range(min(count, _MOST))]
+    image.spend(count)
+    names = [_imported_name(fixups, imports, index, layout, symbols) for index in range(count)]
     (segments,) = fixups.unpack("<I", where)
     for index in range(min(segments, len(starts))):
         (offset,) = fixups.unpack("<I", where + 4 + 4 * index)
         if offset == 0:
             continue
         _, page, pointer, _, _, pages = fixups.unpack("<IHHQIH", where + offset)
+        image.spend(pages)
         for number in range(pages):
             (first,) = fixups.unpack("<H", where + offset + 22 + 2 * number)
             if first != 0xFFFF:
@@ -157,6 +161,7 @@ def _chain(image: Image, place: int, pointer: int, names: list[str]) -> None:
         return
     base = _base(image)
     for _ in range(1 << 14):
+        image.spend()
         segment = image.segment(place, 8)
         if segment is None:
             raise Damaged("a chain of pointers that leads out of its segment")
@@ -190,7 +195,8 @@ def _rebase(image: Image, code: memoryview, starts: list[int]) -> None:
 
     def mark(count: int, skip: int = 0) -> int:
         where = address
-        for _ in range(min(count, _MOST)):
+        image.spend(count)
+        for _ in range(count):
             value = image.number(where, 8)
             if value is None:
                 raise Damaged("a rebased pointer outside all segments")
@@ -201,6 +207,7 @@ def _rebase(image: Image, code: memoryview, starts: list[int]) -> None:
     while place < len(code):
         opcode, low = code[place] & 0xF0, code[place] & 0x0F
         place += 1
+        image.spend()
         if opcode == 0x00:
             break
         if opcode == 0x20:
@@ -231,6 +238,7 @@ def _bind(image: Image, code: memoryview, starts: list[int], lazy: bool) -> None
     while place < len(code):
         opcode, low = code[place] & 0xF0, code[place] & 0x0F
         place += 1
+        image.spend()
         if opcode == 0x00:
             if not lazy:  # of lazy ones each has an end of its own
                 break
@@ -261,7 +269,8 @@ def _bind(image: Image, code: memoryview, starts: list[int], lazy: bool) -> None
         elif opcode == 0xC0:
             count, place = uleb(code, place)
             skip, place = uleb(code, place)
-            for _ in range(min(count, _MOST)):
+            image.spend(count)
+            for _ in range(count):
                 image.imported[address] = name
                 address += 8 + skip
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import count as numbers
+
 from .image import AARCH64, X86_64, Damaged, Image, Reader, Segment
 
 _MACHINES = {0x8664: X86_64, 0xAA64: AARCH64, 0x14C: "i386"}
 _EXPORT, _IMPORT, _RELOC, _DELAY = 0, 1, 5, 13
-_MOST = 1 << 20
 
 
 def read(data: bytes) -> Image:
@@ -48,6 +49,7 @@ def read(data: bytes) -> Image:
 
 
 def _word(image: Image, address: int, size: int) -> int:
+    image.spend()
     value = image.number(address, size)
     if value is None:
         raise Damaged(f"a table at {address:#x}, outside all sections")
@@ -74,7 +76,7 @@ def _exports(image: Image, base: int, start: int) -> None:
         return
     table = base + start
     count, functions, names, ordinals = (_word(image, table + place, 4) for place in (24, 28, 32, 36))
-    for index in range(min(count, _MOST)):
+    for index in range(count):
         name = image.text(base + _word(image, base + names + 4 * index, 4))
         ordinal = _word(image, base + ordinals + 2 * index, 2)
         if name:
@@ -89,7 +91,7 @@ def _imports(image: Image, base: int, start: int, size: int, names_at: int, slot
         names, slots = _word(image, entry + names_at, 4), _word(image, entry + slots_at, 4)
         if not slots:
             return
-        for number in range(_MOST):
+        for number in numbers():
             word = _word(image, base + (names or slots) + 8 * number, 8)
             if not word:
                 break

@@ -1,8 +1,8 @@
-"""For a terminal: one block for each finding, the table, and what could not be told."""
+"""For a terminal: one block for each code, the table, and a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..catalogue import CATALOGUE
 from ..check import AuditReport
@@ -17,20 +17,16 @@ def render(report: AuditReport) -> str:
     lines = [plain(one) for one in report.releases]
     lines += [""] if report.findings else []
     shown = [one for one in report.findings if one.severity is not Severity.OK]
-    counted: dict[tuple[str, Severity], int] = {}
+    groups: dict[tuple[Severity, str], list[Finding]] = {}
     for one in shown:
-        counted[one.code, one.severity] = counted.get((one.code, one.severity), 0) + 1
-        if counted[one.code, one.severity] <= _MANY:
-            lines += _finding(one)
-    lines += [
-        f"{severity} {code}: {count - _MANY} more; --format json lists them"
-        for (code, severity), count in counted.items() if count > _MANY
-    ]  # fmt: skip
+        groups.setdefault((one.severity, one.code), []).append(one)
+    for (severity, code), findings in groups.items():
+        lines += _group(severity, code, findings)
     for accepted, exception in report.accepted:
         lines.append(f"accepted {accepted.code} {plain(accepted.subject)}: {plain(exception.reason)} (until {exception.expires})")
     if report.table:
-        lines += ["", *_table(report)]
-    lines += ["", summary(report)]
+        lines += [*_table(report), ""]
+    lines.append(summary(report))
     return "\n".join(lines)
 
 
@@ -46,13 +42,21 @@ def summary(report: AuditReport) -> str:
     return f"gilcheck audit: {', '.join(parts) or 'nothing was checked'}; exit status {report.exit_status}"
 
 
-def _finding(one: Finding) -> Iterator[str]:
-    place = f" at {plain(one.place)}" if one.place is not None else ""
-    yield f"{one.severity} {one.code} {CATALOGUE[one.code].name}: {plain(one.subject)}{place}"
-    yield f"    {plain(one.message)} (known from: {one.known})"
-    yield f"    mend: {plain(one.remedy)}"
-    if one.proof:
-        yield f"    prove: {plain(one.proof)}"
+def _group(severity: Severity, code: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """Findings of one code: how to mend them is said once."""
+    rule = CATALOGUE[code]
+    yield f"{severity} {code} {rule.name}: {rule.title}"
+    for one in findings[:_MANY]:
+        place = f" at {plain(one.place)}" if one.place is not None else ""
+        yield f"    {plain(one.subject)}{place}"
+        yield f"        {plain(one.message)} (known from: {one.known})"
+        if one.proof:
+            yield f"        prove it: {plain(one.proof)}"
+    if len(findings) > _MANY:
+        yield f"    and {len(findings) - _MANY} more; --format json lists them"
+    for remedy in dict.fromkeys(one.remedy for one in findings):
+        yield f"    mend: {plain(remedy)}"
+    yield ""
 
 
 def _table(report: AuditReport) -> list[str]:

@@ -66,7 +66,8 @@ class Segments:
 
 
 def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
-    """The smallest failure with the same symptom that is found within the limit, which counts runs.
+    """The smallest failure with the same symptom that is found within the limit, which counts runs. If a build with a GIL can show
+    the failure, it can show the smallest one too.
 
     First whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
     Zeller and Hildebrandt, TSE 2002); then single switches are removed.
@@ -119,7 +120,7 @@ def _move_earlier(explorer: Explorer, failure: Failure, limit: Limit) -> Failure
                 return best
             earlier = (*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :])
             _, found = explorer.follow(Schedule(earlier))
-            if _same_symptom(found, failure) and found is not None and len(found.schedule.choices) <= len(choices):
+            if _as_bad(found, failure) and found is not None and len(found.schedule.choices) <= len(choices):
                 best = found
                 break
     return best
@@ -127,14 +128,15 @@ def _move_earlier(explorer: Explorer, failure: Failure, limit: Limit) -> Failure
 
 def _try_segments(explorer: Explorer, policy: Segments, failure: Failure) -> Failure | None:
     _, found = explorer.once(policy)
-    if not _same_symptom(found, failure) or found is None:
+    if not _as_bad(found, failure) or found is None:
         return None
     _, again = explorer.follow(found.schedule)  # in the form in which it will be replayed
-    return again if _same_symptom(again, failure) else None
+    return again if _as_bad(again, failure) else None
 
 
-def _same_symptom(found: Failure | None, failure: Failure) -> bool:
-    return found is not None and found.symptom is failure.symptom
+def _as_bad(found: Failure | None, failure: Failure) -> bool:
+    """Whether a run failed with the same symptom, and on a build with a GIL too if the failure does."""
+    return found is not None and found.symptom is failure.symptom and found.run.masked <= failure.run.masked
 
 
 def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
@@ -142,7 +144,7 @@ def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
     order: list[int] = []
     with observed(explorer.engine, lambda task, point, access, frame: order.append(task.index)):
         _, again = explorer.follow(failure.schedule)
-    if not _same_symptom(again, failure):
+    if not _as_bad(again, failure):
         return None
     segments: list[Segment] = []
     for index in order:
