@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 COUNTER = """
 import threading
 import pytest
@@ -145,22 +143,6 @@ def test_harmless(size):
     )
     result.stdout.fnmatch_lines(["*: test_racy(", "*size=1*"])
     result.assert_outcomes(failed=1, passed=1)
-
-
-@pytest.mark.parametrize(
-    ("marker", "words"),
-    [
-        ("thread=3", "did you mean threads?"),
-        ("threads=1", "threads=1 (from marker gil_fuzz): expected a whole number, at least 2"),
-        ("mode='fast'", "mode='fast' (from marker gil_fuzz)"),
-        ("replay='gil1_x'", "replay='gil1_x' (from marker gil_fuzz): expected a token"),
-        ("setup=list", "no such argument"),
-    ],
-)
-def test_a_bad_argument_fails_in_one_line(run, marker, words):
-    result = run(f"import pytest\n@pytest.mark.gil_fuzz({marker})\ndef test_it():\n    pass\n")
-    result.assert_outcomes(failed=1)
-    assert words in result.stdout.str()
 
 
 def test_a_coroutine_is_refused(run):

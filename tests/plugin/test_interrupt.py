@@ -158,23 +158,6 @@ def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ("within=-1", "within=-1 (from marker gil_interrupt): expected seconds above 0"),
-        ("3", "argument=3 (from marker gil_interrupt): expected arguments by name only, such as within=..."),
-        ("wihtin=1", "wihtin=1 (from marker gil_interrupt): * did you mean within[?]"),
-        ("signals='SIGKILL'", "signals='SIGKILL' (from marker gil_interrupt): expected a signal other than SIGKILL*"),
-        ("inject='x'", "inject='x' (from marker gil_interrupt): expected 'every-step' or 'sample'"),
-    ],
-)
-def test_bad_arguments_are_one_clear_line(run, arguments, line):
-    result = run(f"import pytest\n@pytest.mark.gil_interrupt({arguments})\ndef test_bad(): pass")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"gilcheck: {line}"])
-    assert "Traceback" not in result.stdout.str()
-
-
 def test_a_bad_seed_stops_the_run(run):
     result = run(DEAF, "--gilcheck-seed=x")
     assert result.ret == 4

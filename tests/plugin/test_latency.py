@@ -54,21 +54,6 @@ def test_the_same_lets_others_run_where_there_is_no_gil(run):
     assert "failed" not in run(HOLDS_ON).parseoutcomes()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ("p99=-1", "p99=-1 (from marker gil_latency): expected *"),
-        ("p98=1", "p98=1 (from marker gil_latency): *did you mean p99[?]"),
-        ("workers=0", "workers=0 (from marker gil_latency): expected a whole number, at least 1"),
-        ("switchinterval=-1", "switchinterval=-1 (from marker gil_latency): expected *"),
-    ],
-)
-def test_bad_arguments_are_one_clear_line(run, arguments, line):
-    result = run(f"import pytest\n@pytest.mark.gil_latency({arguments})\ndef test_bad(): pass")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"gilcheck: {line}"])
-
-
 def test_what_the_body_raises_is_the_tests_failure_and_a_crash_takes_nothing_along(run):
     result = run(
         """

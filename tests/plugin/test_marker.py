@@ -240,26 +240,6 @@ def test_a_skip_in_a_later_call_is_a_failure_and_not_a_skip(run):
     result.stdout.fnmatch_lines(["gilcheck: the test skips itself in some of its calls*had enough (raised in thread *"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ("min_spedup=2", "unknown argument 'min_spedup' (from marker gil_scaling): did you mean 'min_speedup'[?]"),
-        ("threads=0", "threads=0 (from marker gil_scaling): expected a whole number, at least 2"),
-        ("threads=10**9", "threads=1000000000 (from marker gil_scaling): expected at most *"),
-        ("min_speedup='fast'", "min_speedup='fast' (from marker gil_scaling): expected a number above 0"),
-        ("min_speedup=1.5, max_slowdown=1.1", "max_slowdown=1.1 (from marker gil_scaling): expected no min_speedup beside it*"),
-        ("budget=-1", "budget=-1 (from marker gil_scaling): expected seconds above 0"),
-        ("cores=10**6", "cores=1000000 (from marker gil_scaling): expected *"),
-        ("setup='x'", "setup='x' (from marker gil_scaling): expected something to call"),
-        ("1.5", "argument=1.5 (from marker gil_scaling): expected arguments by name only*"),
-    ],
-)
-def test_a_bad_marker_argument_fails_that_test_with_one_line(run, arguments, line):
-    result = run(f"import pytest\n@pytest.mark.gil_scaling({arguments})\ndef test_it(): pass\ndef test_other(): pass")
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines([f"gilcheck: {line} (*.py:2)"])
-
-
 @pytest.mark.exclusive
 def test_the_fixture_measures_what_it_is_given_and_asserts_either_way(run):
     result = run(
