@@ -23,6 +23,7 @@ _TARGETS = (
     "a wheel, a source distribution, a folder of them, a project's folder, or the name of an installed distribution "
     "(default: the current folder)"
 )
+_PYTHON = "import with this interpreter; may be repeated (default: free-threaded ones found on this machine)"
 _LOCKS = "look at these dependencies: uv.lock, poetry.lock, pylock.toml or a requirements file; may be repeated"
 
 
