@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_gilcheck import BadValue, Kind
-from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET, plan
+from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET
 
 from ..quality.corpus import CASES
-from .programs import Counter, Pair, add, add_locked, counted, first_second, is_two, second_first
+from .programs import Counter, Pair, add, add_locked, counted, first_second, is_two, plan, second_first
 
 
 def fuzz(*threads, **arguments):
