@@ -470,9 +470,12 @@ def test_a_thread_that_takes_the_gil_during_unwinding_is_the_culprit():
 
 
 def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
-    began = time.thread_time()
-    sum(range(10**6))
-    numbers = range(int(10**6 * 0.4 / (time.thread_time() - began)))
+    def cpu_seconds():
+        began = time.thread_time()
+        sum(range(10**6))
+        return time.thread_time() - began
+
+    numbers = range(int(10**6 * 0.4 / min(cpu_seconds() for _ in range(5))))
 
     def work():
         try:
@@ -482,9 +485,7 @@ def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
         time.sleep(60)
 
     result = decided(gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5))
-    assert result.verdict == "violated"
-    if result.outcome == "deaf":
-        pytest.skip(
-            f"this machine is too busy: 0.4 s of CPU time took so long that the signal counts as not handled: {result.reason}"
-        )
-    assert result.outcome == "late", result
+    call = work.__code__.co_firstlineno + 2
+    if not any(trial.place[1:2] == (call,) and trial.denied < 0.05 for trial in result.trials):
+        pytest.skip(f"this machine is too busy: no signal came during the call while the process had a core: {result.reason}")
+    assert (result.verdict, result.outcome) == ("violated", "late"), result
