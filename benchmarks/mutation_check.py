@@ -56,7 +56,7 @@ WINGS = {
 }
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 TIME_LIMIT = "time limit"
-UNDECIDED = "undecided: the time limit is too short for these tests without the defect as well"
+UNDECIDED = "undecided: these tests reach the time limit without the defect too"
 _NO_TESTS = 5  # pytest's exit status where it collected none
 
 
@@ -131,7 +131,9 @@ class Copy:
                     pass
                 process.wait()
             output.seek(0)
-            return status, _FAILED.findall(output.read().decode(errors="replace"))
+            named = _FAILED.findall(output.read().decode(errors="replace"))
+        # the output of a test that runs pytest itself has such lines too: of files that are not in the copy
+        return status, [name for name in named if (self.folder / name.partition("::")[0]).is_file()]
 
     def seeded(self, mutant: Mutant) -> Seeded:
         """The copy with this defect, as a context manager."""
@@ -184,6 +186,8 @@ def check(copy: Copy, mutant: Mutant, parts: Sequence[tuple[str, ...]], limit: f
             if status is None or not failed:
                 by = TIME_LIMIT if status is None else f"pytest's exit status {status}"
                 return Outcome(mutant.id, True, by, time.monotonic() - start)
+            if failed[0] in without:  # it cannot be deselected
+                return Outcome(mutant.id, False, f"undecided: {failed[0]} fails without the defect too", time.monotonic() - start)
             if confirmed(copy, mutant, failed[0], limit):
                 return Outcome(mutant.id, True, failed[0], time.monotonic() - start)
             without.append(failed[0])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .scaling.result import ScalingResult
 
 T = TypeVar("T")
+NOT_ASKED = "not asked"
 
 
 class Gilcheck:
@@ -32,7 +33,7 @@ class Gilcheck:
     Args:
         settings: the settings of the whole run; those of the environment alone when used without pytest.
         on_record: called with the evidence record of each check.
-        on_result: called with each result.
+        on_result: called with each result, its record, and whether somebody must judge it.
         set_deadline: called with the seconds until the next progress report is due; None suspends the deadline while waiting for
             the machine lock.
         progress: called with the name of each phase before it begins.
@@ -43,7 +44,7 @@ class Gilcheck:
         settings: Settings | None = None,
         *,
         on_record: Callable[[Record], None] = lambda entry: None,
-        on_result: Callable[[Any], None] = lambda result: None,
+        on_result: Callable[[Any, Record, bool], None] = lambda result, entry, to_be_judged: None,
         set_deadline: Callable[[float | None], None] = lambda seconds: None,
         progress: Callable[[str], None] = lambda label: None,
     ) -> None:
@@ -69,6 +70,7 @@ class Gilcheck:
         warmup: int | None = None,
         setup: Callable[[], object] | None = None,
         name: str | None = None,
+        judge: bool = True,
     ) -> ScalingResult:
         """Does ``work`` scale over threads?
 
@@ -87,13 +89,16 @@ class Gilcheck:
             warmup: untimed calls first.
             setup: called before each lap, untimed; each thread then calls ``work`` once in a lap.
             name: what to call it in reports.
+            judge: whether the test must judge the result; False for a measurement without a claim.
 
         Raises:
             BadValue: an argument that cannot be used.
             BaseException, BaseExceptionGroup, TeamHung: what the workload did; see `scaling.check.scaling`.
         """
         __tracebackhide__ = True
-        result: ScalingResult = self.runner.run(SCALING, work, _given(SCALING, locals()), name=name)
+        result: ScalingResult = self.runner.run(
+            SCALING, work, _given(SCALING, locals()), name=name, judged=None if judge else NOT_ASKED
+        )
         return result
 
     @overload
@@ -111,6 +116,7 @@ class Gilcheck:
         timeout: float | None = None,
         setup: Callable[[], object] | None = None,
         name: str | None = None,
+        judge: bool = True,
     ) -> InterruptResult: ...
 
     @overload
@@ -128,9 +134,12 @@ class Gilcheck:
         timeout: float | None = None,
         setup: Callable[[], object] | None = None,
         name: str | None = None,
+        judge: bool = True,
     ) -> InjectionResult: ...
 
-    def interrupt(self, work: Callable[[], Any], *, name: str | None = None, **arguments: Any) -> InterruptResult | InjectionResult:
+    def interrupt(
+        self, work: Callable[[], Any], *, name: str | None = None, judge: bool = True, **arguments: Any
+    ) -> InterruptResult | InjectionResult:
         """Does Ctrl-C work in ``work``? Or, with ``inject``: is it safe to interrupt?
 
         Args:
@@ -151,6 +160,7 @@ class Gilcheck:
             first: the step to begin with, where an earlier check ran out of time.
             sample: how many steps (100).
             name: what to call it in reports.
+            judge: whether the test must judge the result; False for a measurement without a claim.
 
         Raises:
             BadValue: an argument that cannot be used, or a process that can have no such children now.
@@ -160,7 +170,9 @@ class Gilcheck:
         check = selected("gil_interrupt", arguments)
         if not check.selected_by:
             refuse_without_selector(check, arguments, "argument")
-        result: InterruptResult | InjectionResult = self.runner.run(check, work, arguments, name=name)
+        result: InterruptResult | InjectionResult = self.runner.run(
+            check, work, arguments, name=name, judged=None if judge else NOT_ASKED
+        )
         return result
 
     def latency(
@@ -178,6 +190,7 @@ class Gilcheck:
         timeout: float | None = None,
         setup: Callable[[], object] | None = None,
         name: str | None = None,
+        judge: bool = True,
     ) -> LatencyResult:
         """Does the rest stay responsive while ``work`` runs in worker threads?
 
@@ -195,13 +208,16 @@ class Gilcheck:
             timeout: seconds after which a call that does not return is ended.
             setup: called before each time that the workload is started.
             name: what to call it in reports.
+            judge: whether the test must judge the result; False for a measurement without a claim.
 
         Raises:
             BadValue: an argument that cannot be used.
             BaseException, BaseExceptionGroup, TeamHung: what the workload did.
         """
         __tracebackhide__ = True
-        result: LatencyResult = self.runner.run(LATENCY, work, _given(LATENCY, locals()), name=name)
+        result: LatencyResult = self.runner.run(
+            LATENCY, work, _given(LATENCY, locals()), name=name, judged=None if judge else NOT_ASKED
+        )
         return result
 
     def fuzz(
@@ -220,6 +236,7 @@ class Gilcheck:
         sensitivity: bool | None = None,
         include: Sequence[str | ModuleType] | str | ModuleType | None = None,
         name: str | None = None,
+        judge: bool = True,
     ) -> FuzzResult:
         """Does it survive? Search the interleavings of ``threads`` for one that breaks what they share.
 
@@ -240,6 +257,7 @@ class Gilcheck:
             sensitivity: search again without each lock in turn: the program must then fail, or it proves nothing.
             include: modules or packages whose code is under test although it is the standard library's, or a tool's.
             name: what to call it in reports.
+            judge: whether the test must judge the result; False for a measurement without a claim.
 
         Raises:
             BadValue: an argument that cannot be used.
@@ -249,7 +267,9 @@ class Gilcheck:
         __tracebackhide__ = True
         from .fuzz.check import program
 
-        result: FuzzResult = self.runner.run(FUZZ, program(threads, setup, invariant, name), _given(FUZZ, locals()))
+        result: FuzzResult = self.runner.run(
+            FUZZ, program(threads, setup, invariant, name), _given(FUZZ, locals()), judged=None if judge else NOT_ASKED
+        )
         return result
 
     def shared(self, container: T) -> T:
@@ -301,6 +321,11 @@ class Gilcheck:
             longest_phase=limit,
         )
         return result
+
+
+def _judged(judge: bool) -> str | None:
+    """How a result is judged, as its record says; None if the test must do it."""
+    return None if judge else NOT_ASKED
 
 
 def _given(check: Check, local: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from .core.values import (
     POSITIVE,
     SECONDS,
     SWITCH_INTERVAL,
-    TEXT,
+    TOKEN,
     Accepted,
     ModuleNames,
     OneOrMore,
@@ -302,7 +302,7 @@ FUZZ = Check(
             "'search': enumerate, then sample; 'exhaustive': enumerate or be inconclusive; 'gil': switch threads only where a GIL "
             "build can; 'stress': run for real, on a free-threaded build ('search')",
         ),
-        Argument("replay", TEXT, "the token of an earlier failure, to run that schedule instead of a search", setting=True),
+        Argument("replay", TOKEN, "the token of an earlier failure, to run that schedule instead of a search", setting=True),
         Argument("sensitivity", FLAG, "whether to search again without each lock in turn; the program must then fail (False)"),
         Argument("include", ModuleNames(), "modules that are under test although they belong to the standard library or a tool"),
         Argument(

@@ -169,7 +169,7 @@ def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> 
         if given.curve:
             print(checks.curve(work, budget=given.budget, timeout=given.timeout, name=given.target))
             return 0
-        result = checks.runner.run(SCALING, work, arguments, "command line", given.target)
+        result = checks.runner.run(SCALING, work, arguments, "command line", given.target, judged="exit status")
     except BadValue:
         raise
     except BaseException as error:  # SystemExit too: whatever the workload raises, it is no pass

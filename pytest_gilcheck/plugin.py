@@ -31,6 +31,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         else:
             group.addoption(option(setting.name), metavar=setting.metavar, dest=ini_name(setting.name), help=text)
         parser.addini(ini_name(setting.name), setting.help, default=None)
+    group.addoption(
+        "--gilcheck-audit",
+        metavar="TARGET",
+        action="append",
+        dest="gilcheck_audit",
+        help="audit a release beside the tests: wheels, a folder of them, or a project's folder; may be repeated",
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -57,6 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = settings_of(config)
     if any(settings.value(name)[0] is not None for name in FILES) or settings.value("strict")[0] or _distributes(config):
         _start(config)
+    if targets := config.getoption("gilcheck_audit", None):
+        from .adaptors import audited
+
+        audited.start(config, targets)
     if FREE_THREADED_BUILD or _distributes(config):
         from .adaptors import gil_watch
 

@@ -28,7 +28,7 @@ class Runner:
     Args:
         settings: the settings of the run.
         on_record: called with the evidence record of each check.
-        on_result: called with each result.
+        on_result: called with each result, its record, and whether somebody must judge it.
         set_deadline: called with the seconds until the next progress report is due; None suspends the deadline while waiting
             for the machine lock.
         progress: called with the name of each phase before it begins.
@@ -38,7 +38,7 @@ class Runner:
         self,
         settings: Settings,
         on_record: Callable[[Record], None],
-        on_result: Callable[[Any], None],
+        on_result: Callable[[Any, Record, bool], None],
         set_deadline: Callable[[float | None], None],
         progress: Progress,
     ) -> None:
@@ -54,6 +54,7 @@ class Runner:
         source: str = "argument",
         name: str | None = None,
         known: tuple[Argument, ...] | None = None,
+        judged: str | None = "caller",
         **context: Any,
     ) -> Any:
         """Run one check from unchecked arguments to its record.
@@ -65,6 +66,7 @@ class Runner:
             source: where they came from, in words.
             name: what to call the workload in reports.
             known: the arguments that may be given; those of the call by default.
+            judged: how the result is judged, for its record; None if the test must do it.
             context: for the check's ``prepare``.
 
         Returns:
@@ -82,7 +84,7 @@ class Runner:
         prepared = check.prepare(work, name, given_values, **context)
         with self._errors_named(given_values):
             result = self._measured(check, prepared)
-        self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before)
+        self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before, judged)
         return result
 
     def measure(
@@ -117,7 +119,7 @@ class Runner:
             raise Inconclusive(DISABLED)
         with self._errors_named(given), self._alone():
             result = measure(self._phases(longest_phase))
-        self._record(name, result, None, {}, parameters, build_before)
+        self._record(name, result, None, {}, parameters, build_before, "nothing to judge")
         return result
 
     def read(self, known: tuple[Argument, ...], given: Mapping[str, Any], source: str) -> Arguments:
@@ -160,21 +162,28 @@ class Runner:
             self._set_deadline(None)
 
     def _record(
-        self, check: str, result: Any, judged: Judged | None, claim: Mapping[str, Any], parameters: object, build_before: str
+        self,
+        check: str,
+        result: Any,
+        verdict: Judged | None,
+        claim: Mapping[str, Any],
+        parameters: object,
+        build_before: str,
+        judged: str | None,
     ) -> None:
-        self._on_record(
-            record(
-                check,
-                result.workload,
-                judged,
-                claim,
-                result.figures(),
-                parameters=parameters,
-                details=result.details() | {"text": str(result)},
-                gil_before=build_before,
-            )
+        entry = record(
+            check,
+            result.workload,
+            verdict,
+            claim,
+            result.figures(),
+            parameters=parameters,
+            details=result.details() | {"text": str(result)},
+            gil_before=build_before,
+            judged=judged or "nobody",  # until the test does
         )
-        self._on_result(result)
+        self._on_record(entry)
+        self._on_result(result, entry, judged is None)
 
 
 def refuse_workload(work: object, source: str) -> None:

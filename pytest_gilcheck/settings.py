@@ -14,7 +14,7 @@ from typing import Any
 
 from .checks import CHECKS
 from .core.errors import BadValue
-from .core.values import POSITIVE, SECONDS, Accepted, Values, one_of, whole
+from .core.values import POSITIVE, SECONDS, TOKEN, Accepted, Values, one_of, whole
 
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
@@ -83,7 +83,7 @@ SETTINGS = {
         Setting(
             "replay",
             str,
-            Accepted("a token from a report", lambda value: bool(value)),
+            TOKEN,
             "replay this failure of a fuzz check instead of searching",
             "TOKEN",
         ),

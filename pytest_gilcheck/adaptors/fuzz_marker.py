@@ -47,7 +47,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         may_raise=False,
     )
     fixtures.discard()
-    result: FuzzResult = runner.run(FUZZ, program, rest, source, share=_share(item.config))
+    result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config))
     return result
 
 
@@ -73,7 +73,7 @@ def _given(
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
         program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant)
-        result = runner.run(FUZZ, program, given, source)
+        result = runner.run(FUZZ, program, given, source, judged="marker")
         results.append(result)
         if result.verdict == "inconclusive":
             return

@@ -177,7 +177,7 @@ def _checked(item: pytest.Function, marker: str, checks: Gilcheck, body: Callabl
             given[argument.name] = _with_fixtures(item, source, argument.name, given[argument.name])
     if check.searches:
         return fuzz(item, checks.runner, given, source)
-    result: Judged = checks.runner.run(check, body, given, source, item.name, known=check.arguments)
+    result: Judged = checks.runner.run(check, body, given, source, item.name, known=check.arguments, judged="marker")
     return result
 
 

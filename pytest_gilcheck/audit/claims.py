@@ -224,7 +224,7 @@ def _regressed(release: Release, previous: Release) -> Iterator[Finding]:
     now, before = (max((said.level or 0 for _, said in one.metadata), default=0) for one in (release, previous))
     lost = []
     if now < before:
-        lost.append(f'the classifier was "{LEVEL_NAMES[before]}" and is {LEVEL_NAMES[now]!r}')
+        lost.append(f'the classifier was "{LEVEL_NAMES[before]}" and is "{LEVEL_NAMES[now]}"')
     lost += [f"no wheel for {part} any more" for part in sorted(_served_parts(previous) - _served_parts(release))]
     for text in lost:
         yield found("GA108", release.name, text, Known.METADATA, key=text)

@@ -23,6 +23,7 @@ _TARGETS = (
     "a wheel, a source distribution, a folder of them, a project's folder, or the name of an installed distribution "
     "(default: the current folder)"
 )
+_PYTHON = "import with this interpreter; may be repeated (default: free-threaded ones found on this machine)"
 _LOCKS = "look at these dependencies: uv.lock, poetry.lock, pylock.toml or a requirements file; may be repeated"
 
 
@@ -36,7 +37,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], pa
         "audit",
         help="is the release ready for free-threaded Python?",
         description="Hold what a release claims (classifiers, wheel tags, requires-python) against what is known of it: the GIL "
-        "declaration in its binaries, imports on a free-threaded interpreter, its source, evidence of checks, its documentation.",
+        "declaration in its binaries, imports on a free-threaded interpreter, its source, the evidence of checks, its "
+        "documentation.",
         epilog="Exit status: 0 all checks were made and nothing at or above --fail-on was found, 1 something was, 2 bad usage, 3 "
         "something could not be told (unless --allow-inconclusive), 4 an error of the audit itself. `gilcheck explain CODE` says "
         "what a code means. Settings are in pyproject.toml, [tool.gilcheck.audit]; the command line is over them.",
@@ -52,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], pa
     add("--evidence", metavar="FILE", action="append", default=[], help="of checks (--gilcheck-json), or a folder of such files")
     add("--previous", metavar="TARGET", action="append", default=[], help="artifacts of the release before")
     add("--lock", metavar="FILE", action="append", default=[], help=_LOCKS)
-    add("--newest", action="store_true", help="download the newest release of a dependency that switches the GIL on, and read it")
+    add("--newest", action="store_true", help="download the newest release of a dependency that brings the GIL, and read it")
     add("--level", metavar="N", type=int, help="the claimed level of support, 0 to 4 (default: the classifier's)")
     add("--fail-on", metavar="SEVERITY", help="error (default), warning or note")
     add("--allow-inconclusive", metavar="CODE", action="append", default=[], help="may stay untold; may be repeated")

@@ -40,6 +40,7 @@ def record(
     parameters: object = None,
     details: Mapping[str, Any] | None = None,
     gil_before: str | None = None,
+    judged: str = "nothing to judge",
 ) -> Record:
     """The record of one finished check, or of a measurement.
 
@@ -51,12 +52,14 @@ def record(
         figures: what was measured, by name.
         parameters: how it was measured: a dataclass or a mapping.
         details: what a report draws: series, stacks, the report's own text.
+        judged: how the result is judged.
         gil_before: the build as it was when the check began (`interpreter.build`); what it is now by default.
     """
     return {
         "check": check,
         "subject": subject,
         "number": 1,
+        "judged": judged,
         "verdict": None if result is None else str(result.verdict),
         "reason": "" if result is None else result.reason,
         "claim": plain(dict(claim)),

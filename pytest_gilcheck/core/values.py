@@ -135,5 +135,4 @@ SECONDS = Accepted("seconds above 0", lambda value: _real(value) and value > 0, 
 SWITCH_INTERVAL = seconds_between(0.000001, 1.0)
 FLAG = Accepted("True or False", lambda value: isinstance(value, bool))
 FUNCTION = Accepted("something to call", callable)
-TEXT = Accepted("text", lambda value: isinstance(value, str) and bool(value))
-ANYTHING = Accepted("any value", lambda value: True)  # the check itself reads it
+TOKEN = Accepted("a token from a report", lambda value: isinstance(value, str) and bool(value))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from dataclasses import dataclass
 
 from ..core.origin import foreign, ours
+from ..core.source import Position, line_text, place, position_text, syntax_tree
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 
@@ -22,10 +22,10 @@ class Frame:
 
     @property
     def source(self) -> str:
-        return linecache.getline(self.file, self.line).strip()
+        return line_text(self.file, self.line)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} ({self.function})"
+        return place(self.file, self.line, self.function)
 
 
 def threads(stacks: str) -> list[list[Frame]]:
@@ -66,9 +66,7 @@ def own_frame(frames: list[Frame]) -> Frame | None:
 
 def expression(file: str, line: int, end_line: int | None, column: int | None, end_column: int | None) -> str:
     """The source text at a position; empty if it spans lines or is unknown. Columns count bytes."""
-    if end_line != line or column is None or end_column is None:
-        return ""
-    return linecache.getline(file, line).encode()[column:end_column].decode(errors="replace")
+    return position_text(file, Position(line, end_line, column, end_column))
 
 
 def slow_part(frame: Frame) -> str:
@@ -120,7 +118,7 @@ def stop(file: str, function: str, lines: list[int]) -> Clause | None:
     Args:
         lines: the lines that ran next in the same frame.
     """
-    if not lines or (tree := _tree(file)) is None:
+    if not lines or (tree := syntax_tree(file)) is None:
         return None
     handlers = {node.lineno: node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)}
     matched = None
@@ -150,7 +148,7 @@ def stop(file: str, function: str, lines: list[int]) -> Clause | None:
 
 def _statement(frame: Frame) -> ast.stmt | None:
     """The innermost statement at a line."""
-    tree = _tree(frame.file)
+    tree = syntax_tree(frame.file)
     inside = [
         node
         for node in (ast.walk(tree) if tree is not None else ())
@@ -164,10 +162,3 @@ def _statement(frame: Frame) -> ast.stmt | None:
         if isinstance(node, ast.stmt) and node.lineno == frame.line and not isinstance(node, (ast.FunctionDef, ast.ClassDef))
     ]
     return lambdas[0] if lambdas else None
-
-
-def _tree(file: str) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None

@@ -19,7 +19,6 @@ import _signal
 import asyncio
 import atexit
 import inspect
-import itertools
 import json
 import os
 import signal
@@ -32,6 +31,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..core.packing import packed
+from ..core.source import code_position
 from .handlers import HandlerFacts, inspect_handler
 from .sending import PROBE
 
@@ -206,8 +206,7 @@ def _place(frame: FrameType | None) -> list[Any]:
     if frame is None:
         return []
     code = frame.f_code
-    positions = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-    return [code.co_filename, frame.f_lineno, code.co_qualname, *positions[1:]]
+    return [code.co_filename, frame.f_lineno, code.co_qualname, *code_position(code, frame.f_lasti)[1:]]
 
 
 def _caller() -> str:

@@ -203,6 +203,8 @@ def _missing(probe: Observed, bound: _Bound, conditions: Conditions) -> str:
         threads = f"{conditions.workers} busy thread{'s' if conditions.workers > 1 else ''} on {conditions.cores} cores"
         reason = f"{reason}, but the threads waited for a core, not for the workload (other processes, or {threads})"
         return f"{reason}; retry on an idle machine or one with more cores"
+    if stalls == 0:
+        return f"{reason}, but the hypervisor took time from this machine that may explain every stall; {RETRY}"
     return f"{reason}, in {stalls} stall{'s' if stalls != 1 else ''}: too few to decide; {LONGER}"
 
 

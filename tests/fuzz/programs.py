@@ -4,7 +4,14 @@ import threading
 import time
 
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.plan import plan
+from pytest_gilcheck.fuzz import plan as plans
+
+from ..given import given
+
+
+def plan(share=(0, 1), **arguments):
+    """The plan of these unchecked arguments."""
+    return plans.plan(given("fuzz", **arguments), share)
 
 
 def counted(*threads, setup=None, invariant=None, **arguments):

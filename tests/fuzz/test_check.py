@@ -30,7 +30,7 @@ from .programs import (
 
 
 def fuzz(*threads, **arguments):
-    return counted(*threads, **{"schedules": 300} | arguments)
+    return counted(*threads, **{"schedules": 120} | arguments)
 
 
 def test_a_lost_update_is_found_with_one_preemption_and_is_masked_by_the_gil():
@@ -168,7 +168,7 @@ def test_threads_that_the_program_starts_are_scheduled_too():
     def nothing(counter):
         return counter.value
 
-    result = counted(start_two, nothing, setup=Counter, invariant=is_two, schedules=300)
+    result = counted(start_two, nothing, setup=Counter, invariant=is_two, schedules=120)
     result.assert_violated()
     assert result.symptom == "invariant"
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_gilcheck import BadValue, Kind
-from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET, plan
+from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET
 
 from ..quality.corpus import CASES
-from .programs import Counter, Pair, add, add_locked, counted, first_second, is_two, second_first
+from .programs import Counter, Pair, add, add_locked, counted, first_second, is_two, plan, second_first
 
 
 def fuzz(*threads, **arguments):
@@ -91,7 +91,7 @@ def test_a_busy_machine_changes_nothing(request):
 
 
 def test_another_seed_draws_other_samples():
-    tokens = {result_of(far_apart, far_apart, schedules=60, seed=seed).coverage for seed in range(3)}
+    tokens = {result_of(far_apart, far_apart, schedules=60, seed=seed).coverage for seed in range(2)}
     assert len(tokens) > 1
 
 

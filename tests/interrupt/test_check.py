@@ -19,13 +19,14 @@ from pytest_gilcheck import BadValue, InterruptResult, gilcheck
 from pytest_gilcheck.core import fork_safety
 from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.interrupt.check import _moments
-from pytest_gilcheck.interrupt.claim import claim
+from pytest_gilcheck.interrupt.claim import InterruptClaim
 from pytest_gilcheck.interrupt.dry_run import DryRun
-from pytest_gilcheck.interrupt.plan import plan
+from pytest_gilcheck.interrupt.plan import InterruptPlan
 
 from . import importable
 
 early = signal.signal
+CLAIM = InterruptClaim(0.2, 2.0, (signal.SIGINT,))
 
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
 
@@ -54,7 +55,8 @@ def test_a_workload_that_can_be_interrupted_holds_and_has_every_figure():
     assert figures["signals"] >= 4
     assert figures["delivery_max"] == result.delivery.max
     assert [trial.moment for trial in result.trials] == [
-        moment for _, moment in itertools.islice(_moments(result.claim, plan(repeats=4, over=0.1, seed=7), DryRun(None)), 4)
+        moment
+        for _, moment in itertools.islice(_moments(result.claim, InterruptPlan(repeats=4, over=0.1, seed=7), DryRun(None)), 4)
     ]
     assert "delivery" in str(result)
     assert "seed 7" in str(result)
@@ -62,7 +64,7 @@ def test_a_workload_that_can_be_interrupted_holds_and_has_every_figure():
 
 def test_the_moments_come_from_the_seed_and_cover_the_time():
     def first(seed):
-        return list(itertools.islice(_moments(claim(), plan(repeats=4, over=2.0, seed=seed), DryRun(None)), 8))
+        return list(itertools.islice(_moments(CLAIM, InterruptPlan(repeats=4, over=2.0, seed=seed), DryRun(None)), 8))
 
     assert first(1) == first(1) != first(2)
     assert sorted(int(moment / 0.5) for _, moment in first(1)[:4]) == [0, 1, 2, 3]
@@ -274,14 +276,14 @@ def test_the_signal_state_of_this_process_is_unchanged():
         ({"repeats": 0}, "repeats=0"),
         ({"over": 0}, "over=0"),
         ({"seed": -1}, "seed=-1"),
-        ({"within": 0.1, "inject": "every-step"}, "within=0.1"),
+        ({"within": 0.1, "inject": "every-step"}, "unknown argument 'within'"),
         ({"inject": "often"}, "inject='often'"),
-        ({"invariant": asleep}, "inject='every-step' or"),
+        ({"invariant": asleep}, "expected inject=... beside it"),
         ({"inject": "every-step", "invariant": 3}, "invariant=3"),
         ({"inject": "every-step", "exception": 3}, "exception=3"),
         ({"inject": "every-step", "exception": UnicodeDecodeError}, "needs no arguments"),
         ({"inject": "sample", "sample": 0}, "sample=0"),
-        ({"wihtin": 3}, "did you mean within"),
+        ({"wihtin": 3}, "did you mean 'within'"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(arguments, message):
@@ -468,9 +470,12 @@ def test_a_thread_that_takes_the_gil_during_unwinding_is_the_culprit():
 
 
 def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
-    began = time.thread_time()
-    sum(range(10**6))
-    numbers = range(int(10**6 * 0.4 / (time.thread_time() - began)))
+    def cpu_seconds():
+        began = time.thread_time()
+        sum(range(10**6))
+        return time.thread_time() - began
+
+    numbers = range(int(10**6 * 0.4 / min(cpu_seconds() for _ in range(5))))
 
     def work():
         try:
@@ -480,9 +485,7 @@ def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
         time.sleep(60)
 
     result = decided(gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5))
-    assert result.verdict == "violated"
-    if result.outcome == "deaf":
-        pytest.skip(
-            f"this machine is too busy: 0.4 s of CPU time took so long that the signal counts as not handled: {result.reason}"
-        )
-    assert result.outcome == "late", result
+    call = work.__code__.co_firstlineno + 2
+    if not any(trial.place[1:2] == (call,) and trial.denied < 0.05 for trial in result.trials):
+        pytest.skip(f"this machine is too busy: no signal came during the call while the process had a core: {result.reason}")
+    assert (result.verdict, result.outcome) == ("violated", "late"), result

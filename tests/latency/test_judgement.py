@@ -82,6 +82,9 @@ def test_a_client_that_oversleeps_meanwhile_condemns_nothing():
 def test_time_that_a_hypervisor_stole_is_taken_off():
     assert judge(P99, [probe(stalls(5, 100))], conditions(stolen=[0.02, 0.03])).verdict == "violated"
     assert judge(P99, [probe(stalls(5, 100))], conditions(stolen=[0.25, 0.25])).verdict == "inconclusive"
+    nearly_all = judge(P99, [probe(stalls(5, 100))], conditions(stolen=[0.2, 0.25]))
+    assert nearly_all.verdict == "inconclusive"
+    assert "the hypervisor took time" in nearly_all.reason
 
 
 def test_a_max_holds_if_nothing_exceeds_it():

@@ -332,7 +332,7 @@ class Processor:
             base = registers[word >> 5 & 31]
             cell = (True, base.offset) if isinstance(base, OnStack) else (False, base) if isinstance(base, int) else None
             if cell is None:
-                state.called = True
+                state.called = state.lost = True
             for distance in range(0, 64, 4):
                 place = None if cell is None else (cell[0], cell[1] + distance)
                 if place is not None and place in state.memory:

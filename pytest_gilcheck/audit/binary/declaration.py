@@ -207,7 +207,7 @@ _Slots = dict[int, Value]
 def _definition_slots(walk: Walk, state: State, address: int, depth: int) -> _Slots | None:
     """``{int slot; void *value;}`` up to slot 0; None where it cannot be read."""
     slots: _Slots = {}
-    filled_later = walk.image.is_zero_filled(address) and (False, address) not in state.memory
+    filled_later = state.lost and walk.image.is_zero_filled(address) and (False, address) not in state.memory
     for index in range(_MOST_SLOTS):
         place = address + 16 * index
         number = walk.load(state, place, 4, initial=True)
@@ -227,7 +227,7 @@ def _definition_slots(walk: Walk, state: State, address: int, depth: int) -> _Sl
 def _new_slots(walk: Walk, state: State, address: int, depth: int) -> _Slots | None:
     """``{uint16 id; uint16 flags; uint32 reserved; 8 bytes of value}`` up to id 0; None where it cannot be read."""
     slots: _Slots = {}
-    filled_later = walk.image.is_zero_filled(address) and (False, address) not in state.memory
+    filled_later = state.lost and walk.image.is_zero_filled(address) and (False, address) not in state.memory
     for index in range(_MOST_SLOTS):
         place = address + 16 * index
         number = walk.load(state, place, 2, initial=True)

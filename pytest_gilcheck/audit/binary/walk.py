@@ -83,12 +83,13 @@ class State:
     calls: tuple[int, ...] = ()  # return addresses
     gil: Value | str = "unset"  # the argument of the last PyUnstable_Module_SetGIL
     called: bool = False  # whether anything was called that may have changed memory that we do not know of
+    lost: bool = False  # whether code of this image ran that was not followed, and may have written anywhere
     failing: bool = False  # whether an exception is set: whatever is returned, the import fails
     flags: Flags | None = None
 
     def copy(self, pc: int) -> State:
-        copied = (self.registers.copy(), self.memory.copy(), self.calls, self.gil, self.called, self.failing, self.flags)
-        return State(pc, *copied)
+        kept = (self.calls, self.gil, self.called, self.lost, self.failing, self.flags)
+        return State(pc, self.registers.copy(), self.memory.copy(), *kept)
 
     def refined(self, register: int, zero: bool) -> None:
         """Take note that a register is zero, or is not, on this way."""
@@ -227,6 +228,8 @@ class Walk:
                 known.memory[cell], changed = (held[0], None), True
         if new.called and not known.called:
             known.called = changed = True
+        if new.lost and not known.lost:
+            known.lost = changed = True
         if known.flags is not None and known.flags != new.flags:
             known.flags, changed = None, True
         return changed
@@ -273,7 +276,7 @@ class Walk:
         elif isinstance(address, int):
             on_stack, start = False, address
         else:
-            state.called = True
+            state.called = state.lost = True
             return
         for place in range(start - 15, start + size):
             if (held := state.memory.get((on_stack, place))) is not None and place + held[0] > start:
@@ -302,6 +305,7 @@ class Walk:
                 self._push(inside, after)
             return [inside]
         self._clobber(state)
+        state.lost = True
         return [state.copy(after)]
 
     def jump(self, state: State, target: Value) -> list[State]:

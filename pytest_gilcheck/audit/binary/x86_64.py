@@ -526,14 +526,14 @@ class Processor:
             else:
                 address = self._address(state, one)
                 if address is None:
-                    state.called = True
+                    state.called = state.lost = True
                 for distance in range(0, 64 if one.vector else 16, 4):
                     self._forget(walk, state, _sum(address, distance))
         elif one.space == 0 and one.opcode in (0xA4, 0xA5, 0xAA, 0xAB):  # string moves: any part of memory
             for number in (RCX, RDI, RSI):
                 registers[number] = None
             state.memory = {cell: (held[0], None) for cell, held in state.memory.items()}
-            state.called = True
+            state.called = state.lost = True
         elif one.space == 0 and 0x90 <= one.opcode <= 0x97:
             registers[one.rm] = None
 

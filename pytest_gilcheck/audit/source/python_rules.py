@@ -97,7 +97,7 @@ class _Walker(ast.NodeVisitor):
         self.generic_visit(node)
         self.classes.pop()
 
-    def visitFunctionNodeDef(self, node: ast.FunctionDef) -> None:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:

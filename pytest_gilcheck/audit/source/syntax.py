@@ -155,7 +155,11 @@ def made_object(node: FunctionNode) -> str:
         if isinstance(statement, ast.Return) and statement.value is not None:
             value = statement.value
             name = last_name(value.func) if isinstance(value, ast.Call) else made.get(dotted(value), "")
-            if name[:1].isupper() and not name.isupper() and name not in ("Path", "PurePath", "Version", "Decimal", "Fraction"):
+            if (
+                name[:1].isupper()
+                and not (len(name) > 1 and name.isupper())
+                and name not in ("Path", "PurePath", "Version", "Decimal", "Fraction")
+            ):
                 return name
     return ""
 

@@ -8,12 +8,12 @@ containers. A value that a step writes is read at the next step of any thread.
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ...core.source import code_position, innermost, line_text, position_text
 from ..running.task import Task
 from ..steps.visible import Access
 
@@ -47,7 +47,7 @@ class RecordedStep:
 
     @property
     def source(self) -> str:
-        return linecache.getline(self.file, self.line).strip()
+        return line_text(self.file, self.line)
 
     @property
     def deed(self) -> str:
@@ -82,10 +82,7 @@ class Recorder:
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         self.settle()
-        at: FrameType | None = frame
-        while at is not None and not self._takes_part(at.f_code.co_filename):  # in the standard library, at a lock
-            at = at.f_back
-        at = at or frame
+        at = innermost(frame, self._takes_part) or frame  # a lock is taken in the standard library
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
         self.steps.append(step)
         if access.kind != "call" and at is frame:
@@ -127,14 +124,7 @@ class Recorder:
 
 def _expression(frame: FrameType) -> ast.AST | None:
     """The expression or statement that the frame executes now; None if it has no source text in one line."""
-    positions = list(frame.f_code.co_positions())
-    index = frame.f_lasti // 2
-    if not 0 <= index < len(positions):
-        return None
-    line, end_line, column, end_column = positions[index]
-    if line is None or line != end_line or column is None or end_column is None:
-        return None
-    text = linecache.getline(frame.f_code.co_filename, line).encode()[column:end_column].decode(errors="replace")
+    text = position_text(frame.f_code.co_filename, code_position(frame.f_code, frame.f_lasti))
     for mode in ("eval", "exec"):
         try:
             tree = ast.parse(text.strip(), mode=mode)

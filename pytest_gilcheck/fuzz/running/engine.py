@@ -29,6 +29,7 @@ from time import sleep as _sleep
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.source import frame_place, innermost
 from ..schedule import Choice, Schedule
 from ..steps import switch_points
 from ..steps.visible import Access
@@ -785,17 +786,11 @@ class Engine:
 
 def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:
     """``"file:line (function)"`` of the innermost frame in code under test; of the innermost frame if none is under test."""
-    if frame is None:
-        return "an unknown place"
-    found = _own(frame, takes_part)
-    return f"{found.f_code.co_filename}:{found.f_lineno} ({found.f_code.co_qualname})"
+    return frame_place(None if frame is None else _own(frame, takes_part))
 
 
 def _own(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
-    at: FrameType | None = frame
-    while at is not None and not takes_part(at.f_code.co_filename):
-        at = at.f_back
-    return at or frame
+    return innermost(frame, takes_part) or frame
 
 
 def _sleeps(task: Task) -> int:

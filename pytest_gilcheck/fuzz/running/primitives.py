@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 from collections import deque
-from types import FrameType, GenericAlias, TracebackType
+from types import GenericAlias, TracebackType
 from typing import Any
 
+from ...core.source import frame_place, innermost
 from ..steps.visible import Access
 from .engine import Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
@@ -380,7 +381,4 @@ def refusing(what: str, function: Any) -> Any:
 
 def _creation_place() -> str:
     """``"file:line (function)"`` in code under test where the lock that is being created is created."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename in (__file__, threading.__file__):
-        frame = frame.f_back
-    return "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_qualname})"
+    return frame_place(innermost(sys._getframe(2), lambda file: file not in (__file__, threading.__file__)))

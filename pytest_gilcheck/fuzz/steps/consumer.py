@@ -19,13 +19,13 @@ import ast
 import dis
 import inspect
 import itertools
-import linecache
 from dataclasses import dataclass
 from functools import cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MemberDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
 from ...core.origin import ours, under_test
+from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
 
 _CALLS = frozenset({"PRECALL", "CALL", "CALL_KW", "CALL_FUNCTION_EX"})
@@ -280,8 +280,8 @@ def _found(code: CodeType, offset: int) -> CallSite:
     opcode = dis.opname[code.co_code[offset]] if offset >= 0 else ""
     call, looped = None, False
     if opcode in _CALLS:
-        _, line, _, column = next(itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4)
-        call, looped = _calls(code.co_filename).get((line, column), (None, False))
+        position = code_position(code, offset)
+        call, looped = _calls(code.co_filename).get((position.end_line, position.end_column), (None, False))
     return CallSite(opcode, call, looped, under_test(code.co_filename), ours(code.co_filename))
 
 
@@ -292,9 +292,7 @@ def _calls(file: str) -> dict[tuple[int | None, int | None], tuple[ast.Call | No
     No two calls end at the same place, but two can begin at one: ``a.b().c()``.
     """
     found: dict[tuple[int | None, int | None], tuple[ast.Call | None, bool]] = {}
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
+    if (tree := syntax_tree(file)) is None:
         return found
     looped = {id(node.iter) for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))}
     for node in ast.walk(tree):

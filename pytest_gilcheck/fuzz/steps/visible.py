@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import linecache
 import re
 import sys
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from ...core.origin import ours, under_test
+from ...core.source import Position, file_text, position_text
 
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
@@ -286,19 +286,14 @@ def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: d
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:
     """The source text of an instruction; empty if it extends over several lines."""
-    where = instruction.positions
-    if where is None or where.lineno is None or where.lineno != where.end_lineno:
-        return ""
-    return (
-        linecache.getline(code.co_filename, where.lineno).encode()[where.col_offset : where.end_col_offset].decode(errors="replace")
-    )
+    return position_text(code.co_filename, Position(*instruction.positions or ()))
 
 
 @cache
 def _rebound_names(file: str) -> _ReboundNames:
     found = _ReboundNames()
     try:
-        module = compile("".join(linecache.getlines(file)) or "?", file, "exec", dont_inherit=True)
+        module = compile(file_text(file) or "?", file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return _ReboundNames(None, None, None)
     assert found.globals is not None

@@ -43,6 +43,10 @@ MULTI(multi_free, {3, (void *)2}, {4, (void *)1},)
 MULTI(multi_used, {4, (void *)0},)
 MULTI(multi_silent)
 
+static Slot multi_bare_slots[] = {{0, NULL}};
+static Definition multi_bare_definition = {.name = "multi_bare", .slots = multi_bare_slots};
+EXPORT void *PyInit_multi_bare(void) { return PyModuleDef_Init(&multi_bare_definition); }
+
 static Definition multi_empty_definition = {.name = "multi_empty"};
 EXPORT void *PyInit_multi_empty(void) { return PyModuleDef_Init(&multi_empty_definition); }
 

@@ -1,0 +1,212 @@
+"""The command: exit statuses, settings, baseline, usage errors; never a traceback."""
+
+import json
+import textwrap
+
+import pytest
+
+from pytest_gilcheck import cli
+from pytest_gilcheck.audit import check
+from pytest_gilcheck.audit.catalogue import CATALOGUE
+
+from .made import BETA, binary, sdist, wheel
+
+FILE = "demo/{}.cpython-314t-x86_64-linux-gnu.so"
+
+
+@pytest.fixture
+def gilcheck(capsys, tmp_path, monkeypatch):
+    """Run the command in an empty folder; exit status, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def gilcheck(*arguments):
+        status = cli.main([str(one) for one in arguments])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return status, captured.out, captured.err
+
+    return gilcheck
+
+
+def free(tmp_path, module="multi_free", **said):
+    return wheel(tmp_path, files={FILE.format(module): binary(), "demo/__init__.py": b""}, **{"classifiers": [BETA], **said})
+
+
+def settings(tmp_path, text):
+    (tmp_path / "pyproject.toml").write_text("[tool.gilcheck.audit]\n" + textwrap.dedent(text))
+
+
+QUIET = ("--no-import", "--ignore", "GA4,GA5")
+
+
+def test_a_release_that_is_well(tmp_path, gilcheck):
+    status, out, _ = gilcheck("audit", free(tmp_path), *QUIET)
+    assert status == 0
+    assert "exit status 0" in out
+    assert "1 not used" in out
+
+
+def test_a_finding_and_what_makes_it_fail(tmp_path, gilcheck):
+    path = free(tmp_path, "multi_silent")
+    assert gilcheck("audit", path, *QUIET)[0] == 1
+    assert gilcheck("audit", path, *QUIET, "--level", 0)[0] == 0
+    assert gilcheck("audit", path, *QUIET, "--level", 0, "--fail-on", "warning")[0] == 1
+    assert gilcheck("audit", path, *QUIET, "--ignore", "GA2,GA4,GA5")[0] == 0
+    assert gilcheck("audit", path, "--no-import", "--select", "GA1")[0] == 0
+
+
+def test_what_cannot_be_told_is_no_pass(tmp_path, gilcheck):
+    path = free(tmp_path, "single_sometimes")
+    assert gilcheck("audit", path, *QUIET)[0] == 3
+    assert gilcheck("audit", path, *QUIET, "--allow-inconclusive", "GA203")[0] == 0
+
+
+def test_a_finding_outranks_what_cannot_be_told(tmp_path, gilcheck):
+    files = {FILE.format(name): binary() for name in ("single_sometimes", "multi_silent")}
+    assert gilcheck("audit", wheel(tmp_path, files=files, classifiers=[BETA]), *QUIET)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing-here.whl"], "the name of an installed distribution"),
+        (["no such thing"], "the name of an installed distribution"),
+        (["empty"], "a folder with wheels"),
+        (["text.txt"], "a wheel (.whl) or a source distribution"),
+        ([".", "--level", "9"], "level=9"),
+        ([".", "--fail-on", "doom"], "fail-on='doom'"),
+        ([".", "--allow-inconclusive", "GA999"], "a code of the catalogue"),
+        ([".", "--format", "pdf"], "format='pdf'"),
+        ([".", "--python", "no-such-python"], "a CPython interpreter that can be run"),
+        ([".", "--evidence", "absent.json"], "a file of evidence"),
+        ([".", "--import-timeout", "0"], "seconds above 0"),
+        ([".", "--config", "absent.toml"], "a file that exists"),
+    ],
+)
+def test_bad_usage_is_one_line(tmp_path, gilcheck, arguments, words):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.txt").write_text("x")
+    sdist(tmp_path)
+    status, _, err = gilcheck("audit", *arguments)
+    assert (status, err.count("\n")) == (2, 1)
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "leve = 2",
+        "level = 7", "level = '2'", "builds = ['3.14t']", "fail-on = 'no'", "allow-inconclusive = ['x']", "exclude = 'x'",
+        "evidence-days = 0", "baseline = 1", "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = 'x'",
+        "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nexpires = 2027-01-01",
+        "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = ' '\nexpires = 2027-01-01",
+        "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = 'x'\nexpires = 'soon'",
+        "[[tool.gilcheck.audit.baseline]]\ncode = 'XX'\nreason = 'x'\nexpires = 2027-01-01", "level =",
+    ],
+)  # fmt: skip
+def test_a_bad_setting_is_refused(tmp_path, gilcheck, text):
+    settings(tmp_path, text)
+    status, _, err = gilcheck("audit", free(tmp_path), *QUIET)
+    assert (status, err.count("\n")) == (2, 1)
+
+
+def test_settings_of_the_project_and_the_command_line_over_them(tmp_path, gilcheck):
+    settings(tmp_path, "level = 0\nfail-on = 'warning'\nignore = ['GA4', 'GA5']\n")
+    path = free(tmp_path, "multi_silent")
+    assert gilcheck("audit", path, "--no-import")[0] == 1
+    assert gilcheck("audit", path, "--no-import", "--fail-on", "error")[0] == 0
+
+
+BASELINE = """
+[[tool.gilcheck.audit.baseline]]
+code = "GA201"
+subject = "demo-*:demo/multi_silent.*"
+reason = "mended in 2.0"
+expires = {}
+"""
+
+
+def test_an_exception_accepts_a_finding_until_its_day(tmp_path, gilcheck):
+    path = free(tmp_path, "multi_silent")
+    settings(tmp_path, BASELINE.format("2999-01-01"))
+    status, out, _ = gilcheck("audit", path, *QUIET)
+    assert status == 0
+    assert "accepted GA201" in out
+    assert "mended in 2.0 (until 2999-01-01)" in out
+    settings(tmp_path, BASELINE.format("2020-01-01"))
+    status, out, _ = gilcheck("audit", path, *QUIET)
+    assert status == 1
+    assert "GA901" in out
+    assert "error GA201" in out
+
+
+def test_an_exception_that_matches_nothing_is_found(tmp_path, gilcheck):
+    settings(tmp_path, BASELINE.format("2999-01-01"))
+    status, out, _ = gilcheck("audit", free(tmp_path), *QUIET)
+    assert status == 0
+    assert "GA902" in out
+
+
+@pytest.mark.parametrize("name", ["json", "sarif", "junit", "github", "markdown", "text"])
+def test_a_format_goes_to_a_file(tmp_path, gilcheck, name):
+    status, out, _ = gilcheck("audit", free(tmp_path), *QUIET, "--format", name, "--output", "report")
+    assert (status, out) == (0, "")
+    assert (tmp_path / "report").read_text().strip()
+
+
+def test_the_summary_of_a_github_step(tmp_path, gilcheck, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    gilcheck("audit", free(tmp_path), *QUIET, "--format", "github")
+    assert "gilcheck audit" in (tmp_path / "summary").read_text()
+
+
+def test_a_folder_of_artifacts_is_one_release(tmp_path, gilcheck):
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    free(dist), sdist(dist, classifiers=[BETA])
+    _, out, _ = gilcheck("audit", "dist", *QUIET, "--format", "json")
+    (release,) = json.loads(out)["releases"]
+    assert release == 'demo 1.0 (1 wheel, 1 source distribution): claims level "2 - Beta" (classifier of demo-1.0.tar.gz)'
+
+
+def test_an_installed_distribution_by_name(gilcheck):
+    status, out, _ = gilcheck("audit", "pluggy", "--no-import", "--no-source", "--ignore", "GA5")
+    assert status == 0
+    assert out.startswith("pluggy ")
+
+
+def test_our_own_error_has_a_status_of_its_own(tmp_path, gilcheck, monkeypatch):
+    monkeypatch.setattr(check.modules, "read", lambda artifact: 1 / 0)
+    status, _, err = gilcheck("audit", free(tmp_path), *QUIET)
+    assert status == 4
+    assert err.count("\n") == 1
+    assert "ZeroDivisionError" in err
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_every_code_has_its_page(gilcheck, code):
+    status, out, _ = gilcheck("explain", code.lower())
+    assert status == 0
+    assert out.startswith(code)
+    assert "why: " in out
+    assert "mend: " in out
+
+
+def test_the_list_of_codes_and_a_code_that_does_not_exist(gilcheck):
+    assert gilcheck("explain")[1].count("\n") == len(CATALOGUE)
+    assert gilcheck("explain", "GA999")[0] == 2
+
+
+def test_hostile_artifacts_are_findings(tmp_path, gilcheck):
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    free(dist, extra=[("../x.py", b"")])
+    free(dist, version="2.0", record=b"")
+    (dist / "demo-3.0-cp314-cp314t-manylinux_2_28_x86_64.whl").write_bytes(b"PK")
+    wheel(dist, files={FILE.format("multi_free"): binary()[:5000]}, version="4.0")
+    wheel(dist, files={FILE.format("multi_free"): binary("windows-x86_64.pyd")}, version="5.0")
+    wheel(dist, files={FILE.format("multi_free"): binary("linux-aarch64.so")}, version="6.0")
+    status, out, _ = gilcheck("audit", "dist", *QUIET, "--format", "json")
+    found = {(one["code"], one["message"].split(",")[0][:20]) for one in json.loads(out)["findings"] if one["severity"] == "error"}
+    assert status == 1
+    assert {code for code, _ in found} == {"GA105", "GA120", "GA124", "GA210"}
