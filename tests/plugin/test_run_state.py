@@ -82,10 +82,7 @@ def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, wo
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_records(run_in, pytester, workers):
     run_in({"test_it": HOLDS})
-    exits = "import os, pytest
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(): os._exit(9)
-"
+    exits = "import os, pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(): os._exit(9)\n"
     status, written, comparison = run_in({"test_it": HOLDS, "conftest": exits}, *workers)
     assert status == 9
     assert (written["run"]["ended"], written["records"]) == (None, [])
