@@ -1,0 +1,3 @@
+#include "crunch.h"
+
+MODULE(missing)
