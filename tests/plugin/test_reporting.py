@@ -197,7 +197,7 @@ def test_the_outcome_on_record_is_the_tests_and_not_that_of_the_phase_which_meas
         import pytest
         @pytest.fixture
         def measured(gilcheck):
-            return gilcheck.scaling(lambda: None)
+            return gilcheck.scaling(lambda: None, judge=False)
         @pytest.fixture
         def torn():
             yield
@@ -296,7 +296,7 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
             def work():
                 laps.append(time.monotonic())
                 time.sleep(0.01)
-            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=0.5)
+            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=0.5, judge=False)
             pathlib.Path(f"span-{n}").write_text(f"{laps[0]} {laps[-1]}")
         """,
         "-n2",
