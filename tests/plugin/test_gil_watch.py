@@ -262,7 +262,7 @@ def outside(pytester, where):
         place = r"imported at \S*conftest.py:1 \(pytest_collection_modifyitems\), in hook pytest_collection_modifyitems"
         return [], "def test_it(): pass", place
     pytester.makepyfile(early="import ext_needs")
-    return ["-p", "early"], "def test_it(): pass", "noticed outside of any test"
+    return ["-p", "early"], "def test_it(): pass", "noticed outside tests"
 
 
 OUTSIDE = ["module", "helper", CONFTEST, "hook", PLUGIN]

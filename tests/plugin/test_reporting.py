@@ -247,7 +247,10 @@ def test_collecting_only_leaves_old_evidence_alone(run, pytester):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--gilcheck-json=same", "--gilcheck-markdown=same"], "markdown='*same'*expected a file of its own: it is where json is*"),
+        (
+            ["--gilcheck-json=same", "--gilcheck-markdown=same"],
+            "markdown='*same'*expected a file of its own: json is written to the same file",
+        ),
         (["--gilcheck-json=test_victim.py"], "json='*test_victim.py'*expected a file that is no Python source*"),
         ([f"--gilcheck-json={'x' * 300}"], "json='*'*expected a file that can be written*"),
     ],

@@ -63,10 +63,10 @@ def test_a_worker_of_another_environment_keeps_its_own_path(run, pytester, anoth
     ("python", "words"),
     [
         ("/no/such/python", "there is no such program"),
-        ("'x", "it is none"),
+        ("'x", "it is not an interpreter"),
         (" ", "there is no such program"),
-        ("/bin/false", "it is none (exit status 1)"),
-        ("/bin/cat", "it is none"),
+        ("/bin/false", "it is not an interpreter (exit status 1)"),
+        ("/bin/cat", "it is not an interpreter"),
     ],
 )
 def test_what_is_no_interpreter_is_one_line_before_any_worker_starts(run, python, words):
