@@ -147,7 +147,7 @@ def test_harmless(size):
 
 def test_a_coroutine_is_refused(run):
     result = run("import pytest\n@pytest.mark.gil_fuzz\nasync def test_it():\n    pass\n")
-    assert "an event loop schedules by itself" in result.stdout.str()
+    assert "their event loop schedules them" in result.stdout.str()
     result.assert_outcomes(errors=1)
 
 

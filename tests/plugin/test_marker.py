@@ -237,7 +237,7 @@ def test_a_skip_in_a_later_call_is_a_failure_and_not_a_skip(run):
         """
     )
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["gilcheck: the test skips itself in some of its calls*had enough (raised in thread *"])
+    result.stdout.fnmatch_lines(["gilcheck: the test skipped itself in some of its calls*had enough (raised in thread *"])
 
 
 @pytest.mark.exclusive
