@@ -45,7 +45,7 @@ WINGS = {
     "core": ("tests/core",),
     "scaling": ("tests/scaling",),
     "interrupt": ("tests/interrupt",),
-    "injection": ("tests/interrupt",),
+    "injection": ("tests/injection",),
     "latency": ("tests/latency",),
     "fuzz": ("tests/fuzz",),
     "audit": ("tests/audit",),

@@ -15,7 +15,7 @@ from .core.evidence import Record
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
-from .report.regressions import ALONE, EXPECTED, Condition, Finding, conditions, findings
+from .report.regressions import ALONE, EXPECTED, UNFINISHED, Condition, Finding, absent, conditions, findings
 from .report.words import MARKS
 
 FORMATS = ("text", "markdown", "json", "csv", "html")
@@ -30,7 +30,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Put the evidence that --gilcheck-json wrote into one table, tests by interpreters: verdicts, figures, what "
         "changed, and what each build costs in one thread.",
         epilog="Exit status: 0 nothing of --fail-on was found, 1 something was, 2 bad usage or a file that is not evidence (the "
-        "others are still compared), 3 nothing was found, but a condition of --fail-on is undecided.",
+        "others are still compared), 3 nothing was found, but a condition of --fail-on is undecided, or a run did not finish.",
     )
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="evidence of any number of runs, or a folder: all .json files in and below it"
@@ -41,6 +41,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="LIST",
         action="append",
         help=f"{EXPECTED}; against the baseline, except the first two; of scaling checks, the last two".replace("%", "%%"),
+    )
+    parser.add_argument(
+        "--require-interpreter",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="fail unless a check ran on this interpreter, such as 3.14t or 3.13.5t; may be repeated",
+    )
+    parser.add_argument(
+        "--require-checks", metavar="N", type=int, help="fail unless N checks or more have a verdict on each interpreter"
     )
     parser.add_argument("--reference", metavar="LABEL", help="the interpreter that costs 1 in one thread (default: the first)")
     parser.add_argument("--format", metavar="HOW", default="text", help=f"{', '.join(FORMATS)} (default: text)")
@@ -58,8 +68,8 @@ def run(given: argparse.Namespace) -> int:
     baselines = _expanded(given.baseline, "--baseline")
     files = _expanded(given.files, "FILE", but=baselines)
     _refuse_overlap(given, files, baselines)
-    records, damaged = _read(files)
-    baseline, damaged_too = _read(baselines)
+    records, unfinished, damaged = _read(files)
+    baseline, unfinished_too, damaged_too = _read(baselines)
     for line in damaged + damaged_too:
         print(f"gilcheck: {one_line(line)}", file=sys.stderr)
     if not records and (damaged or damaged_too):
@@ -68,7 +78,8 @@ def run(given: argparse.Namespace) -> int:
         table = matrix(records, reference=given.reference)
     except LookupError as error:
         raise BadValue("reference", given.reference, f"one of {error}", "command line --reference") from None
-    found = findings(wanted, records, baseline)
+    found = [*unfinished, *unfinished_too, *findings(wanted, records, baseline)]
+    found += absent(records, given.require_interpreter, given.require_checks)
     _write_output(given, _formatted(given.format, table, records, found))
     if given.format not in ("text", "markdown", "json") or given.output is not None:
         for finding in found:
@@ -91,6 +102,8 @@ def _check(given: argparse.Namespace) -> tuple[Condition, ...]:
     for name, paths in (("FILE", given.files), ("--baseline", given.baseline)):
         if "" in paths:  # probably an unset variable; it must not mean the current folder
             raise BadValue(name, "", "a file or a folder", "command line")
+    if given.require_checks is not None and given.require_checks < 1:
+        raise BadValue("require-checks", given.require_checks, "a whole number, at least 1", "command line --require-checks")
     wanted = tuple(condition for text in given.fail_on or () for condition in conditions(text))
     needy = [str(condition) for condition in wanted if condition.name not in ALONE]
     if needy and not given.baseline:
@@ -115,18 +128,22 @@ def _real(path: Path) -> Path:
         return path
 
 
-def _read(files: Sequence[Path]) -> tuple[list[Record], list[str]]:
-    """Return all records, each with the name of its file, and one line for each file that cannot be read."""
+def _read(files: Sequence[Path]) -> tuple[list[Record], list[Finding], list[str]]:
+    """Return all records, each with the name of its file, the files of unfinished runs, and a line for each that cannot be read."""
     records: list[Record] = []
+    unfinished: list[Finding] = []
     damaged = []
     for path in files:
         try:
-            records += [entry | {"file": str(path)} for entry in evidence_files.read(path)]
+            file = evidence_files.load(path)
+            records += [entry | {"file": str(path)} for entry in file.records]
+            if (why := file.unfinished) is not None:
+                unfinished.append(Finding(UNFINISHED, str(path), "every interpreter in it", why, decided=False))
         except evidence_files.BadEvidence as error:
             damaged.append(str(error))
         except (OSError, ValueError) as error:  # ValueError: no file can have that name
             damaged.append(f"{path}: {getattr(error, 'strerror', None) or error}")
-    return records, damaged
+    return records, unfinished, damaged
 
 
 def _expanded(paths: Sequence[str], name: str, but: Sequence[Path] = ()) -> list[Path]:

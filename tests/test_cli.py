@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+from pytest_gilcheck import cli
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
+
 from .undecided import undecided
 
 WORK = """
@@ -99,3 +102,18 @@ def test_a_curve_is_printed(gilcheck):
     done = gilcheck("probe", "work:sleeps", "--curve", "--budget=2")
     assert done.returncode == 0
     assert "Amdahl" in done.stdout
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 0), (1, 1), (4, 1)], ids=["mended", "fails again", "no such test"])
+def test_a_replay_exits_with_0_only_if_its_test_passes(monkeypatch, status, expected):
+    asked = []
+
+    def run(command, **arguments):
+        asked.append(command)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    token = str(Token(1, 2, Schedule((Choice(3, 1),)), (7,), 9))
+    parsed = cli._parser().parse_args(["replay", token, "test_it.py::test_it"])
+    assert cli._replay(parsed, lambda seconds: None) == expected
+    assert f"--gilcheck-replay={token}" in asked[0]

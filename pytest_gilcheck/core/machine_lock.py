@@ -20,7 +20,7 @@ from time import monotonic, sleep
 from typing import IO
 
 _POLL = 0.02  # seconds
-_here = threading.Lock()  # held by the timing check of this process: a file lock does not exclude threads of one process
+_process_lock = threading.Lock()  # held by the timing check of this process: a file lock does not exclude threads of one process
 
 
 class MachineLockTimeout(Exception):
@@ -50,7 +50,7 @@ def machine_lock(timeout: float, waiting: Callable[[], None] = lambda: None) -> 
         MachineLockTimeout: the other check did not end in time, or the lock file cannot be opened.
         RuntimeError: a timing check runs in this process already: this one is part of the workload that it measures.
     """
-    if not _here.acquire(blocking=False):
+    if not _process_lock.acquire(blocking=False):
         raise RuntimeError("a timing check runs in this process already; its workload cannot run another timing check")
     try:
         with _open() as file:
@@ -66,7 +66,7 @@ def machine_lock(timeout: float, waiting: Callable[[], None] = lambda: None) -> 
             finally:
                 _unlock(file)  # closing the file is not enough: a process that the workload forked may still have it open
     finally:
-        _here.release()
+        _process_lock.release()
 
 
 def _open() -> IO[bytes]:

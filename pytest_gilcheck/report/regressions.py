@@ -80,6 +80,44 @@ def conditions(text: str, source: str = "command line --fail-on") -> tuple[Condi
     return tuple(found)
 
 
+UNFINISHED = Condition("unfinished run")
+REQUIRED_INTERPRETER, REQUIRED_CHECKS = Condition("require-interpreter"), Condition("require-checks")
+
+
+def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int | None) -> list[Finding]:
+    """Return what was required and is not there.
+
+    Args:
+        interpreters: names such as ``3.14t`` or ``3.13.5t``; each must have at least one check with a verdict.
+        checks: how many checks with a verdict each interpreter must have at least; None requires none.
+    """
+    counts: dict[str, int] = {}
+    names: dict[str, set[str]] = {}
+    for entry in newest(records)[0]:
+        label = label_of(entry["interpreter"])
+        counts[label] = counts.get(label, 0) + (entry["verdict"] is not None)
+        names.setdefault(label, set()).update((label, _minor(label)))
+    ran = set().union(*(names[label] for label in names if counts[label]))
+    known = ", ".join(sorted(counts)) or "none"
+    found = [
+        Finding(REQUIRED_INTERPRETER, name, name, f"no check with a verdict is on record; interpreters on record: {known}")
+        for name in interpreters
+        if name not in ran
+    ]
+    if checks is not None:
+        found += [
+            Finding(REQUIRED_CHECKS, "all checks", label, f"{count} have a verdict, and {checks} are required")
+            for label, count in (counts or {"every interpreter": 0}).items()
+            if count < checks
+        ]
+    return found
+
+
+def _minor(label: str) -> str:
+    """``3.14t`` of ``3.14.0t``: a label without its patch release."""
+    return re.sub(r"^(\d+\.\d+)\.\w+?(t?)(?= |$)", r"\1\2", label)
+
+
 def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: Sequence[Record]) -> list[Finding]:
     """Return everything that the conditions find in the records, compared with the baseline.
 

@@ -14,9 +14,10 @@ def plan(share=(0, 1), **arguments):
     return plans.plan(given("fuzz", **arguments), share)
 
 
-def counted(*threads, setup=None, invariant=None, **arguments):
+def counted(*threads, setup=None, invariant=None, progress=lambda label: None, **arguments):
     """A check whose search ends after a number of schedules, so that no machine is too slow for it."""
-    return check.fuzz(check.program(threads, setup, invariant, None), plan(**{"seed": 7, "budget": 600.0} | arguments))
+    made = plan(**{"seed": 7, "budget": 600.0} | arguments)
+    return check.fuzz(check.program(threads, setup, invariant, None), made, progress=progress)
 
 
 class Counter:

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
+from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz.running import engine
 from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
 from pytest_gilcheck.fuzz.running.patches import Patches
@@ -23,6 +24,7 @@ from .programs import (
     fill,
     first_second,
     is_two,
+    plan,
     second_first,
     wait,
     wait_carelessly,
@@ -300,6 +302,59 @@ def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_
     blind = fuzz(reads, reads, setup=Counter, sensitivity=True)
     assert blind.verdict == "inconclusive"
     assert "insensitive" in blind.reason
+
+
+def test_one_lock_that_is_not_needed_is_named_beside_one_that_is():
+    def thread(counter):
+        with counter.lock:
+            counter.value += 1
+        with counter.spare:
+            pass
+
+    def setup():
+        counter = Counter()
+        counter.spare = threading.Lock()
+        return counter
+
+    result = fuzz(thread, thread, setup=setup, invariant=is_two, sensitivity=True, schedules=60)
+    assert result.verdict == "inconclusive"
+    assert sorted(lock.noticed for lock in result.locks) == [False, True]
+    assert "insensitive" in result.reason
+
+
+def test_a_program_that_takes_another_path_of_the_same_length_is_not_searched():
+    runs = itertools.count()
+
+    def setup():
+        counter = Counter()
+        counter.run, counter.other = next(runs), 0
+        return counter
+
+    def thread(counter):
+        if counter.run % 2:
+            counter.value = 1
+        else:
+            counter.other = 1
+
+    result = fuzz(thread, thread, setup=setup)
+    assert result.verdict == "inconclusive"
+    assert "gave different steps" in result.reason
+
+
+def test_an_assertion_in_the_teardown_is_a_failure():
+    kept = []
+
+    def setup():
+        kept[:] = [Counter()]
+        return kept[0]
+
+    def teardown():
+        assert kept[0].value == 2
+
+    program = check.program((add, add), setup, None, None, teardown=teardown)
+    result = check.fuzz(program, plan(seed=7, schedules=60))
+    result.assert_violated()
+    assert "the teardown raised AssertionError" in result.reason
 
 
 def test_a_program_that_does_something_else_each_time_is_not_searched():

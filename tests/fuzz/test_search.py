@@ -22,3 +22,15 @@ def test_shares_are_all_schedules_together_and_only_those_without_preemption_are
     shares = [searched(2, (which, 3)) for which in range(3)]
     assert min(shares) > everybodys
     assert sum(shares) - 2 * everybodys == searched(2)
+
+
+def test_two_preemptions_at_neighbouring_points_are_among_all_schedules():
+    followed = set()
+    program = Program((add_locked, add_locked), Counter, is_two)
+    with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
+        sequential = explorer.sequential()
+        follow = explorer.follow
+        explorer.follow = lambda schedule, **how: (followed.add(schedule), follow(schedule, **how))[1]
+        Search(explorer, 2, limited(monotonic() + 600, None), 1).run(sequential)
+    points = [[choice.point for choice in schedule.choices if not choice.forced] for schedule in followed]
+    assert any(len(each) == 2 and each[1] == each[0] + 1 for each in points)

@@ -29,6 +29,7 @@ def run(request, pytester, monkeypatch):
     """
 
     def run(source, *options, plugins=(), autoload=False, name=None, timeout=None):
+        __tracebackhide__ = True  # an undecided test is shown at its own line
         if name is not None:
             pytester.makepyfile(**{name: source})
         elif source is not None:

@@ -132,7 +132,7 @@ def test_a_test_with_threads_of_a_fixture_is_not_forked(run):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_an_interrupted_run_leaves_no_child_behind(pytester):
+def test_an_interrupted_run_leaves_no_child_behind(pytester, monkeypatch):
     import os
     import signal
     import subprocess
@@ -146,14 +146,16 @@ def test_an_interrupted_run_leaves_no_child_behind(pytester):
             time.sleep(60)
         """
     )
-    process = subprocess.Popen([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", path], stdout=subprocess.PIPE)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "gilcheck", path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
     for _ in range(600):
         if (pytester.path / "pid").exists() and (pytester.path / "pid").read_text():
             break
         time.sleep(0.05)
     child = int((pytester.path / "pid").read_text())
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert b"KeyboardInterrupt" in out
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

@@ -197,7 +197,7 @@ def test_the_recorded_outcome_is_that_of_the_test_and_not_of_the_phase_that_meas
         import pytest
         @pytest.fixture
         def measured(gilcheck):
-            return gilcheck.scaling(lambda: None)
+            return gilcheck.scaling(lambda: None, judge=False)
         @pytest.fixture
         def torn():
             yield
@@ -245,7 +245,7 @@ def test_collect_only_keeps_the_old_evidence_file(run, pytester):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         (
             ["--gilcheck-json=same", "--gilcheck-markdown=same"],
@@ -255,10 +255,10 @@ def test_collect_only_keeps_the_old_evidence_file(run, pytester):
         ([f"--gilcheck-json={'x' * 300}"], "json='*'*expected a file that can be written*"),
     ],
 )
-def test_a_report_file_that_would_overwrite_something_is_a_usage_error(run, options, words):
+def test_a_report_file_that_would_overwrite_something_is_a_usage_error(run, options, message):
     result = run("def test_it(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*gilcheck: {words}"])
+    result.stderr.fnmatch_lines([f"*gilcheck: {message}"])
 
 
 def test_a_path_in_an_ini_file_is_relative_to_its_folder(run, pytester):
@@ -299,7 +299,7 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
             def work():
                 laps.append(time.monotonic())
                 time.sleep(0.01)
-            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=0.5)
+            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=0.5, judge=False)
             pathlib.Path(f"span-{n}").write_text(f"{laps[0]} {laps[-1]}")
         """,
         "-n2",
@@ -311,7 +311,8 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("coverage") is None, reason="coverage is not installed")
-def test_under_coverage_a_check_is_skipped_with_this_reason(pytester):
+def test_under_coverage_a_check_is_skipped_with_this_reason(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     path = pytester.makepyfile(
         """
         import time, pytest
@@ -320,11 +321,12 @@ def test_under_coverage_a_check_is_skipped_with_this_reason(pytester):
         """
     )
     done = subprocess.run(
-        [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", "-rs", path],
+        [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", "-p", "gilcheck", "-rs", path],
         capture_output=True,
         text=True,
     )
     assert "1 skipped" in done.stdout
-    assert "timings under it say nothing" in done.stdout
+    assert "inconclusive" in done.stdout
+    assert "coverage" in done.stdout.partition("inconclusive")[2]
     report = subprocess.run([sys.executable, "-m", "coverage", "report", path], capture_output=True, text=True)
     assert "100%" in report.stdout  # the body ran once, where coverage could see it

@@ -1,6 +1,6 @@
 import pytest
 
-from pytest_gilcheck.settings import SETTINGS, option, variable
+from pytest_gilcheck.settings import SETTINGS, Settings, option, variable
 
 WAITS = """
     import time, pytest
@@ -108,3 +108,9 @@ def test_the_help_names_every_option_with_its_environment_and_ini(run):
 def test_the_marker_is_listed_and_strict_markers_know_it(run):
     run("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_scaling(min_speedup=*"])
     run(WAITS, "--strict-markers", "--gilcheck-budget=10").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("word", "on"), [("on", True), ("1", True), ("YES", True), ("off", False), ("0", False), ("No", False)])
+def test_a_switch_is_on_or_off_as_its_word_says(word, on):
+    settings = Settings(environment={"strict": word, "json": None})
+    assert settings.value("strict") == (on, "environment GILCHECK_STRICT")

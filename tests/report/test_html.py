@@ -15,6 +15,7 @@ from pytest_gilcheck.report import html
 from pytest_gilcheck.report.html import page
 
 from . import browser as browsers
+from .records import entry
 from .sample import CHECKS, HOSTILE, INTERPRETERS, every_check, hostile, many
 
 pytestmark = pytest.mark.skipif(html.unavailable() is not None, reason="Jinja2 is not installed")
@@ -367,3 +368,17 @@ def test_the_installed_package_has_all_files_of_the_page():
         pytest.skip("an editable install lists none of its files")
     for name in (*html._SCRIPTS, "page.css", "page.html"):
         assert f"pytest_gilcheck/report/page/{name}" in files
+
+
+@pytest.mark.parametrize("damaged", ["hold", "HOLDS", 1, True, ["holds"], {}, ""])
+def test_a_damaged_verdict_is_shown_as_undecided(damaged):
+    text = page([entry("sound", "violated"), entry("damaged", "violated") | {"verdict": damaged}], title="x")
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+    assert [cell["verdict"] for row in data for cell in row] == ["violated", "inconclusive"]
+
+
+def test_text_of_a_record_is_escaped_in_the_table_and_in_the_data():
+    given = "</script><img src=x>"
+    text = page([entry(f"test[{given}]", "violated", reason=given)], title=given, notes=[given])
+    assert "<img" not in text
+    assert text.count("</script>") == page([], title="x").count("</script>")

@@ -126,3 +126,14 @@ def test_many_figures_have_bounds_too_and_those_are_nearly_the_exact_ones():
 def test_an_impossible_time_gives_no_cost():
     for time in (10**400, 1e300, 5e-324):
         assert cost(entry(one_thread=[time] * 8), entry(one_thread=[1.0] * 8)) is None
+
+
+def test_a_yardstick_that_explains_a_difference_makes_its_bounds_wider_and_never_narrower():
+    def of(factor, yardstick):
+        return entry(one_thread=[factor * s for s in SECOND], yardstick_before=yardstick, yardstick_after=yardstick)
+
+    plain = cost(of(1.3, 1.0), of(1.0, 1.0))
+    for yardstick in (0.7, 1.3):
+        found = cost(of(1.3, yardstick), of(1.0, 1.0))
+        assert found.low <= plain.low
+        assert found.high >= plain.high

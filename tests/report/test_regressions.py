@@ -181,3 +181,11 @@ def test_a_baseline_of_something_else_altogether_proves_nothing():
     assert not decided
     assert "no record of the same check" in words
     assert found("violated", [entry("a")], [entry("b")]) == []
+
+
+@pytest.mark.parametrize(("high", "decided"), [(1.78, False), (1.60, True)], ids=["loss of 1%", "loss of 11%"])
+def test_a_loss_of_speedup_is_certain_only_beyond_the_share_that_is_allowed(high, decided):
+    old = entry(speedup=1.9, low=1.8, high=2.0, threads=2)
+    new = entry(speedup=high - 0.05, low=high - 0.1, high=high, threads=2)
+    [(was_decided, _)] = found("speedup-lost:10%", [new], [old])
+    assert was_decided is decided

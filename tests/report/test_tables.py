@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from pytest_gilcheck.report.github import annotation, step_summary
 from pytest_gilcheck.report.matrix import matrix
 from pytest_gilcheck.report.regressions import conditions, findings
 from pytest_gilcheck.report.terminal import summary, summary_title
+from pytest_gilcheck.report.words import interval
 
 from .records import GIL_ON, NO_GIL, entry
 
@@ -161,3 +163,38 @@ def test_a_violated_claim_is_annotated_unless_its_test_asserts_it():
     assert annotation(record | {"outcome": "failed"}, "test_it.py", 1).startswith("::error ")
     assert annotation(record | {"outcome": "passed"}, "test_it.py", 1) is None
     assert annotation(entry(verdict="inconclusive") | {"outcome": "passed"}, "test_it.py", 1).startswith("::warning ")
+
+
+def test_of_more_than_a_hundred_checks_an_undecided_one_is_listed_with_its_reason():
+    many = [entry(f"t{number}") for number in range(200)] + [entry("unknown", "inconclusive", reason="machine too busy")]
+    lines = [line.text for line in summary(many)]
+    assert "inconclusive" in lines[1]
+    assert "unknown" in lines[1]
+    assert "machine too busy" in lines[2]
+
+
+def test_a_cost_is_marked_as_uncertain_only_if_the_builds_may_be_equally_fast():
+    certain, uncertain = [1.3 * second for second in SECOND], [1.01 * second for second in SECOND]
+    for seconds, mark in ((certain, ""), (uncertain, "~"), ([1.3], "~")):
+        table = matrix([entry(one_thread=SECOND), entry(one_thread=seconds, python=NO_GIL)])
+        assert f" {mark}{seconds[0] / 1.0:.2f}x slower" in tables.text(table, width=120)
+
+
+def test_a_reason_or_name_with_a_bar_adds_no_cell_to_a_row_of_markdown():
+    text = tables.markdown(matrix([entry("a|b", reason="c|d", check="e|f")]))
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"low": 1.2}, "at least 1.20"),
+        ({"high": 1.5}, "at most 1.50"),
+        ({"low": 0.0, "high": 1.5}, "at most 1.50"),
+        ({"low": 1.2, "high": 1.5}, "1.20 to 1.50"),
+        ({}, ""),
+    ],
+)
+def test_a_bound_that_is_missing_is_not_made_up(figures, words):
+    assert interval(entry(speedup=1.3, **figures)) == words
