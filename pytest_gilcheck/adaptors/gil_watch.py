@@ -79,7 +79,7 @@ class GilWatch:
             return report
         for event in new:
             if not event.test and event.importer and not event.thread:  # between two tests: this test did not do it
-                self._report_outside_tests(event, item.session)
+                self._add_outside_event(event, item.session)
         sent = events_of(report)  # by the guard's child, which has failed the test if necessary
         added = [event for event in new if event not in self._outside and event not in sent]
         if not sent and not added:
@@ -106,7 +106,7 @@ class GilWatch:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._finished = True
         for event in self._watch.look():
-            self._report_outside_tests(event, session)
+            self._add_outside_event(event, session)
         if self._outside and hasattr(self._config, "workeroutput"):
             self._config.workeroutput[OUTPUT] = [event.as_dict() for event in self._outside]
 
@@ -117,9 +117,9 @@ class GilWatch:
             pytest.UsageError: the setting is "error".
         """
         for event in self._watch.look():
-            self._report_outside_tests(event, None)
+            self._add_outside_event(event, None)
 
-    def _report_outside_tests(self, event: GilReenabled, session: pytest.Session | None) -> None:
+    def _add_outside_event(self, event: GilReenabled, session: pytest.Session | None) -> None:
         self._outside.append(event)
         if (summary := self._config.pluginmanager.get_plugin("gilcheck-gil-summary")) is not None:
             summary.add([event])
