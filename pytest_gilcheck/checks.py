@@ -176,10 +176,10 @@ INTERRUPT = Check(
     marker="gil_interrupt",
     question="Does Ctrl-C work?",
     marker_help="run the test as the main thread of child processes, send them Ctrl-C at moments spread over its run, and fail "
-    "unless it is seen within 0.2 s and the process gone within 2 s more",
+    "unless its handler starts within 0.2 s and the process exits within 2 s after that",
     arguments=(
         Argument("within", SECONDS, "claim: the Python handler of a signal starts at most this long after it (0.2)", "s"),
-        Argument("exits_within", SECONDS, "claim: the process is gone at most this long after that (2)", "s"),
+        Argument("exits_within", SECONDS, "claim: the process exits at most this long after that (2)", "s"),
         Argument(
             "signals",
             Accepted("a signal's name or number, such as 'SIGINT' or 'SIGTERM', or a list of them", lambda value: True),
