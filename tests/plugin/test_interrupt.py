@@ -153,7 +153,7 @@ def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
     result.stdout.fnmatch_lines(
         [
             "*not safe to interrupt: KeyboardInterrupt at step *, `*` at *: the invariant is False*",
-            "*fixtures of the test; 'nothing' is none",
+            "*fixtures of the test; 'nothing' is none *",
         ]
     )
 
