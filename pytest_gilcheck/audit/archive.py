@@ -29,8 +29,32 @@ LARGEST_SOURCES = 256 << 20  # bytes of text kept of a compressed tar file
 LARGEST_TEXT = 4 << 20  # bytes of one source file or metadata file
 MOST_MEMBERS = 100_000
 _RATIO, _RATIO_FROM = 250, 16 << 20  # decompressed by compressed size, of members of at least so many bytes
-_KEPT = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".rs", ".toml", ".cfg", ".ini",
-         ".md", ".rst", ".txt", ".yml", ".yaml", "PKG-INFO", "METADATA")  # fmt: skip
+_KEPT = (
+    ".py",
+    ".pyi",
+    ".pyx",
+    ".pxd",
+    ".pxi",
+    ".c",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".h",
+    ".hh",
+    ".hpp",
+    ".rs",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".md",
+    ".rst",
+    ".txt",
+    ".yml",
+    ".yaml",
+    "meson.build",
+    "PKG-INFO",
+    "METADATA",
+)
 _LEFT_OUT = {"node_modules", "__pycache__", "build", "dist", "venv", "env", "site-packages"}
 
 

@@ -1,6 +1,6 @@
 """What a C function does with the GIL, and what the checks say of it.
 
-In 2012, on four cores: one call of such a function took 2.7 s; four threads took 10.9 s holding the GIL, and 3.4 s with it released.
+In 2012, on four cores: one call of such a function took 2.7 s; four threads took 10.9 s holding the GIL, 3.4 s with it released.
 """
 
 import pytest

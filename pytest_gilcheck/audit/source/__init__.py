@@ -39,6 +39,7 @@ _LEFT_OUT = frozenset(
     ]
 )
 _FILES_LEFT_OUT = ("setup.py", "conftest.py", "noxfile.py", "tasks.py")
+_BUILD_FILES = ("setup.py", "setup.cfg", "pyproject.toml", "meson.build", "CMakeLists.txt")
 _PYTHON, _C = (".py",), (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxi", ".rs")
 
 
@@ -86,11 +87,29 @@ def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Finding]:
             lines += artifact.files.text(name).count("\n")
         except Unreadable:
             continue
+    declared = _declared_elsewhere(artifact)
     for one in patterns(artifact, exclude):
+        if declared and one.code == "GA322":
+            continue
         count += 1
         yield one if isinstance(one, Finding) else as_finding(artifact, one)
     if files:
         yield passed("GA301", artifact.base, f"{count} patterns in {files} files of {lines:,} lines", Known.SOURCE, key="summary")
+
+
+def _declared_elsewhere(artifact: Artifact) -> bool:
+    """Whether the GIL declaration is not the source's alone: in a binary, which is read, or in the options of the build."""
+    if artifact.kind in (Kind.WHEEL, Kind.INSTALLED):
+        return True
+    assert artifact.files is not None, "it was opened"
+    for name in artifact.files.names:
+        if PurePosixPath(name).name in _BUILD_FILES:
+            try:
+                if "freethreading_compatible" in artifact.files.text(name):
+                    return True
+            except Unreadable:
+                continue
+    return False
 
 
 def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> Finding:
