@@ -249,7 +249,7 @@ def _read(artifact: Artifact, name: str) -> bytes | None:
         artifact.findings.append(found("GA123", artifact.base, f"there is no {name}", Known.METADATA, key=name.rpartition("/")[2]))
         return None
     try:
-        return artifact.files.read(name, LARGEST_TEXT)
+        return bytes(artifact.files.read(name, LARGEST_TEXT))
     except Unreadable as error:
         artifact.findings.append(found("GA123", artifact.base, f"{name}: {error}", Known.METADATA, key=name.rpartition("/")[2]))
         return None

@@ -204,7 +204,7 @@ def _came_back(known: Modules, one: Imported, own: set[str], claim: Claim, subje
         yield found("GA206", subject, text, Known.IMPORT, key=owner)
 
 
-def _fits(artifact: Artifact, one: ExtensionModule, data: bytes) -> Iterator[Finding]:
+def _fits(artifact: Artifact, one: ExtensionModule, data: bytes | bytearray) -> Iterator[Finding]:
     """The format and the architectures of a binary against the platform of the wheel's tag."""
     from .binary.image import images
 

@@ -50,7 +50,7 @@ class Declaration:
     machine: str = ""
 
 
-def declarations(data: bytes, module: str) -> list[Declaration]:
+def declarations(data: bytes | bytearray, module: str) -> list[Declaration]:
     """What a file declares for a module of that (last) name: one for each architecture in it. Empty if it is no extension module.
 
     Raises:
