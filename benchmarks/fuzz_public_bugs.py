@@ -69,8 +69,8 @@ def fault_of(bug: PublicBug, answer: dict[str, Any], expected: bool, given: argp
         return None if quiet else f"false alarm or no answer: {answer['said']}, {answer['why']}"
     if answer["said"] != "found":
         return f"not found: {answer['said']}, {answer['why']}"
-    if answer["trouble"] not in bug.troubles:
-        return f"found as {answer['trouble']}, expected {' or '.join(sorted(bug.troubles))}"
+    if answer["symptom"] not in bug.symptoms:
+        return f"found as {answer['symptom']}, expected {' or '.join(sorted(bug.symptoms))}"
     if answer["kind"] != bug.kind:
         return f"found as {answer['kind']}, expected {bug.kind}"
     if answer["seconds"] >= SECOND:
@@ -81,7 +81,7 @@ def fault_of(bug: PublicBug, answer: dict[str, Any], expected: bool, given: argp
 def row(where: str, version: str, answer: dict[str, Any], given: argparse.Namespace, fault: str | None) -> str:
     found = answer["said"] == "found"
     cells = [
-        where, version, answer["said"], answer.get("kind") or "-", answer.get("trouble") or "-", f"{answer['seconds']:.2f}",
+        where, version, answer["said"], answer.get("kind") or "-", answer.get("symptom") or "-", f"{answer['seconds']:.2f}",
         str(answer["schedules"]), str(answer["preemptions"]) if found else "-",
         f"{answer['replayed']}/{given.replays}" if found else "-", "**wrong**" if fault else "right",
     ]  # fmt: skip
@@ -118,7 +118,7 @@ def main() -> int:
 
 
 def check_ours(pythons: list[str], bugs: list[PublicBug], folder: Path, given: argparse.Namespace) -> list[str]:
-    print("| interpreter | version | said | kind | trouble | s | schedules | preemptions | replayed | |")
+    print("| interpreter | version | said | kind | symptom | s | schedules | preemptions | replayed | |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     faults, found, wanted = [], 0, 0
     for number, python in enumerate(pythons):

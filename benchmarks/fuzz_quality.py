@@ -105,9 +105,9 @@ def faults(case: Any, buggy: dict[str, Any], fixed: dict[str, Any], replays: int
     """What is wrong with ours, beside that a bug was missed."""
     out = []
     if buggy["said"] == "found":
-        troubles = {str(case.trouble)} if isinstance(case.trouble, str) else {str(trouble) for trouble in case.trouble}
-        if buggy["trouble"] not in troubles:
-            out.append(f"trouble {buggy['trouble']}, expected {' or '.join(sorted(troubles))}")
+        symptoms = {str(case.symptom)} if isinstance(case.symptom, str) else {str(symptom) for symptom in case.symptom}
+        if buggy["symptom"] not in symptoms:
+            out.append(f"symptom {buggy['symptom']}, expected {' or '.join(sorted(symptoms))}")
         if buggy["kind"] != str(case.kind):
             out.append(f"kind {buggy['kind']}, expected {case.kind}")
         if case.preemptions is not None and buggy["preemptions"] != case.preemptions:

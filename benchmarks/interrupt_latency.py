@@ -26,8 +26,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.interrupt.claim import InterruptClaim
-from pytest_gilcheck.interrupt.shot import fire
-from pytest_gilcheck.interrupt.starting import Start
+from pytest_gilcheck.interrupt.delivery import deliver
+from pytest_gilcheck.interrupt.starting import Starter
 
 MOST_RATIO = 2.0
 PATIENT = InterruptClaim(3.0, 5.0, (signal.SIGINT,))
@@ -56,10 +56,10 @@ def plain(times: int) -> list[float]:
 
 
 def ours(work: Callable[[], object], times: int) -> list[float]:
-    """The same by shots of the check: milliseconds; those that were never seen are left out."""
-    start = Start(work, None, (signal.SIGINT,))
-    shots = [fire(start, signal.SIGINT, random.uniform(0.01, 0.06), PATIENT, 10.0) for _ in range(times)]
-    return [shot.delivery * 1e3 for shot in shots if shot.delivery is not None]
+    """The same by trials of the check: milliseconds of those that were handled."""
+    starter = Starter(work, None, (signal.SIGINT,))
+    trials = [deliver(starter, signal.SIGINT, random.uniform(0.01, 0.06), PATIENT, 10.0) for _ in range(times)]
+    return [trial.delivery * 1e3 for trial in trials if trial.delivery is not None]
 
 
 def spin() -> None:
@@ -143,7 +143,7 @@ def main() -> int:
     ratios = [statistics.median(mine) / statistics.median(theirs) for theirs, mine in rounds]
     print("| idle main thread | ms, median / p90 / max |\n| --- | --- |")
     print(f"| a plain os.kill loop | {row([value for theirs, _ in rounds for value in theirs])} |")
-    print(f"| shots of the check | {row([value for _, mine in rounds for value in mine])} |")
+    print(f"| trials of the check | {row([value for _, mine in rounds for value in mine])} |")
     print(f"\nratio of the medians, by round: {', '.join(f'{ratio:.2f}x' for ratio in ratios)}\n", flush=True)
     print("| the main thread is in | ms, median / p90 / max | not seen in 3 s |\n| --- | --- | --- |")
     for name, work in WAITS.items():

@@ -1,7 +1,7 @@
 """Is every verdict of the interrupt check right, and its culprit?
 
 Runs the catalogue of workloads with a known answer (``tests/interrupt/catalogue.py``) over and over, and counts wrong verdicts,
-wrong troubles, wrong culprits, and undecided ones. Prints a markdown table, and exits with 1 if anything was wrong.
+wrong outcomes, wrong culprits, and undecided ones. Prints a markdown table, and exits with 1 if anything was wrong.
 
     python benchmarks/interrupt_quality.py --repeats 30
 """
@@ -42,13 +42,13 @@ def main() -> int:
             start = time.monotonic()
             result = gilcheck.interrupt(case.work, repeats=given.signals, over=0.2, exits_within=1.0)
             seconds.append(time.monotonic() - start)
-            deliveries += [shot.delivery for shot in result.shots if shot.delivery is not None]
+            deliveries += [trial.delivery for trial in result.trials if trial.delivery is not None]
             fault = wrong(case, result, free_threaded)
             if fault is not None:
                 faults.append(f"{case.name}: {fault}\n{result}")
                 print(faults[-1], file=sys.stderr, flush=True)
             undecided = "inconclusive" if str(result.verdict) == "inconclusive" else "right"
-            lost = case.may_be_lost and str(result.trouble) == "lost"
+            lost = case.may_be_lost and str(result.outcome) == "lost"
             outcomes["wrong" if fault else "lost" if lost else undecided] += 1
         expected = "holds" if case.only_with_gil and free_threaded else case.verdict
         delivered = f"{statistics.median(deliveries) * 1e3:.2g} / {max(deliveries) * 1e3:.2g}" if deliveries else "-"

@@ -30,13 +30,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_gilcheck.checks import SCALING
+from pytest_gilcheck.core.arguments import read
 from pytest_gilcheck.core.interpreter import FREE_THREADED, Interpreter, build
 from pytest_gilcheck.scaling.check import scaling
 from pytest_gilcheck.scaling.claim import claim
-from pytest_gilcheck.scaling.plan import plan
+from pytest_gilcheck.scaling.plan import ScalingPlan
 
 THREADS = 2
 CLAIMS = {"1.5x": {"min_speedup": 1.5}, "no slowdown": {"max_slowdown": 1.25}}
@@ -184,8 +186,8 @@ def run(trials: int, out: str) -> None:
                             results = {
                                 key: scaling(
                                     work,
-                                    claim(**given, threads=THREADS, build=build()),
-                                    replace(plan(threads=THREADS), diagnosed=False),
+                                    claim(read(SCALING.arguments, given, "benchmark"), threads=THREADS, build=build()),
+                                    ScalingPlan(threads=THREADS, diagnosed=False),
                                     name=name,
                                 )
                                 for key, given in CLAIMS.items()

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
     from .fuzz.check import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
-    from .fuzz.shared import shared
-    from .interrupt.injection import InjectionResult
+    from .fuzz.steps.shared import shared
+    from .injection.result import InjectionResult
     from .interrupt.result import InterruptResult
-    from .interrupt.shot import Trouble
+    from .interrupt.trial import SignalOutcome
     from .latency.result import LatencyResult
     from .scaling.curve import CurveResult
     from .scaling.diagnosis import Cause
@@ -45,8 +45,8 @@ __all__ = [
     "LatencyResult",
     "ReplayDiverged",
     "ScalingResult",
+    "SignalOutcome",
     "TeamHung",
-    "Trouble",
     "Verdict",
     "gilcheck",
     "shared",
@@ -61,17 +61,17 @@ _HOMES = {
     "GilReenabledWarning": "core.gil_watch",
     "Gilcheck": "calls",
     "Inconclusive": "core.verdict",
-    "InjectionResult": "interrupt.injection",
+    "InjectionResult": "injection.result",
     "Interpreter": "core.interpreter",
     "InterruptResult": "interrupt.result",
     "Kind": "fuzz.result",
     "LatencyResult": "latency.result",
     "ReplayDiverged": "fuzz.check",
     "ScalingResult": "scaling.result",
+    "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",
-    "Trouble": "interrupt.shot",
     "Verdict": "core.verdict",
-    "shared": "fuzz.shared",
+    "shared": "fuzz.steps.shared",
 }
 
 

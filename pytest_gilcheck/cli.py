@@ -15,9 +15,11 @@ from typing import Any
 from . import __version__, compare
 from .audit import command as audit_command
 from .calls import Gilcheck
+from .checks import SCALING, UNITS
 from .core import evidence, evidence_files
-from .core.child import ChildSide, Ending, can_fork, fork
+from .core.child import ChildSide, Ending, fork
 from .core.errors import BadValue
+from .core.fork_safety import can_fork
 from .core.verdict import Verdict
 from .report import html
 from .settings import Settings, option, replay_key
@@ -37,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(side, ChildSide):
         status = EXIT_STATUS[Verdict.VIOLATED]
         try:
-            side.clock(None)
-            status = _run(given, lambda seconds: side.clock(None if seconds is None else seconds + _GRACE))
+            side.set_deadline(None)
+            status = _run(given, lambda seconds: side.set_deadline(None if seconds is None else seconds + _GRACE))
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -150,7 +152,7 @@ def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> 
     if given.target is None:
         from .probe import command  # what it needs is slow to import
 
-        return command.run(given, _shown if sys.stderr.isatty() else _quiet)
+        return command.run(given, _shown if sys.stderr.isatty() else _quiet, UNITS)
     for name in ("python", "quick"):
         if value := getattr(given, name):
             raise BadValue(name, value, "nothing beside MODULE:FUNCTION, which runs in this interpreter", "command line")
@@ -160,14 +162,14 @@ def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> 
     work = _resolve(given.target)
     records: list[evidence.Record] = []
     progress = _shown if sys.stderr.isatty() else _quiet
-    checks = Gilcheck(Settings.from_environment(), on_record=records.append, clock=clock, progress=progress)
+    checks = Gilcheck(Settings.from_environment(), on_record=records.append, set_deadline=clock, progress=progress)
     names = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup")
     arguments = {name: value for name in names if (value := getattr(given, name)) is not None}
     try:
         if given.curve:
             print(checks.curve(work, budget=given.budget, timeout=given.timeout, name=given.target))
             return 0
-        result = checks.checked_scaling(work, arguments, "command line", given.target)
+        result = checks.runner.run(SCALING, work, arguments, "command line", given.target, judged="exit status")
     except BadValue:
         raise
     except BaseException as error:  # SystemExit too: whatever the workload raises, it is no pass
@@ -175,7 +177,7 @@ def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> 
         return EXIT_STATUS[Verdict.VIOLATED]
     print(result)
     if given.json is not None:
-        evidence_files.write(Path(given.json), records, evidence_files.Run(Path.cwd()))
+        evidence_files.write(Path(given.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)
     return EXIT_STATUS[result.verdict]
 
 

@@ -1,4 +1,4 @@
-"""``gilcheck compare``: evidence of any number of runs as one table, and what in it is to fail."""
+"""The command ``gilcheck compare``: evidence of any number of runs as one table, and the conditions on which it fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .core.evidence import Record
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
-from .report.regressions import ALONE, EXPECTED, Condition, Finding, conditions, findings
+from .report.regressions import ALONE, EXPECTED, UNFINISHED, Condition, Finding, absent, conditions, findings
 from .report.words import MARKS
 
 FORMATS = ("text", "markdown", "json", "csv", "html")
@@ -23,26 +23,34 @@ HOLDS, FOUND, USAGE, UNDECIDED = 0, 1, 2, 3
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to those of ``gilcheck``."""
+    """Add the command to the parser of ``gilcheck``."""
     parser = commands.add_parser(
         "compare",
         help="evidence of several interpreters or runs as one table",
         description="Put the evidence that --gilcheck-json wrote into one table, tests by interpreters: verdicts, figures, what "
         "changed, and what each build costs in one thread.",
         epilog="Exit status: 0 nothing of --fail-on was found, 1 something was, 2 bad usage or a file that is not evidence (the "
-        "others are still compared), 3 nothing was found, but something of --fail-on could not be told.",
+        "others are still compared), 3 nothing was found, but a condition of --fail-on is undecided, or a run did not finish.",
     )
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="evidence of any number of runs, or a folder: all .json files in and below it"
     )
-    parser.add_argument(
-        "--baseline", metavar="FILE", action="append", default=[], help="evidence to hold them against; may be repeated"
-    )
+    parser.add_argument("--baseline", metavar="FILE", action="append", default=[], help="evidence to compare with; may be repeated")
     parser.add_argument(
         "--fail-on",
         metavar="LIST",
         action="append",
         help=f"{EXPECTED}; against the baseline, except the first two; of scaling checks, the last two".replace("%", "%%"),
+    )
+    parser.add_argument(
+        "--require-interpreter",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="fail unless a check ran on this interpreter, such as 3.14t or 3.13.5t; may be repeated",
+    )
+    parser.add_argument(
+        "--require-checks", metavar="N", type=int, help="fail unless N checks or more have a verdict on each interpreter"
     )
     parser.add_argument("--reference", metavar="LABEL", help="the interpreter that costs 1 in one thread (default: the first)")
     parser.add_argument("--format", metavar="HOW", default="text", help=f"{', '.join(FORMATS)} (default: text)")
@@ -51,17 +59,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Carry the command out; returns its exit status.
+    """Run the command and return its exit status.
 
     Raises:
         BadValue: an argument that cannot be used.
     """
     wanted = _check(given)
-    baselines = _unfolded(given.baseline, "--baseline")
-    files = _unfolded(given.files, "FILE", but=baselines)
+    baselines = _expanded(given.baseline, "--baseline")
+    files = _expanded(given.files, "FILE", but=baselines)
     _refuse_overlap(given, files, baselines)
-    records, damaged = _read(files)
-    baseline, damaged_too = _read(baselines)
+    records, unfinished, damaged = _read(files)
+    baseline, unfinished_too, damaged_too = _read(baselines)
     for line in damaged + damaged_too:
         print(f"gilcheck: {one_line(line)}", file=sys.stderr)
     if not records and (damaged or damaged_too):
@@ -70,8 +78,9 @@ def run(given: argparse.Namespace) -> int:
         table = matrix(records, reference=given.reference)
     except LookupError as error:
         raise BadValue("reference", given.reference, f"one of {error}", "command line --reference") from None
-    found = findings(wanted, records, baseline)
-    _put(given, _formatted(given.format, table, records, found))
+    found = [*unfinished, *unfinished_too, *findings(wanted, records, baseline)]
+    found += absent(records, given.require_interpreter, given.require_checks)
+    _write_output(given, _formatted(given.format, table, records, found))
     if given.format not in ("text", "markdown", "json") or given.output is not None:
         for finding in found:
             print(f"gilcheck: {one_line(finding)}", file=sys.stderr)
@@ -83,7 +92,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> tuple[Condition, ...]:
-    """The conditions, if all that was given can be used."""
+    """Check all arguments, and return the conditions of ``--fail-on``."""
     if given.format not in FORMATS:
         raise BadValue("format", given.format, f"one of {', '.join(FORMATS)}", "command line --format")
     if given.format == "html" and (why := html.unavailable()) is not None:
@@ -91,8 +100,10 @@ def _check(given: argparse.Namespace) -> tuple[Condition, ...]:
     if given.output is not None:
         evidence_files.check_target(given.output, "command line --output", "output")
     for name, paths in (("FILE", given.files), ("--baseline", given.baseline)):
-        if "" in paths:  # an unset variable, and no wish for the current folder
+        if "" in paths:  # probably an unset variable; it must not mean the current folder
             raise BadValue(name, "", "a file or a folder", "command line")
+    if given.require_checks is not None and given.require_checks < 1:
+        raise BadValue("require-checks", given.require_checks, "a whole number, at least 1", "command line --require-checks")
     wanted = tuple(condition for text in given.fail_on or () for condition in conditions(text))
     needy = [str(condition) for condition in wanted if condition.name not in ALONE]
     if needy and not given.baseline:
@@ -113,26 +124,30 @@ def _refuse_overlap(given: argparse.Namespace, files: Sequence[Path], baselines:
 def _real(path: Path) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # a link to itself
+    except (OSError, RuntimeError):  # a link that points to itself
         return path
 
 
-def _read(files: Sequence[Path]) -> tuple[list[Record], list[str]]:
-    """All records, each with the name of its file, and a line for each file that cannot be read."""
+def _read(files: Sequence[Path]) -> tuple[list[Record], list[Finding], list[str]]:
+    """Return all records, each with the name of its file, the files of unfinished runs, and a line for each that cannot be read."""
     records: list[Record] = []
+    unfinished: list[Finding] = []
     damaged = []
     for path in files:
         try:
-            records += [entry | {"file": str(path)} for entry in evidence_files.read(path)]
+            file = evidence_files.load(path)
+            records += [entry | {"file": str(path)} for entry in file.records]
+            if (why := file.unfinished) is not None:
+                unfinished.append(Finding(UNFINISHED, str(path), "every interpreter in it", why, decided=False))
         except evidence_files.BadEvidence as error:
             damaged.append(str(error))
-        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        except (OSError, ValueError) as error:  # ValueError: no file can have that name
             damaged.append(f"{path}: {getattr(error, 'strerror', None) or error}")
-    return records, damaged
+    return records, unfinished, damaged
 
 
-def _unfolded(paths: Sequence[str], name: str, but: Sequence[Path] = ()) -> list[Path]:
-    """The files, each once, and those in and below each folder; of a folder's, not those in ``but``."""
+def _expanded(paths: Sequence[str], name: str, but: Sequence[Path] = ()) -> list[Path]:
+    """Return the files, each once, and the .json files in and below each folder, except those in ``but``."""
     found: dict[Path, Path] = {}
     left_out = {_real(path) for path in but}
     for path in map(Path, paths):
@@ -151,38 +166,38 @@ def _unfolded(paths: Sequence[str], name: str, but: Sequence[Path] = ()) -> list
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # what is wrong with it is said when it is read
+    except (OSError, ValueError):  # reading it gives the error message
         return False
 
 
-def _formatted(how: str, table: Matrix, records: Sequence[Record], found: Sequence[Finding]) -> str:
-    if how == "markdown":
+def _formatted(format_name: str, table: Matrix, records: Sequence[Record], found: Sequence[Finding]) -> str:
+    if format_name == "markdown":
         return tables.markdown(table, found)
-    if how == "json":
+    if format_name == "json":
         return tables.as_json(table, found)
-    if how == "csv":
+    if format_name == "csv":
         return tables.comma_separated(table).rstrip("\n")
-    if how == "html":
+    if format_name == "html":
         reference = table.columns[table.reference].label if table.columns else None
         return html.page(records, title="gilcheck compare", notes=[str(finding) for finding in found], reference=reference)
     return tables.text(table, found, width=shutil.get_terminal_size().columns, plain=not _can_write("".join(MARKS.values())))
 
 
-def _put(given: argparse.Namespace, text: str) -> None:
+def _write_output(given: argparse.Namespace, text: str) -> None:
     if given.output is not None:
         try:
             evidence_files.replace(given.output.resolve(), text + "\n")
         except OSError as error:
             raise BadValue("output", str(given.output), f"a file that can be written ({error})", "command line --output") from None
         return
-    if sys.stdout is None:  # closed before we began; the exit status still counts
+    if sys.stdout is None:  # closed before the start; the exit status still counts
         return
     encoding = sys.stdout.encoding or "ascii"
     try:
         print(text.encode(encoding, "replace").decode(encoding), flush=True)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains of it once more as it ends
-        if not isinstance(error, BrokenPipeError):  # whose reader has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports the error again when it exits
+        if not isinstance(error, BrokenPipeError):  # the reader has read enough
             raise BadValue("output", "standard output", f"a place that can be written ({error})", "command line") from None
 
 

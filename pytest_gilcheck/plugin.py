@@ -1,7 +1,7 @@
-"""The pytest plugin: options, ini, marker, fixture. It hands over, and loads the rest when a test needs it.
+"""The pytest plugin: options, ini, markers, fixture, selection. It hands over, and loads the rest when a test needs it.
 
-A run that uses no check must cost nothing: this module imports the standard library, pytest and our table of settings, and
-looks at each item once, after collection.
+A run that uses no check must cost nothing: this module imports the standard library, pytest and the tables of checks and
+settings, and looks at each item twice, during and after collection.
 """
 
 from __future__ import annotations
@@ -12,29 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .checks import FIXTURE, MARKERS, SELECTOR, marker_line
 from .settings import FILES, SETTINGS, ini_name, option, variable
 
 if TYPE_CHECKING:
-    from .adaptors.session import Session
+    from .adaptors.checked_tests import CheckedTests
     from .calls import Gilcheck
 
-MARKERS = {
-    "gil_scaling": "gil_scaling(min_speedup=, max_slowdown=, efficiency=, threads=, budget=, timeout=, cores=, switchinterval=, "
-    "warmup=, setup=): run the test one time after the other and in threads at once, and fail unless it scales as claimed; "
-    "without a claim: to 70% of the machine's ceiling on a free-threaded build, no slower than 1.25x on a GIL build.",
-    "gil_interrupt": "gil_interrupt(within=, exits_within=, signals=, repeats=, over=, seed=, budget=, timeout=, setup=; or "
-    "inject=, invariant=, exception=, first=, sample=, ...): run the test as the main thread of child processes, send them Ctrl-C "
-    "at moments spread over its run, and fail unless it is seen within 0.2 s and the process gone within 2 s more; with "
-    "inject='every-step': raise KeyboardInterrupt at each of its steps in turn, and fail if that breaks the invariant or leaves "
-    "locks, threads or files.",
-    "gil_latency": "gil_latency(p99=, max=, workers=, think=, loop=, switchinterval=, cores=, budget=, timeout=, setup=): run "
-    "the test in worker threads, over and over, and fail unless a heartbeat thread and an echo over a socket stay responsive "
-    "beside it; without a claim: 99% at most 0.05 s late.",
-    "gil_fuzz": "gil_fuzz(threads=2, budget=, preemptions=, seed=, mode=, replay=, sensitivity=, include=, invariant=, timeout=): "
-    "run the test in that many threads under every schedule of at most 2 preemptions, then under sampled ones, and fail if one "
-    "breaks it; function-scoped fixtures are set up anew for each; mode: 'search', 'exhaustive', 'gil' or 'stress'.",
-}
-FIXTURE = "gilcheck"
 FREE_THREADED_BUILD = "free-threading" in sys.version  # its GIL may come back; sysconfig would have to be loaded
 
 
@@ -56,6 +40,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from . import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Before conftests are imported, which may switch the GIL on."""
@@ -66,8 +56,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for line in MARKERS.values():
-        config.addinivalue_line("markers", line)
+    for name in MARKERS:
+        config.addinivalue_line("markers", marker_line(name))
+    config.addinivalue_line("markers", f"{SELECTOR}: set on every test that uses a check, for -m {SELECTOR}.")
     from .adaptors.options import settings_of  # reads the values, so that a bad one stops the run here
 
     settings = settings_of(config)
@@ -86,10 +77,26 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before the terminal asks for the header's line
 def pytest_collection_finish(session: pytest.Session) -> None:
     """After every hook that may have marked items."""
-    for item in session.items:
-        if FIXTURE in getattr(item, "fixturenames", ()) or any(item.get_closest_marker(name) for name in MARKERS):
-            _start(session.config)
-            return
+    if any(map(_uses_check, session.items)):
+        _start(session.config)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by markers
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses a check, and select by that."""
+    users = [item for item in items if _uses_check(item)]
+    for item in users:
+        item.add_marker(SELECTOR)
+    from .adaptors.options import settings_of
+
+    settings = settings_of(config)
+    if settings.value("skip")[0]:
+        for item in users:
+            item.add_marker(pytest.mark.skip(reason=f"{option('skip')}: it uses a check"))
+    elif settings.value("only")[0]:
+        chosen = set(users)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = users
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -123,15 +130,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
     """The namespace of all checks, as calls on a workload: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve``,
     ``gilcheck.interrupt``, ``gilcheck.latency``, ``gilcheck.fuzz``; and ``gilcheck.interpreter``."""
-    from .adaptors.session import namespace
+    from .adaptors.checked_tests import namespace
 
     return namespace(request.node)
 
 
-def _start(config: pytest.Config) -> Session:
-    from .adaptors.session import start
+def _start(config: pytest.Config) -> CheckedTests:
+    from .adaptors.checked_tests import start
 
     return start(config)
+
+
+def _uses_check(item: pytest.Item) -> bool:
+    return FIXTURE in getattr(item, "fixturenames", ()) or any(mark.name in MARKERS for mark in item.iter_markers())
 
 
 def _distributes(config: pytest.Config) -> bool:

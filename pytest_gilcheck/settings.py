@@ -1,107 +1,117 @@
-"""Settings and where they came from: command line > environment > argument > ini > default, and errors that name the source."""
+"""The settings of a run and where each came from.
+
+A marker's or a call's own argument comes first, then the command line, the environment and the ini file. A claim in the source
+is never rewritten from outside: no setting is a claim.
+"""
 
 from __future__ import annotations
 
-import math
 import os
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .checks import CHECKS
 from .core.errors import BadValue
+from .core.values import POSITIVE, SECONDS, TOKEN, Accepted, Values, one_of, whole
 
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
 FILES = ("json", "html", "markdown")  # settings that name a file to write
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise ValueError
-    return value
-
-
-def _threads(text: str) -> int:
-    value = int(text)
-    if value < 2:
-        raise ValueError
-    return value
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError
-    return value
-
-
-def _flag(text: str) -> bool:
-    return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}[text.lower()]
-
-
-def _isolation(text: str) -> str:
-    if text not in ISOLATION:
-        raise ValueError
-    return text
-
-
-def _gil_reenabled(text: str) -> str:
-    if text not in GIL_REENABLED:
-        raise ValueError
-    return text
+SELECTIONS = ("skip", "only", "disable")  # settings of which a run takes one at most
+_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its name without the prefix, how its text is read, what is expected of it, and what it does."""
+    """One setting of a run.
+
+    Attributes:
+        name: without the prefix.
+        parse: turns its text into a value; a ValueError or KeyError refuses the text.
+        values: the values that it takes.
+        help: what it does, with its default.
+        metavar: what ``--help`` calls its value; None for a flag, which takes none on the command line.
+    """
 
     name: str
-    read: Callable[[str], Any]
-    expected: str
+    parse: Callable[[str], Any]
+    values: Values
     help: str
-    metavar: str | None = None  # None: a flag
+    metavar: str | None = None
+
+    def read(self, text: str, source: str) -> Any:
+        """The value of a text.
+
+        Raises:
+            BadValue: the setting takes no such value.
+        """
+        try:
+            value = self.parse(text)
+        except (ValueError, KeyError):
+            raise BadValue(self.name, text, self.values.expected, source) from None
+        try:
+            return self.values.read(self.name, value, source)
+        except BadValue as error:
+            raise BadValue(self.name, text, error.expected, source) from None
+
+
+_PATH = Accepted("a file's path", lambda value: bool(value))
+_FLAG = Accepted("true or false", lambda value: isinstance(value, bool))
+
+
+def _flag(name: str, help: str) -> Setting:
+    return Setting(name, lambda text: _WORDS[text.lower()], _FLAG, help)
 
 
 SETTINGS = {
     setting.name: setting
     for setting in (
+        Setting("budget", float, SECONDS, "seconds to spend on a check (default: its own, from 1)", "SECONDS"),
+        Setting("timeout", float, SECONDS, "seconds after which what hangs is ended (default: its own, from 20)", "SECONDS"),
         Setting(
-            "budget", _seconds, "seconds above 0", "seconds to spend on one check (default: 1, more for slow workloads)", "SECONDS"
+            "budget_scale",
+            float,
+            POSITIVE,
+            "stretch all budgets and timeouts, those of markers and calls too, for a slow or busy machine (default: 1)",
+            "FACTOR",
         ),
+        Setting("threads", int, whole(2), "threads that run at once (default: the cores, 2 to 4; 2 for fuzz checks)", "N"),
+        Setting("schedules", int, whole(1), "schedules that each fuzz check explores, on any machine (default: the budget)", "N"),
+        Setting("seed", int, whole(0), "seed of what is drawn at random (default: drawn itself, and in the report)", "N"),
         Setting(
-            "timeout", _seconds, "seconds above 0", "seconds after which a lap that does not end is ended (default: 60)", "SECONDS"
+            "replay",
+            str,
+            TOKEN,
+            "replay this failure of a fuzz check instead of searching",
+            "TOKEN",
         ),
-        Setting("threads", _threads, "a whole number, at least 2", "threads that run at once (default: the cores, 2 to 4)", "N"),
-        Setting("seed", _seed, "a whole number, at least 0", "seed of what is drawn at random, to draw it again", "N"),
-        Setting("replay", str, "a token from a report", "replay this failure of a fuzz check instead of searching", "TOKEN"),
-        Setting("json", str, "a file's path", "write the evidence of every check to this JSON file", "FILE"),
-        Setting("html", str, "a file's path", "write a report to this HTML file (needs pytest-gilcheck[html])", "FILE"),
-        Setting("markdown", str, "a file's path", "write the table to this Markdown file", "FILE"),
-        Setting(
-            "github",
-            _flag,
-            "true or false",
-            "annotations and a step summary for GitHub Actions (default: where GITHUB_ACTIONS is true)",
-        ),
-        Setting("strict", _flag, "true or false", "fail a test whose check is inconclusive, instead of skipping it"),
+        _flag("skip", "skip every test that uses a check"),
+        _flag("only", "run only the tests that use a check"),
+        _flag("disable", "run each checked test once, plainly; its check is on record as not run"),
+        Setting("json", str, _PATH, "write the evidence of every check to this JSON file", "FILE"),
+        Setting("html", str, _PATH, "write a report to this HTML file (needs pytest-gilcheck[html])", "FILE"),
+        Setting("markdown", str, _PATH, "write the table to this Markdown file", "FILE"),
+        _flag("github", "annotations and a step summary for GitHub Actions (default: where GITHUB_ACTIONS is true)"),
+        _flag("strict", "fail a test whose check is inconclusive, instead of skipping it"),
         Setting(
             "isolate",
-            _isolation,
-            "auto, fork or none",
+            str,
+            one_of(*ISOLATION),
             "run checks in a forked child that may crash or hang: auto (default, where a fork is safe), fork, or none",
             "HOW",
         ),
         Setting(
             "gil_reenabled",
-            _gil_reenabled,
-            "warn, error or ignore",
+            str,
+            one_of(*GIL_REENABLED),
             "where an import switches the GIL of a free-threaded build on: warn (default), error, or ignore",
             "HOW",
         ),
     )
 }
+assert {each.name for check in CHECKS.values() for each in check.arguments if each.setting} <= set(SETTINGS)
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ class Settings:
     """The settings of one run, unread: each layer maps a setting's name to its text.
 
     Args:
-        command_line, environment, ini: the layers; a name that is missing or None was not given.
+        command_line, environment, ini: the layers, the strongest first; a name that is missing or None was not given.
     """
 
     command_line: Mapping[str, str | None] = field(default_factory=dict)
@@ -121,32 +131,31 @@ class Settings:
         return cls(environment={name: os.environ.get(variable(name)) or None for name in SETTINGS})
 
     def check(self) -> None:
-        """Read every layer, so that a bad value is an error even where a better layer hides it.
+        """Read every layer, so that a bad value is an error even where a stronger layer hides it.
 
         Raises:
-            BadValue: the first that cannot be read.
+            BadValue: the first that cannot be read, or a second selection beside the first.
         """
         for layer, source in self._layers():
             for name in SETTINGS:
                 if (text := layer.get(name)) is not None:
-                    _read(name, text, source(name))
+                    SETTINGS[name].read(text, source(name))
+        chosen = [name for name in SELECTIONS if self.value(name)[0]]
+        if len(chosen) > 1:
+            value, source_of_second = self.value(chosen[1])
+            raise BadValue(chosen[1], value, f"no {option(chosen[0])} beside it", source_of_second)
 
-    def value(self, name: str, argument: Any = None, argument_source: str = "argument") -> tuple[Any, str]:
-        """The setting's value and its source; ``(None, "default")`` where nobody gave one.
-
-        Args:
-            argument: the marker's or the call's own value; it is returned as it is, unchecked.
-        """
-        command_line, environment, ini = self._layers()
-        for layer, source in (command_line, environment):
+    def value(self, name: str) -> tuple[Any, str]:
+        """The setting's value and its source, from the strongest layer that has it; ``(None, "default")`` where none has."""
+        for layer, source in self._layers():
             if (text := layer.get(name)) is not None:
-                return _read(name, text, source(name)), source(name)
-        if argument is not None:
-            return argument, argument_source
-        layer, source = ini
-        if (text := layer.get(name)) is not None:
-            return _read(name, text, source(name)), source(name)
+                return SETTINGS[name].read(text, source(name)), source(name)
         return None, "default"
+
+    @property
+    def scale(self) -> float:
+        """The factor for all budgets and timeouts."""
+        return self.value("budget_scale")[0] or 1.0
 
     def _layers(self) -> list[tuple[Mapping[str, str | None], Callable[[str], str]]]:
         return [
@@ -157,7 +166,7 @@ class Settings:
 
 
 def replay_key(token: str) -> str:
-    """Where pytest's cache keeps the test that a replay token is of."""
+    """The key under which pytest's cache keeps the test that a replay token belongs to."""
     return f"gilcheck/replay-{zlib.crc32(token.encode()):08x}"
 
 
@@ -171,11 +180,3 @@ def variable(name: str) -> str:
 
 def ini_name(name: str) -> str:
     return f"gilcheck_{name}"
-
-
-def _read(name: str, text: str, source: str) -> Any:
-    setting = SETTINGS[name]
-    try:
-        return setting.read(text)
-    except (ValueError, KeyError):
-        raise BadValue(name, text, setting.expected, source) from None

@@ -7,7 +7,7 @@ from pytest_gilcheck.settings import SETTINGS, variable
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: the programs that tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.suite"]
 
 
 @pytest.fixture(autouse=True)

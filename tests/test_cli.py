@@ -4,6 +4,11 @@ import sys
 
 import pytest
 
+from pytest_gilcheck import cli
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
+
+from .undecided import undecided
+
 WORK = """
 import os, threading, time
 LOCK = threading.Lock()
@@ -35,13 +40,15 @@ def gilcheck(tmp_path):
 @pytest.mark.parametrize(
     ("target", "status", "words"),
     [
-        ("work:nap", 0, "work:nap: holds"),
-        ("work:serial", 1, "serialised by your own lock 'LOCK'"),
+        pytest.param("work:nap", 0, "work:nap: holds", marks=pytest.mark.exclusive),
+        pytest.param("work:serial", 1, "serialised by the lock 'LOCK'", marks=pytest.mark.exclusive),
         ("work:nothing", 3, "too short to time"),
     ],
 )
 def test_the_exit_status_is_the_verdict(gilcheck, target, status, words):
     done = gilcheck("probe", target, "--min-speedup=1.5", "--threads=2", "--budget=10")
+    if status != 3 and done.returncode == 3:
+        undecided(done.stdout.splitlines()[0])
     assert (done.returncode, words in done.stdout) == (status, True), done
 
 
@@ -49,7 +56,7 @@ def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
     failed = gilcheck("probe", "work:fails")
     assert failed.returncode == 1
     assert "LookupError: its own" in failed.stderr
-    for target, words in (("work:leaves", "SystemExit"), ("work:quits", "exited with status 0 in mid-test")):
+    for target, words in (("work:leaves", "SystemExit"), ("work:quits", "exited with status 0 before its end")):
         left = gilcheck("probe", target)
         assert (left.returncode, words in left.stderr) == (1, True), left
     hung = gilcheck("probe", "work:hangs", "--timeout=0.5")
@@ -86,12 +93,27 @@ def test_two_claims_at_once_and_no_command_are_refused(gilcheck):
 
 
 def test_the_evidence_is_written(gilcheck, tmp_path):
-    gilcheck("probe", "work:nap", "--min-speedup=1.5", "--threads=2", "--budget=10", "--json=e.json")
+    gilcheck("probe", "work:nothing", "--min-speedup=1.5", "--threads=2", "--json=e.json")
     [record] = json.loads((tmp_path / "e.json").read_text())["records"]
-    assert (record["subject"], record["verdict"]) == ("work:nap", "holds")
+    assert (record["subject"], record["verdict"]) == ("work:nothing", "inconclusive")
 
 
 def test_a_curve_is_drawn(gilcheck):
     done = gilcheck("probe", "work:nap", "--curve", "--budget=2")
     assert done.returncode == 0
     assert "Amdahl" in done.stdout
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 0), (1, 1), (4, 1)], ids=["mended", "fails again", "no such test"])
+def test_a_replay_exits_with_0_only_if_its_test_passes(monkeypatch, status, expected):
+    asked = []
+
+    def run(command, **arguments):
+        asked.append(command)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    token = str(Token(1, 2, Schedule((Choice(3, 1),)), (7,), 9))
+    parsed = cli._parser().parse_args(["replay", token, "test_it.py::test_it"])
+    assert cli._replay(parsed, lambda seconds: None) == expected
+    assert f"--gilcheck-replay={token}" in asked[0]

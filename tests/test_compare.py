@@ -1,4 +1,4 @@
-"""``gilcheck compare`` as a user meets it: a process, its output and its exit status."""
+"""``gilcheck compare`` as a user runs it: a process, its output and its exit status."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from pytest_gilcheck.checks import UNITS
 from pytest_gilcheck.core import evidence_files
 
 from .report.records import NO_GIL, entry
@@ -21,7 +22,9 @@ def written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write(name, *records):
-        return evidence_files.write(tmp_path / name, list(records), evidence_files.Run(tmp_path, began=time.time() + 60))
+        return evidence_files.write(
+            tmp_path / name, list(records), evidence_files.EvidenceRun(tmp_path, began=time.time() + 60), UNITS
+        )
 
     return write
 
@@ -40,7 +43,7 @@ def test_files_of_two_interpreters_are_one_table(written):
     assert "changes: t::one: violated on 3.13.0; holds on 3.13.0t" in done.stdout.replace("\n  ", " ")
 
 
-def test_a_folder_stands_for_its_files_and_an_empty_one_is_refused(written, tmp_path):
+def test_a_folder_means_its_files_and_an_empty_one_is_refused(written, tmp_path):
     (tmp_path / "all").mkdir()
     (tmp_path / "none").mkdir()
     written("all/a.json", entry("t::one"))
@@ -107,8 +110,8 @@ def test_the_reference_is_the_same_in_every_format(written):
 
 
 @pytest.mark.parametrize("to", ["| head -c1", ">&-", "> /dev/full"])
-def test_output_that_nobody_takes_is_no_traceback(written, to):
-    written("a.json", *[entry(f"t::{n}", "violated") for n in range(3000)])
+def test_output_that_cannot_be_written_is_no_traceback(written, to):
+    written("a.json", *[entry(f"t::{n}", "violated") for n in range(1000)])  # more than a pipe holds
     command = f"set -o pipefail; {shlex.quote(sys.executable)} -m pytest_gilcheck.cli compare a.json --fail-on violated {to}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
@@ -139,7 +142,7 @@ def test_a_record_that_no_check_writes_is_a_line_or_a_gap_and_no_traceback(writt
         assert len(done.stderr.splitlines()) == (done.returncode == 2)
 
 
-def test_a_verdict_that_is_missing_or_said_twice_is_damage(written, tmp_path):
+def test_a_verdict_that_is_missing_or_given_twice_is_damage(written, tmp_path):
     written("a.json", entry(verdict="violated"))
     text = (tmp_path / "a.json").read_text()
     for spoilt in (
@@ -152,14 +155,14 @@ def test_a_verdict_that_is_missing_or_said_twice_is_damage(written, tmp_path):
         assert "verdict" in done.stderr
 
 
-def test_what_is_read_is_never_written(written, tmp_path):
+def test_a_file_that_is_read_is_never_overwritten(written, tmp_path):
     written("a.json", entry())
     before = (tmp_path / "a.json").read_bytes()
     assert compare("a.json", "--output", "./a.json").returncode == 2
     assert (tmp_path / "a.json").read_bytes() == before
 
 
-def test_a_damaged_file_is_named_and_harms_no_other(written, tmp_path):
+def test_a_damaged_file_is_named_and_the_others_are_compared(written, tmp_path):
     written("a.json", entry("t::one", speedup=0.97))
     (tmp_path / "bad.json").write_text('{"schema": 2, "rec')
     (tmp_path / "newer.json").write_text('{"schema": 3, "records": []}')

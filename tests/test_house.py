@@ -1,6 +1,7 @@
 """The house rules: who may import whom, and what an idle run may load."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import pytest_gilcheck
 
 HOUSE = Path(pytest_gilcheck.__file__).parent
-WINGS = {"scaling", "interrupt", "latency", "fuzz", "audit", "probe"}
+WINGS = {"scaling", "interrupt", "injection", "latency", "fuzz", "audit", "probe"}
 ROOMS = sorted(HOUSE.rglob("*.py"))
 
 
@@ -32,7 +33,7 @@ def wing_of(path):
 def forbidden(wing, name):
     """Whether a file of this wing must not import this module."""
     if name.split(".")[0] == "pytest" or name.startswith("_pytest"):
-        return wing not in ("plugin", "adaptors")
+        return wing not in ("plugin", "hookspecs", "adaptors")
     if not name.startswith("pytest_gilcheck."):
         return False
     target = name.split(".")[1]
@@ -41,7 +42,9 @@ def forbidden(wing, name):
     if wing in WINGS:
         return target not in ("core", wing)
     if wing == "report":
-        return target not in ("core", "report")
+        return target not in ("core", "report", "checks")
+    if wing == "checks":
+        return target != "core"
     return target == "adaptors" and wing not in ("plugin", "adaptors")
 
 
@@ -59,14 +62,17 @@ def test_the_rule_itself_refuses_what_it_should(wing, name):
     assert forbidden(wing, name)
 
 
+@functools.cache
+def loaded_by(name):
+    """The modules that a new interpreter has after importing this one."""
+    code = f"import {name}, sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
 @pytest.mark.parametrize("module", ["hypothesis", "xdist", "psutil", "rich", "filelock", "pytest_gilcheck.scaling", "asyncio"])
 def test_the_plugin_loads_nothing_heavy(module):
-    code = (
-        f"import pytest_gilcheck.plugin, sys; print([m for m in sys.modules if m.split('.')[0] == {module!r} or m == {module!r}])"
-    )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    alone = subprocess.run([sys.executable, "-c", code.replace("pytest_gilcheck.plugin", "pytest")], capture_output=True, text=True)
-    assert loaded == alone.stdout
+    ours = {name for name in loaded_by("pytest_gilcheck.plugin") - loaded_by("pytest") if f"{name}.".startswith(f"{module}.")}
+    assert not ours
 
 
 def test_every_public_name_exists():
@@ -74,3 +80,25 @@ def test_every_public_name_exists():
         assert getattr(pytest_gilcheck, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pytest_gilcheck.nothing  # noqa: B018
+
+
+FUZZ_PARTS = (
+    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "failing",
+    "check", "entry",
+)  # fmt: skip
+
+
+def test_the_parts_of_the_fuzz_wing_import_one_way():
+    fuzz = HOUSE / "fuzz"
+    for path in sorted(fuzz.rglob("*.py")):
+        if path == fuzz / "__init__.py":
+            continue
+        own = path.relative_to(fuzz).parts[0].removesuffix(".py")
+        package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+            for target in ([*filter(None, base), alias.name] for alias in node.names):
+                if target[:2] == [HOUSE.name, "fuzz"]:
+                    assert FUZZ_PARTS.index(target[2]) <= FUZZ_PARTS.index(own), f"{path.relative_to(HOUSE)} imports {target[2]}"

@@ -13,10 +13,10 @@ sys.path.insert(0, str(ROOT))
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.policy import RandomWalk
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.stage import explorer_for
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
 
 
 def throughput(program: Given, mode: str, seconds: float) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:
         "schedules": result.schedules,
         "why": str(result.reason)[:300],
         "kind": result.kind and str(result.kind),
-        "trouble": result.trouble and str(result.trouble),
+        "symptom": result.symptom and str(result.symptom),
         "preemptions": result.preemptions,
         "token": result.token,
         "replayed": 0,
@@ -73,9 +73,9 @@ def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def replayed(program: Given, answer: dict[str, Any], times: int) -> int:
-    """How often the token gives the same trouble again."""
+    """How often the token gives the same symptom again."""
     again = [gilcheck.fuzz(**_arguments(program), replay=answer["token"]) for _ in range(times if answer["token"] else 0)]
-    return sum((str(one.verdict), one.trouble) == ("violated", answer["trouble"]) for one in again)
+    return sum((str(one.verdict), one.symptom) == ("violated", answer["symptom"]) for one in again)
 
 
 def _arguments(program: Given) -> dict[str, Any]:

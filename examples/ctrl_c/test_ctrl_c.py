@@ -35,7 +35,7 @@ def test_service_that_is_told_to_stop():
 def test_one_long_c_call(gilcheck):
     result = gilcheck.interrupt(lambda: sum(range(10**9)), repeats=2, over=0.2)
     result.assert_violated()
-    assert result.trouble == "deaf", result
+    assert result.outcome == "deaf", result
     assert "sum(range(10 ** 9))" in result.culprit, result
 
 
@@ -54,7 +54,7 @@ def test_executor_that_waits_for_its_workers(gilcheck):
 
     result = gilcheck.interrupt(work, repeats=1, over=0.2, exits_within=0.5)
     result.assert_violated()
-    assert result.trouble in ("stuck in cleanup", "lingers"), result
+    assert result.outcome in ("stuck in cleanup", "lingers"), result
     assert "ThreadPoolExecutor" in result.culprit, result
 
 

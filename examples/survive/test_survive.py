@@ -67,7 +67,7 @@ class Cache:
 def test_a_cache_under_two_threads(gilcheck):
     result = gilcheck.fuzz(setup=Cache, threads=[lambda cache: cache.get(1), lambda cache: cache.get(2)])
     result.assert_violated()
-    assert (result.kind, result.trouble) == ("GIL-MASKED", "exception"), result
+    assert (result.kind, result.symptom) == ("GIL-MASKED", "exception"), result
 
 
 class Transfers:
@@ -87,7 +87,7 @@ class Transfers:
 def test_two_locks_in_two_orders(gilcheck):
     result = gilcheck.fuzz(setup=Transfers, threads=[Transfers.there, Transfers.back])
     result.assert_violated()
-    assert result.trouble == "deadlock", result
+    assert result.symptom == "deadlock", result
     gilcheck.fuzz(setup=Transfers, threads=[Transfers.there, Transfers.there]).assert_holds()
 
 

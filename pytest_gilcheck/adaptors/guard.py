@@ -18,6 +18,7 @@ import inspect
 import os
 import pickle
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy  # pytest takes the data apart as it reads it
@@ -27,7 +28,8 @@ from typing import Any
 import pytest
 from _pytest.outcomes import Skipped
 
-from ..core.child import ChildSide, Ending, can_fork, fork
+from ..core.child import ChildSide, Ending, fork
+from ..core.fork_safety import can_fork, declare_harmless
 from ..core.interpreter import watcher
 
 _GRACE = 5.0  # seconds beyond a lap's limit: the lap's own end, with better words, comes first
@@ -51,6 +53,7 @@ class Guard:
         self._child: ChildSide | None = None
         self._in_call, self._call_over = False, False
         self._warnings: list[tuple[Any, ...]] = []
+        declare_harmless(belongs_to_a_plugin)
         self._native_threads = _native_threads()
         self.handed_over: Handover = Handover(config)
         self.unguarded: str | None = None  # why the current test runs in this very process
@@ -75,7 +78,7 @@ class Guard:
         side = fork(_WHOLE_TEST)
         if isinstance(side, ChildSide):
             self._child = side
-            side.clock(None)
+            side.set_deadline(None)
             return False
         outcome = side.wait()
         if outcome.ending is not Ending.ANSWERED:
@@ -95,10 +98,10 @@ class Guard:
             raise ChildSkipped("in the child")
         return True
 
-    def clock(self, seconds: float | None) -> None:
-        """Give the child so many seconds until the next word; None stops its clock."""
+    def set_deadline(self, seconds: float | None) -> None:
+        """Give the child so many seconds until its next progress report; None suspends the deadline."""
         if self._child is not None:
-            self._child.clock(None if seconds is None else seconds + _GRACE)
+            self._child.set_deadline(None if seconds is None else seconds + _GRACE)
 
     def pytest_collection_finish(self) -> None:
         """Threads that plugins started before the first test are theirs, whenever we were made."""
@@ -220,6 +223,16 @@ class Handover:
         if hasattr(child, "wasxfail"):
             report.wasxfail = child.wasxfail
         return report
+
+
+def belongs_to_a_plugin(thread: threading.Thread) -> bool:
+    """Whether a pytest plugin started this thread, such as the timer of pytest-timeout or the server of pytest-rerunfailures.
+
+    A child does not need such a thread, and it holds no locks but its own.
+    """
+    target = getattr(thread, "function", None) or getattr(thread, "_target", None)
+    module = str(getattr(target, "__module__", ""))
+    return module.startswith("pytest_") and "gilcheck" not in module
 
 
 def _stands_in(call: pytest.CallInfo[None]) -> bool:

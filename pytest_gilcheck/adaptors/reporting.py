@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from ..checks import CHECKS, ENDED_EARLY, UNITS
 from ..core import evidence, evidence_files
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
+from ..core.verdict import Judged, Verdict
 from ..report import tables
 from ..report.github import annotation, step_summary
 from ..report.matrix import Matrix, matrix, newest
@@ -19,18 +21,13 @@ from ..report.terminal import COLOURS, summary, summary_title
 from ..report.words import MARKS
 from .options import settings_of, target
 
-_PROPERTIES = (
-    "speedup", "low", "high", "ceiling", "efficiency", "threshold", "threads", "cores_used", "cause", "rounds", "seconds", "held",
-    "delivery_min", "delivery_median", "delivery_max", "unwinding_max", "exit_max", "signals", "trouble", "culprit", "seed",
-    "steps", "reachable", "tried", "broken", "workers", "heartbeat_alone_p99", "heartbeat_beside_p99",
-    "echo_alone_p99", "echo_beside_p99", "loop_beside_p99", "convoy", "stall",
-)  # fmt: skip
-
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
     """A check's verdict and figures as user properties, which JUnit XML shows; a test's second check is ``gilcheck.2``."""
     prefix = "gilcheck" if number == 1 else f"gilcheck.{number}"
-    figures = {name: record["figures"].get(name) for name in _PROPERTIES}
+    check = CHECKS.get(record["check"])
+    names = () if check is None else dict.fromkeys((*check.figure.names, *check.properties))
+    figures = {name: record["figures"].get(name) for name in names}
     pairs: list[tuple[str, object]] = [(f"{prefix}.verdict", record["verdict"]), (f"{prefix}.reason", record["reason"])]
     return pairs + [
         (f"{prefix}.{name}", round(value, 4) if isinstance(value, float) else value)
@@ -39,6 +36,7 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
     ]
 
 
+_SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setupplan", "cacheshow")  # options that run no test
 _OUTCOMES = ("passed", "xpassed", "xfailed", "skipped", "failed")  # the worst last
 
 
@@ -47,11 +45,35 @@ class Summary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._run = evidence_files.Run(config.rootpath)
+        self._run = evidence_files.EvidenceRun(config.rootpath)
         self._records: list[evidence.Record] = []
         self._places: dict[str, tuple[str, int]] = {}  # a test's file and line
         self._open: dict[tuple[str, str], tuple[str, list[evidence.Record]]] = {}  # a test's outcome so far, and its records
         self._lines: list[tuple[str, bool]] = []  # what to say of files, and whether it is bad
+        self._ran: set[str] = set()  # node ids of tests that came to their end
+        self._deselected = self._failed_to_collect = 0
+
+    def pytest_sessionstart(self) -> None:
+        """Say in the file that a run has begun, before anything can end it."""
+        if self._writes_nothing() or (found := target(self._config, settings_of(self._config), "json")) is None:
+            return
+        path, source = found
+        try:
+            evidence_files.begin(path, self._run)
+        except OSError as error:
+            message = BadValue("json", str(path), f"a file that can be written ({error})", source)
+            raise pytest.UsageError(f"gilcheck: {message}") from None
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._deselected += len(items)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._failed_to_collect += report.failed
+
+    def _writes_nothing(self) -> bool:
+        """Whether this run is to measure nothing: older evidence then stays."""
+        option = self._config.option
+        return any(getattr(option, name, False) for name in _SHOWS)
 
     def pytest_report_collectionfinish(self, config: pytest.Config) -> list[str]:
         return [] if config.get_verbosity() < 0 else [f"gilcheck: {Interpreter.current()}"]
@@ -66,17 +88,29 @@ class Summary:
         records += found
         for entry in records:
             entry["outcome"] = worst
+        for entry in found:
+            self._config.hook.pytest_gilcheck_record(config=self._config, record=entry)
         self._open[test] = worst, records
         if report.when == "teardown":
             del self._open[test]
+            self._ran.add(report.nodeid)
+        if report.when not in ("setup", "call", "teardown") and not found:  # xdist's stand-in for a worker that died in a test
+            found = [self._lost(report)]
         self._records += found
         if found:
             file, line, _ = report.location
             self._places[report.nodeid] = (file, (line or 0) + 1)
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._config.option.collectonly:  # nothing was to be measured, and old evidence stays
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self._writes_nothing():
             return
+        self._end = evidence_files.RunEnd(
+            exit_status=int(exitstatus),
+            collected=session.testscollected,  # without what was deselected
+            ran=len(self._ran),
+            deselected=self._deselected,
+            failed_to_collect=self._failed_to_collect,
+        )
         writers: dict[str, Callable[[Path], Path]] = {
             "json": self._write_json,
             "html": self._write_html,
@@ -117,6 +151,9 @@ class Summary:
             if colour := COLOURS.get(word):
                 terminalreporter.write(word, **{colour: True})
             terminalreporter.write(f"{line.text.removeprefix(word) if colour else line.text}\n")
+        for title, text in filter(None, self._config.hook.pytest_gilcheck_section(config=self._config, records=self._records)):
+            terminalreporter.section(title)
+            terminalreporter.write_line(text)
         table = self._table()
         if len(table.columns) > 1:
             terminalreporter.section("gilcheck: by interpreter")
@@ -124,11 +161,17 @@ class Summary:
             for row in tables.text(table, width=width, plain=plain).splitlines():
                 terminalreporter.write_line(row)
 
+    def _lost(self, report: pytest.TestReport) -> evidence.Record:
+        """The record of a test whose worker died in it: whatever it was to check is undecided."""
+        reason = f"the worker process died in this test: {report.longreprtext.partition(chr(10))[0]}"
+        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
+        return evidence.record(ENDED_EARLY, report.nodeid, result, {}, {}) | {"outcome": "failed"}
+
     def _table(self) -> Matrix:
         return matrix(self._records, ordered=True)
 
     def _write_json(self, path: Path) -> Path:
-        return evidence_files.write(path, self._records, self._run)
+        return evidence_files.write(path, self._records, self._run, UNITS, self._end)
 
     def _write_html(self, path: Path) -> Path:
         from ..report import html

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from ..core import warden
+from ..core import reaper
 from ..core.cores import usable_cores
 from .archive import Files, Unreadable
 from .interpreters import Python, environment
@@ -158,7 +158,7 @@ def import_one(name: str, python: Python, scratch: Scratch, folders: Sequence[st
         except OSError as why:
             return Imported(name, "not started", why.strerror or str(why))
     if _POSIX:
-        warden.watch(process.pid)
+        reaper.watch(process.pid)
     hung = False
     try:
         process.wait(seconds)
@@ -180,7 +180,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         pass
     process.wait()
     if _POSIX:
-        warden.release(process.pid)
+        reaper.release(process.pid)
 
 
 def _told(name: str, result: Path, words: Path, status: int | None, seconds: float) -> Imported:

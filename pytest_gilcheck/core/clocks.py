@@ -1,10 +1,10 @@
-"""Clocks beside the wall: a thread's wait for a core, another thread's CPU time, context switches.
+"""Run-queue time, the CPU time of another thread, and context switches.
 
 What does not work:
 
-- CPU time out of ``schedstat`` lags by a scheduler tick (4 ms at 250 Hz): use ``time.thread_time_ns``. Its second field, the
-  time spent runnable without a core, is exact.
-- ``psutil.Process().num_ctx_switches()`` counts the main thread alone on Linux; ``getrusage`` counts the process.
+- The CPU time in ``schedstat`` is late by up to a scheduler tick (4 ms at 250 Hz); ``time.thread_time_ns`` is exact. The second
+  field of ``schedstat``, the time ready to run without a core, is exact too.
+- ``psutil.Process().num_ctx_switches()`` counts only the main thread on Linux; ``getrusage`` counts the whole process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SCHEDSTAT = "/proc/thread-self/schedstat"
 
 
 def run_queue_wait_ns() -> int | None:
-    """Nanoseconds the calling thread has been runnable but denied a core; None where the kernel does not say."""
+    """Nanoseconds for which the calling thread was ready to run without a core; None where the kernel does not count them."""
     try:
         with open(_SCHEDSTAT, "rb", buffering=0) as file:
             return int(file.read(96).split()[1])
@@ -29,7 +29,7 @@ def run_queue_wait_ns() -> int | None:
 
 
 def thread_cpu_ns(ident: int) -> int | None:
-    """CPU nanoseconds of the thread with this ``threading`` ident; None where the platform or the thread is gone."""
+    """CPU nanoseconds of the thread with this ``threading`` ident; None if it has ended or the platform has no such clock."""
     try:
         return time.clock_gettime_ns(time.pthread_getcpuclockid(ident))
     except (AttributeError, OSError):
@@ -37,7 +37,7 @@ def thread_cpu_ns(ident: int) -> int | None:
 
 
 def context_switches() -> tuple[int, int] | None:
-    """Voluntary and involuntary context switches of the whole process so far; None where the platform does not count."""
+    """Voluntary and involuntary context switches of the whole process so far; None where the platform does not count them."""
     if resource is None:
         return None
     usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,4 +1,4 @@
-"""The cores this process may use: affinity, container quota, and how to pin both for a while."""
+"""The cores that this process may use: affinity and container quota, and a way to pin threads to some of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CAN_PIN = hasattr(os, "sched_setaffinity")
 
 
 def affinity() -> int:
-    """How many cores the scheduler may put the calling thread on."""
+    """The number of cores that the scheduler may run the calling thread on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -22,24 +22,27 @@ def affinity() -> int:
 def quota() -> float | None:
     """The CPU quota of this process's control group, in cores; None without one.
 
-    ``os.cpu_count`` does not know it: a container with ``--cpus 1`` on a 64-core machine counts 64.
+    ``os.cpu_count`` ignores the quota: in a container with ``--cpus 1`` on a machine with 64 cores it returns 64.
     """
     limits = [limit for folder in _control_groups() if (limit := _read_quota(folder)) is not None]
     return min(limits, default=None)
 
 
 def usable_cores() -> int:
-    """Cores that threads of this process can really use at once; at least 1."""
+    """The number of cores that the threads of this process can use at once; at least 1.
+
+    Read anew at each call (0.1 ms): affinity and quota can change while the process runs.
+    """
     allowed = quota()
     return max(1, affinity() if allowed is None else min(affinity(), int(allowed + 0.01)))
 
 
 @contextmanager
 def pinned(cores: int | None) -> Iterator[None]:
-    """Keep the calling thread, and every thread it starts, on the first ``cores`` of its cores.
+    """Pin the calling thread, and all threads that it starts, to the first ``cores`` of its cores; None changes nothing.
 
-    Linux sets affinity for each thread and a new thread inherits it from its creator, so the threads to be pinned must be
-    started inside the block.
+    Linux has one affinity for each thread, and a new thread inherits it from its creator. So the threads to be pinned must start
+    inside the block.
 
     Raises:
         BadValue: more cores than this process may use, or a platform that cannot pin.
@@ -48,7 +51,7 @@ def pinned(cores: int | None) -> Iterator[None]:
         yield
         return
     if not CAN_PIN:
-        raise BadValue("cores", cores, "nothing on this platform, which has no CPU affinity")
+        raise BadValue("cores", cores, "no value on this platform, which has no CPU affinity")
     before = os.sched_getaffinity(0)
     if not 1 <= cores <= len(before):
         raise BadValue("cores", cores, f"1 to {len(before)}, the cores this process may use")
@@ -60,7 +63,7 @@ def pinned(cores: int | None) -> Iterator[None]:
 
 
 def _control_groups() -> Iterator[Path]:
-    """This process's control group folders that can hold a CPU quota, innermost first, v2 and v1."""
+    """The folders of this process's control groups, v2 and v1, that can hold a CPU quota; innermost first."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
 """Evidence: the JSON record of every check, which reports, matrices and audits read.
 
 What a record holds is written down in ``evidence.schema.json`` beside this file; a test holds every kind of check to it. Figures
-are plain numbers, in the units of `UNITS`; nothing is formatted text, except what says so (reasons, the full report).
+are plain numbers, in the units that the table of checks names; only reasons and the full report are formatted text.
 """
 
 from __future__ import annotations
@@ -19,21 +19,6 @@ from .verdict import Verdict
 SCHEMA = 2
 
 Record = dict[str, Any]
-
-_DELAYS = tuple(f"{name}_{part}" for name in ("delivery", "unwinding", "exit", "idle") for part in ("min", "median", "max"))
-_LATENESS = tuple(f"{p}_{c}_{q}" for p in ("heartbeat", "echo", "loop") for c in ("alone", "beside") for q in ("p50", "p99", "max"))
-
-UNITS = {
-    **dict.fromkeys(("speedup", "low", "high", "ceiling", "threshold", "cpu_inflation", "convoy"), "times"),
-    **dict.fromkeys(("efficiency", "held", "blocked", "denied"), "share"),
-    **dict.fromkeys(("requests_alone", "requests_beside"), "requests/s"),
-    **dict.fromkeys(("calls_alone", "calls_beside"), "calls/s"),
-    **dict.fromkeys(("seconds", "call_seconds", "yardstick_before", "yardstick_after", "lasted", "over"), "s"),
-    **dict.fromkeys(("switch_interval", "stall", "oversleep", "p99_limit", "max_limit", *_DELAYS, *_LATENESS), "s"),
-    "cores_used": "cores",
-    "rate": "steps/s",
-}
-"""The unit of each figure that is not a plain count or a word."""
 
 
 class Concluded(Protocol):
@@ -55,6 +40,7 @@ def record(
     parameters: object = None,
     details: Mapping[str, Any] | None = None,
     gil_before: str | None = None,
+    judged: str = "nothing to judge",
 ) -> Record:
     """The record of one finished check, or of a measurement.
 
@@ -66,12 +52,14 @@ def record(
         figures: what was measured, by name.
         parameters: how it was measured: a dataclass or a mapping.
         details: what a report draws: series, stacks, the report's own text.
+        judged: how the result is judged.
         gil_before: the build as it was when the check began (`interpreter.build`); what it is now by default.
     """
     return {
         "check": check,
         "subject": subject,
         "number": 1,
+        "judged": judged,
         "verdict": None if result is None else str(result.verdict),
         "reason": "" if result is None else result.reason,
         "claim": plain(dict(claim)),

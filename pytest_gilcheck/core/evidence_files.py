@@ -12,15 +12,15 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 from .errors import BadValue
-from .evidence import SCHEMA, UNITS, Record
+from .evidence import SCHEMA, Record
 from .machine import commit
 from .verdict import Verdict
 
@@ -38,7 +38,7 @@ class BadEvidence(ValueError):
 
 
 @dataclass(frozen=True)
-class Run:
+class EvidenceRun:
     """One run that writes one file.
 
     Attributes:
@@ -50,6 +50,54 @@ class Run:
     folder: Path
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     began: float = field(default_factory=time.time)
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """How a run of pytest ended.
+
+    Attributes:
+        exit_status: pytest's.
+        collected, ran, deselected: tests; those collected are without those deselected.
+        failed_to_collect: modules and other collectors with an error.
+    """
+
+    exit_status: int
+    collected: int
+    ran: int
+    deselected: int
+    failed_to_collect: int
+
+
+@dataclass(frozen=True)
+class EvidenceFile:
+    """One file as it was read: its records, and what it says of its run."""
+
+    path: Path
+    records: list[Record]
+    run: dict[str, Any]
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why the records may not be all that the run was to make; None if nothing says so."""
+        run = self.run
+        if "ended" in run and run["ended"] is None:
+            return f"its run began at {run.get('began')} and has not ended"
+        if (failed := _count(run, "failed_to_collect")) > 0:
+            return f"{failed} test module{'s' * (failed > 1)} could not be collected"
+        if (status := run.get("exit_status")) not in (None, 0, 1):
+            return f"pytest ended with exit status {status}{_MEANINGS.get(status, '')}"
+        if (missing := _count(run, "collected") - _count(run, "ran")) > 0:
+            return f"{missing} of {run['collected']} collected tests did not run"
+        return None
+
+
+_MEANINGS = {2: " (interrupted)", 3: " (internal error)", 4: " (usage error)", 5: " (no tests were collected)"}
+
+
+def _count(run: Mapping[str, Any], name: str) -> int:
+    value = run.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def check_target(path: Path, source: str, name: str = "json") -> None:
@@ -74,8 +122,24 @@ def check_target(path: Path, source: str, name: str = "json") -> None:
         raise BadValue(name, str(path), f"a file that can be written ({why})", source) from None
 
 
-def write(path: Path, records: Sequence[Record], run: Run) -> Path:
+def begin(path: Path, run: EvidenceRun) -> None:
+    """Write that a run has begun, in place of what the file held: if the run is killed, no reader takes older records for its own.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    document = {"schema": SCHEMA, "run": _described(run) | {"ended": None}, "units": {}, "records": []}
+    path = path.resolve()
+    with _alone_in(path.parent):
+        replace(path, json.dumps(document, indent=1) + "\n")
+
+
+def write(path: Path, records: Sequence[Record], run: EvidenceRun, units: Mapping[str, str], end: RunEnd | None = None) -> Path:
     """Write the records whole or not at all: a reader never sees half a file, and a failed write loses nothing.
+
+    Args:
+        units: the unit of each figure that is not a plain count or a word.
+        end: how the run of pytest ended; None for a run of another kind.
 
     Returns:
         Where they are: another run that wrote this file while ours went on keeps it, and ours goes beside it, as
@@ -85,12 +149,11 @@ def write(path: Path, records: Sequence[Record], run: Run) -> Path:
         OSError: the folder cannot be written.
     """
     path = path.resolve()  # a link stays, and what it points to is replaced
-    head, changed = commit(run.folder)
-    units = {name: unit for name, unit in UNITS.items() if any(name in entry["figures"] for entry in records)}
+    known = {name: unit for name, unit in units.items() if any(name in entry["figures"] for entry in records)}
     document = {
         "schema": SCHEMA,
-        "run": {"id": run.id, "began": _utc(run.began), "ended": _utc(time.time()), "commit": head, "dirty": changed},
-        "units": units,
+        "run": _described(run) | {"ended": _utc(time.time())} | ({} if end is None else asdict(end)),
+        "units": known,
         "records": list(records),
     }
     text = json.dumps(document, indent=1, allow_nan=False)
@@ -99,6 +162,11 @@ def write(path: Path, records: Sequence[Record], run: Run) -> Path:
             path = path.with_name(f"{path.stem}-{run.id[:8]}{path.suffix}")
         replace(path, text + "\n")
     return path
+
+
+def _described(run: EvidenceRun) -> dict[str, Any]:
+    head, changed = commit(run.folder)
+    return {"id": run.id, "began": _utc(run.began), "commit": head, "dirty": changed}
 
 
 def replace(path: Path, text: str) -> None:
@@ -115,7 +183,12 @@ def replace(path: Path, text: str) -> None:
 
 
 def read(path: Path) -> list[Record]:
-    """The records of one file, each with the ``run`` that it is of, whatever schema they were written with.
+    """The records of one file; see `load`."""
+    return load(path).records
+
+
+def load(path: Path) -> EvidenceFile:
+    """One file: its records, each with the ``run`` that it is of, whatever schema they were written with.
 
     Raises:
         BadEvidence: too large, not JSON, not evidence, or of another schema.
@@ -139,7 +212,7 @@ def read(path: Path) -> list[Record]:
     for index, entry in enumerate(data["records"]):
         if (why := _damage(entry)) is not None:
             raise BadEvidence(f"{path}: record {index + 1}: {why}")
-    return [_from_first_schema(entry) | {"run": run} for entry in data["records"]]
+    return EvidenceFile(path, [_from_first_schema(entry) | {"run": run} for entry in data["records"]], run)
 
 
 def _finite(digits: str) -> float | None:
@@ -201,7 +274,7 @@ def _from_first_schema(entry: Record) -> Record:
     return kept | {"gil": gil} | entry | {"figures": figures, "details": details | entry.get("details", {})}
 
 
-def _written_since(path: Path, run: Run) -> bool:
+def _written_since(path: Path, run: EvidenceRun) -> bool:
     """Whether another run wrote this file after ours began."""
     try:
         if path.stat().st_mtime < run.began:

@@ -1,18 +1,23 @@
-"""The GIL-held fraction h: how much of the time a workload keeps the GIL from everyone else, and which lines do.
+"""The GIL-held fraction h: the share of the time in which a workload holds the GIL, and the lines that hold it.
 
-A probe thread sleeps for about a millisecond, over and over, and measures how late it runs again: that lateness, less the time
-the kernel denied it a core, is time somebody held the GIL. With w the waits and p the sleeps, and q the share of knocks that
-had to wait,
+A sampler thread sleeps for about a millisecond, repeatedly, and measures how late it runs again. That lateness, without the time
+for which the sampler had no core, is time in which another thread held the GIL. With w the waits, p the sleeps, and q the share
+of samples that had to wait,
 
     h = (sum w + q * sum p) / (sum w + sum p)
 
-The waits are held time by construction; the sleeps are estimated by the share of random arrivals that found the GIL taken.
-By Amdahl's law with the GIL as the serial part, no number of threads gives more than 1/h, on any machine: h needs no spare
-core, refutes a claim of speedup, and never proves one (other locks are invisible to it).
+The waits are held time by construction. For the sleeps, h is estimated by the share of random arrivals that found the GIL taken. By
+Amdahl's law with the GIL as the serial part, no number of threads gives more than 1/h on any machine. So h needs no spare core. It
+refutes a claim of speedup and never proves one, because it does not see other locks.
 
-What does not work: counting the knocks that waited (a half-idle holder reads 0.16: the probe arrives right after it let go);
-the wait share alone (a full holder reads 0.80: the sleeps count as free); a periodic sleep (it locks step with the workload).
-The probe asks for the GIL and so forces switches: never run it beside timed laps.
+What does not work:
+
+- To count the samples that waited: a holder that is idle half of the time reads 0.16, because the sampler arrives right after the
+  release of the GIL.
+- The share of the waits: a holder that never releases the GIL reads 0.80, because the sleeps count as free.
+- A periodic sleep: it synchronises with the workload.
+
+The sampler requests the GIL and so forces switches. It must never run beside timed laps.
 """
 
 from __future__ import annotations
@@ -24,34 +29,36 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .advice import RETRY
 from .clocks import run_queue_wait_ns
 from .holders import Holders, Holding
 from .interpreter import GIL, build
 from .team import Team
 
-PERIOD = 0.001  # seconds; each sleep is 0.5 to 1.5 of it
-WAITED = 0.0003  # seconds of lateness from which a knock counts as one that found the GIL taken
-_IDLE_KNOCKS = 30
-_IDLE_TAKEN = 0.2  # share of late knocks at rest above which somebody else holds the GIL and h says nothing of the workload
-_IDLE_LATE = 0.001  # seconds of lateness that no timer has at rest
-_BUSY = 0.3  # of a core, that this process uses at rest if it is itself what holds the GIL
+PERIOD = 0.001  # seconds; each sleep takes 0.5 to 1.5 of it
+WAITED = 0.0003  # seconds of lateness from which a sample has found the GIL taken
+_IDLE_SAMPLES = 30
+_IDLE_TAKEN = 0.2  # share of late samples without the workload, above which h is not usable: another thread holds the GIL
+_IDLE_LATE = 0.001  # seconds; without the workload, no timer is that late on an idle machine
+_BUSY = 0.3  # cores that this process uses without the workload, from which one of its own threads holds the GIL
 
 
 @dataclass(frozen=True)
 class Held:
-    """How much of the workload's time the GIL was held.
+    """The share of the workload's time in which it held the GIL.
 
     Attributes:
         fraction: h, 0 to 1.
-        knocks: how many times the probe asked.
-        longest: seconds of the longest wait: about the switch interval for bytecode, above it for a C call that holds on.
-        holders: lines that held it, ``"file:line (function)"`` to the share of the waited time; empty when nothing was held.
-        unusable: why h says nothing here; None if it does.
-        holdings: the same places with every wait; our own loop among them, which is no line of the workload.
+        samples: the number of samples.
+        longest: seconds of the longest wait: about the switch interval for bytecode, longer for a C call that does not release
+            the GIL.
+        holders: the lines that held the GIL, ``"file:line (function)"`` to the share of the waited time; empty if none did.
+        unusable: why h is not usable; None if it is.
+        holdings: the same places with all waits, and also the loop of this package, which is no line of the workload.
     """
 
     fraction: float
-    knocks: int
+    samples: int
     longest: float
     holders: dict[str, float]
     unusable: str | None = None
@@ -59,38 +66,41 @@ class Held:
 
     @property
     def most_speedup(self) -> float:
-        """1/h, which no number of threads can exceed."""
+        """1/h, the upper bound of the speedup for any number of threads."""
         return 1 / self.fraction if self.fraction > 0 else float("inf")
 
     @property
     def holder(self) -> str | None:
-        """The line that held the GIL longest."""
+        """The line that held the GIL for the longest total time."""
         return max(self.holders, key=self.holders.__getitem__, default=None)
 
 
 def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, threads: int = 1) -> Held | None:
-    """Run ``call`` over and over in one thread, or in more, for about ``seconds``, and probe beside it.
+    """Call ``call`` repeatedly in ``threads`` threads for about ``seconds``, and sample the GIL beside it.
 
     Returns:
-        None on a free-threaded build: there is no GIL to hold.
+        None on a free-threaded build, which has no GIL.
 
     Raises:
         TeamHung, BaseExceptionGroup: as `Team.lap`.
     """
     if build() != GIL:
         return None
-    floor = _Probe(0.0, None)
+    # not cached: these samples also show whether the machine is too busy now, or another thread holds the GIL now
+    floor = _GilSampler(0.0, None)
     cpu, start = time.process_time(), time.perf_counter()
-    floor.knock(_IDLE_KNOCKS)
+    floor.sample(_IDLE_SAMPLES)
     busy = (time.process_time() - cpu) / (time.perf_counter() - start)
     base = statistics.quantiles(floor.waits, n=20)[-1]
     if sum(wait > _IDLE_LATE for wait in floor.waits) > _IDLE_TAKEN * len(floor.waits):
         reason = "another thread of this process holds the GIL"
         if busy < _BUSY:
-            reason = "the machine is too busy: threads run late that nothing but it can hold up"
+            reason = f"machine too busy: threads run late without the workload; {RETRY}"
         return Held(0.0, len(floor.waits), max(floor.waits), {}, reason)
     if not floor.corrected and base > _IDLE_LATE:
-        return Held(0.0, len(floor.waits), max(floor.waits), {}, "the machine is too busy to tell the GIL from a missing core")
+        return Held(
+            0.0, len(floor.waits), max(floor.waits), {}, f"machine too busy to distinguish a held GIL from a missing core; {RETRY}"
+        )
 
     def worked() -> None:
         end = time.perf_counter() + seconds
@@ -99,7 +109,7 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
 
     holders = Holders()
     with Team(threads, "gilcheck-held") as team:
-        probe = _Probe(base, holders)
+        probe = _GilSampler(base, holders)
         probe.start()
         try:
             team.lap([worked] * threads, limit=limit, label="measuring how long the GIL is held")
@@ -109,8 +119,13 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
     return Held(probe.fraction(), len(probe.waits), longest, holders.shares(), holdings=holders.holdings())
 
 
-class _Probe:
-    """Knocks: sleeps, and measures how late it got to run."""
+class _GilSampler:
+    """Takes samples: sleeps, and measures how late it runs again.
+
+    Args:
+        base: seconds that are subtracted from each wait: the lateness without the workload.
+        holders: records the place of the holder after each long wait; None to record none.
+    """
 
     def __init__(self, base: float, holders: Holders | None) -> None:
         self.waits: list[float] = []
@@ -129,9 +144,9 @@ class _Probe:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            self.knock(1)
+            self.sample(1)
 
-    def knock(self, times: int) -> None:
+    def sample(self, times: int) -> None:
         for _ in range(times):
             sleep = PERIOD * random.uniform(0.5, 1.5)
             if self._holders is not None:

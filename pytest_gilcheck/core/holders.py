@@ -1,8 +1,9 @@
-"""Who held the GIL: the thread whose CPU clock advanced most during a wait for it, at the place where it let go.
+"""What held the GIL: the thread whose CPU clock advanced most during a wait for it, and the place where it released the GIL.
 
-How long: a wait of about the switch interval is bytecode, which yields on request; one well above it is a C call that holds on.
-A frame shows where the holder *yielded*: a call into C is named exactly (the call itself looks for requests when it returns), an
-operator that computes in C (``x in huge``) by the statement it is in, or by the caller's where it was the function's last.
+The length of a wait tells how. About one switch interval is bytecode, which releases the GIL on request; much longer is a C call
+that does not release it. The frame of the holder shows where it *released* the GIL. A call into C is named exactly, because the
+interpreter handles requests when the call returns. An operator that computes in C (``x in huge``) is named by its statement, or
+by the caller's statement if it was the last operation of the function.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 
 from .origin import standard
+from .source import frame_place, innermost, place
 
-_LOOK_EVERY = 16  # waits between two looks for threads that the workload has started
+_REFRESH_EVERY = 16  # waits between two searches for threads that the workload has started
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thread let go of the GIL.
+    """A place where a thread released the GIL.
 
     Attributes:
-        file, line, function: the innermost frame. The file is None for our own loop, in which the thread is when the very last
-            thing that the workload did held the GIL.
-        call: first and last column (bytes of UTF-8) of the call in that line, if it was at one; None if not.
-        caller: ``"file:line (function)"`` of the innermost caller outside of the standard library, where the function is in it.
+        file, line, function: of the innermost frame. The file is None for the loop of this package: the thread is there after the
+            last operation of the workload held the GIL.
+        call: first and last column (bytes of UTF-8) of the call in that line; None if the thread was not at a call.
+        caller: ``"file:line (function)"`` of the innermost caller outside the standard library, if the function is inside it.
     """
 
     file: str | None
@@ -37,7 +39,7 @@ class Place:
     caller: str | None = None
 
     def __str__(self) -> str:
-        return "the end of the workload" if self.file is None else f"{self.file}:{self.line} ({self.function})"
+        return "the end of the workload" if self.file is None else place(self.file, self.line, self.function)
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ class Holding:
     """One place and the waits charged to it.
 
     Attributes:
-        place: where the holder let go.
-        share: of all the time waited.
+        place: where the holder released the GIL.
+        share: of the total waited time.
         waits: seconds of each wait.
     """
 
@@ -56,30 +58,31 @@ class Holding:
 
 
 class Holders:
-    """Charges waits for the GIL to the places where its holder let go. For one waiting thread, and a build with a GIL.
+    """Charges waits for the GIL to the places where its holder released it. For one waiting thread, on a build with a GIL.
 
-    Every Python thread is watched, those that the workload starts included. Clocks are taken while a thread is known to live:
-    ``pthread_getcpuclockid`` of a thread that is gone may crash, while to read the clock of one that is gone is a plain error.
+    All Python threads are watched, also those that the workload starts. The clock of a thread is looked up only while the thread
+    is known to be alive, because ``pthread_getcpuclockid`` of an ended thread may crash. To read the clock of an ended thread is
+    an OSError.
     """
 
     def __init__(self) -> None:
-        self._waits: dict[_Spot, list[float]] = {}
-        self._idents: dict[int, int] = {}  # by CPU clock: a thread's ident may be another thread's afterwards, its clock is not
+        self._waits: dict[_HolderSpot, list[float]] = {}
+        self._idents: dict[int, int] = {}  # by CPU clock: the ident of an ended thread may be used again, its clock is not
         self._before: dict[int, int] = {}
-        self._looks = 0
+        self._waits_begun = 0
 
     def before(self) -> None:
-        """Read the clocks: to be called when a wait is about to begin."""
-        if self._looks % _LOOK_EVERY == 0:
+        """Read the clocks; to be called just before a wait begins."""
+        if self._waits_begun % _REFRESH_EVERY == 0:
             self._idents = _cpu_clocks()
-        self._looks += 1
+        self._waits_begun += 1
         self._before = self._read()
 
-    def spot(self) -> _Spot | None:
-        """Where the thread is that ran most since `before`: to be called at once when the wait is over, with the GIL never let go.
+    def spot(self) -> _HolderSpot | None:
+        """The place of the thread that ran most since `before`; None if it is unknown.
 
-        A thread that was not there then has run since. ``sys._current_frames`` is safe here: this thread has the GIL, so no frame
-        it looks at is running.
+        To be called directly after the wait, before the GIL is released. A thread that has started since `before` counts as well.
+        ``sys._current_frames`` is safe here: this thread holds the GIL, so no other frame is running.
         """
         frames = sys._current_frames()
         self._idents = _cpu_clocks()
@@ -90,22 +93,22 @@ class Holders:
             return None
         return _spot(frames[ident])
 
-    def charge(self, spot: _Spot, wait: float) -> None:
-        """Charge the seconds of a wait to where the holder was."""
+    def charge(self, spot: _HolderSpot, wait: float) -> None:
+        """Charge the seconds of a wait to the place of the holder."""
         self._waits.setdefault(spot, []).append(wait)
 
     def holdings(self, most: int = 5) -> tuple[Holding, ...]:
-        """The places, longest waited for first."""
+        """The places with the longest total wait, longest first."""
         total = sum(sum(waits) for waits in self._waits.values())
         ranked = sorted(self._waits.items(), key=lambda item: sum(item[1]), reverse=True)
         return tuple(Holding(spot.place(), sum(waits) / total, tuple(waits)) for spot, waits in ranked[:most])
 
     def shares(self) -> dict[str, float]:
-        """``"file:line (function)"`` to its share of the time waited, without our own loop."""
+        """``"file:line (function)"`` to its share of the waited time, without the loop of this package."""
         lines: dict[str, float] = {}
         for spot, waits in self._waits.items():
             if spot.code is not None:
-                line = f"{spot.code.co_filename}:{spot.line} ({spot.code.co_qualname})"
+                line = place(spot.code.co_filename, spot.line, spot.code.co_qualname)
                 lines[line] = lines.get(line, 0.0) + sum(waits)
         total = sum(lines.values())
         return {line: lines[line] / total for line in sorted(lines, key=lines.__getitem__, reverse=True)[:5]}
@@ -115,13 +118,13 @@ class Holders:
         for clock in self._idents:
             try:
                 clocks[clock] = time.clock_gettime_ns(clock)
-            except OSError:  # the thread is gone
+            except OSError:  # the thread has ended
                 continue
         return clocks
 
 
 def _cpu_clocks() -> dict[int, int]:
-    """The CPU clock of each Python thread that is known to live, to its ident; empty where the platform has no such clocks."""
+    """CPU clock to ident, for each Python thread that is known to be alive; empty where the platform has no such clocks."""
     if not hasattr(time, "pthread_getcpuclockid"):
         return {}
     alive = [t.ident for t in threading.enumerate() if t.ident is not None and not isinstance(t, threading._DummyThread)]
@@ -135,8 +138,8 @@ def _cpu_clocks() -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class _Spot:
-    """A `Place` before its names are looked up, which takes too long for a thread that others wait for."""
+class _HolderSpot:
+    """A `Place` whose names are not looked up yet: that takes too long while the thread holds the GIL."""
 
     code: CodeType | None
     instruction: int = -1
@@ -153,7 +156,7 @@ class _Spot:
         for instruction in dis.get_instructions(code):
             if instruction.offset > self.instruction:
                 break
-            last = instruction  # or the one whose inline cache the offset is in
+            last = instruction  # or the instruction whose inline cache contains the offset
         if last is None or "CALL" not in last.opname or (at := last.positions) is None:
             return None
         if at.lineno != self.line or at.end_lineno != self.line or at.col_offset is None or at.end_col_offset is None:
@@ -161,16 +164,14 @@ class _Spot:
         return at.col_offset, at.end_col_offset
 
 
-def _spot(frame: FrameType) -> _Spot:
+def _spot(frame: FrameType) -> _HolderSpot:
     if frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        return _Spot(None)
+        return _HolderSpot(None)
     caller: str | None = None
     if standard(frame.f_code.co_filename):
-        outer = frame.f_back
-        while outer is not None and standard(outer.f_code.co_filename):
-            outer = outer.f_back
+        outer = innermost(frame.f_back, lambda file: not standard(file))
         if outer is not None and outer.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-            return _Spot(None)  # an event loop of ours, say, between two steps of the workload
+            return _HolderSpot(None)  # for instance an event loop of this package, between two steps of the workload
         if outer is not None:
-            caller = f"{outer.f_code.co_filename}:{outer.f_lineno} ({outer.f_code.co_qualname})"
-    return _Spot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)
+            caller = frame_place(outer)
+    return _HolderSpot(frame.f_code, frame.f_lasti, frame.f_lineno or 0, caller)

@@ -1,4 +1,4 @@
-"""What this Python is, right now: version, build, GIL state, switch interval, cores, and who else is watching it."""
+"""The running interpreter: version, build, GIL state, switch interval, cores, and active tracers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WATCHERS = {0: "a debugger", 1: "coverage", 2: "a profiler", 5: "an optimizer"}
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A snapshot of the running interpreter; a field may be out of date the moment a module is imported.
+    """A snapshot of the running interpreter. An import can make it outdated, because it can switch the GIL on.
 
     Attributes:
         implementation: for instance ``"CPython"``.
         version: for instance ``"3.13.0"``.
-        build: ``"gil"`` or ``"free-threaded"``: what runs *now*. A ``t`` build whose GIL was switched on is ``"gil"``.
-        free_threaded_build: whether the interpreter was built with ``--disable-gil`` (PEP 703).
-        switch_interval: seconds after which a waiting thread asks for the GIL; without effect when free-threaded.
+        build: ``"gil"`` or ``"free-threaded"``, the current state: a ``t`` build whose GIL is on is ``"gil"``.
+        free_threaded_build: whether the interpreter was configured with ``--disable-gil`` (PEP 703).
+        switch_interval: seconds after which a waiting thread requests the GIL; without effect on a free-threaded build.
         cores: cores that this process may use (affinity and container quota).
         platform: for instance ``"linux-x86_64"``.
     """
@@ -61,16 +61,15 @@ class Interpreter:
 
 
 def build() -> str:
-    """``"gil"`` or ``"free-threaded"``, as of now."""
+    """``"gil"`` or ``"free-threaded"``: whether the GIL is on now."""
     enabled = getattr(sys, "_is_gil_enabled", None)
     return GIL if enabled is None or enabled() else FREE_THREADED
 
 
 def watcher() -> str | None:
-    """The debugger, tracer or profiler that is active in this thread, in words; None when code runs undisturbed.
+    """The debugger, tracer or profiler that is active in this thread, described for a message; None if there is none.
 
-    Code that is being traced runs several times slower and takes locks of the tracer's own: its timings say nothing about
-    the code.
+    Traced code runs several times slower and takes the locks of the tracer, so its timings say nothing about the code.
     """
     if (trace := sys.gettrace()) is not None:
         return f"a trace function ({_origin(trace)})"
@@ -101,5 +100,7 @@ def _origin(function: object) -> str:
 
 
 def gil_came_back(before: Interpreter) -> str:
-    """Why what was measured says nothing, where the build is not what it was ``before``."""
-    return f"the GIL was switched on during the check (by an import that is not ready for {before.build} Python?)"
+    """The reason for an inconclusive check during which the build changed from what it was ``before``."""
+    return (
+        f"the GIL was switched on during the check, probably by an import of a module that does not support {before.build} Python"
+    )

@@ -1,4 +1,4 @@
-"""The machine beneath the interpreter: what it is, how busy it is, how fast it is right now, and which commit ran on it."""
+"""The machine: its hardware, its load, its current speed, and the commit under test."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _YARDSTICK_RUNS = 8
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """What compares with nothing else: system, processor, logical cores, memory (bytes), and the library behind `yardstick`.
+    """System, processor, logical cores, memory (bytes), and the library that `yardstick` uses; figures of others are not
+    comparable.
 
-    No name of the host: evidence is published.
+    The name of the host is left out, because evidence may be published. The values cannot change while the process runs.
     """
     return {
         "system": f"{platform.system()} {platform.release()}",
@@ -31,7 +32,7 @@ def machine() -> dict[str, Any]:
 
 
 def load() -> float | None:
-    """Processes that wanted a core, the mean of the last minute; None where the system does not count them."""
+    """The number of processes that were ready to run, as a mean over the last minute; None where the system does not count them."""
     try:
         return round(os.getloadavg()[0], 2)
     except (AttributeError, OSError):
@@ -39,10 +40,11 @@ def load() -> float | None:
 
 
 def yardstick() -> float:
-    """Seconds for one SHA-256 of 64 KiB, the least of eight: how fast this core is now, whatever Python runs on it.
+    """Seconds for one SHA-256 of 64 KiB, the minimum of eight: the current speed of this core, independent of the interpreter.
 
-    Runs of two interpreters are minutes apart, and a shared machine changes its speed by tens of percent in that time. What both
-    run in C, out of the same library, tells a slower machine from a slower interpreter.
+    Runs of two interpreters are minutes apart, and a shared machine changes its speed by tens of percent in that time. Both run
+    the same C library, so this figure distinguishes a slower machine from a slower interpreter. It must not be cached: it is
+    taken before and after each measurement, to show whether the speed changed.
     """
     best = float("inf")
     for _ in range(_YARDSTICK_RUNS):
@@ -53,7 +55,7 @@ def yardstick() -> float:
 
 
 def commit(folder: Path) -> tuple[str | None, bool | None]:
-    """The commit that is checked out in a folder, and whether files differ from it; (None, None) where git knows of none."""
+    """The commit that is checked out in a folder, and whether files differ from it; (None, None) if it is no git repository."""
     try:
         head = _git(folder, "rev-parse", "HEAD")
         return head, bool(_git(folder, "status", "--porcelain", "--untracked-files=no"))
@@ -86,6 +88,6 @@ def _memory() -> int | None:
 def _hash_library() -> str:
     try:
         import _ssl  # the module ssl itself would take 50 ms
-    except ImportError:  # a Python without OpenSSL hashes with code of its own
+    except ImportError:  # without OpenSSL, Python hashes with its own code
         return f"{platform.python_implementation()} {platform.python_version()}"
     return str(_ssl.OPENSSL_VERSION)

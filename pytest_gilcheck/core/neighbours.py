@@ -1,20 +1,20 @@
-"""Who else used the cores: the busiest processes beside this one, to name in "this machine was busy"."""
+"""The busiest other processes, to be named in the message that the machine was too busy."""
 
 from __future__ import annotations
 
 import os
 import time
 
-_WORTH_NAMING = 0.15  # of a core
+_WORTH_NAMING = 0.15  # cores
 
 
 def busiest(seconds: float = 0.15, most: int = 2) -> list[str]:
-    """Foreign processes that used more than 0.15 of a core over the next ``seconds``, busiest first.
+    """Measure for ``seconds`` and return the ``most`` busiest other processes that used more than 0.15 cores, busiest first.
 
     Returns:
-        Lines such as ``"python3 (pid 4711) 0.98 of a core"``; processes of other users count where the system shows them.
+        Lines such as ``"python3 (pid 4711) 0.98 of a core"``. Processes of other users are included if the system shows them.
     """
-    import psutil  # slow to import, and needed only when a machine was too busy to judge
+    import psutil  # slow to import, and needed only if the machine was too busy
 
     own = {os.getpid(), os.getppid()}
     before = _cpu_times(psutil)

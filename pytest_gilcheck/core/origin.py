@@ -1,4 +1,4 @@
-"""Whose code a file is: the standard library's, an installed package's, a test tool's, ours, or the user's own."""
+"""Whose code a file is: of the standard library, an installed package, a test tool, this package, or the user."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ def ours(file: str) -> bool:
 
 
 def standard(file: str) -> bool:
-    """Whether a file is the standard library's, or a frozen part of it; installed packages lie below it, and are not."""
+    """Whether a file is of the standard library, frozen parts included; packages installed in a folder below it are not."""
     return file.startswith((*_LIBRARY, "<frozen")) and not file.startswith(_INSTALLED)
 
 
 def foreign(file: str) -> bool:
-    """Whether a file is the standard library's, or installed, or of no file at all: rarely what a user can change."""
+    """Whether a file is of the standard library or an installed package, or is not a file: code that users rarely can change."""
     return file.startswith((*_LIBRARY, *_INSTALLED, "<"))
 
 
 def under_test(file: str) -> bool:
-    """Whether a source file is neither the standard library's nor a test tool's, nor ours. What is installed counts: it may be
-    what is being tested."""
+    """Whether a source file is code under test: not of the standard library, of a test tool or of this package.
+
+    Installed packages are code under test, because a test may test an installed package.
+    """
     if file.startswith(("<", _OURS)):
         return False
     for folder in _INSTALLED:

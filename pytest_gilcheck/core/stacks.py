@@ -1,7 +1,7 @@
-"""Every thread's stack as text, also of threads that never let go of the GIL or are stuck in C.
+"""The stacks of all threads as text, also of threads that hold the GIL or are blocked in C.
 
-``faulthandler`` writes it: ``sys._current_frames`` hands out live frames of other threads, which a free-threaded build may be
-running and freeing meanwhile.
+``faulthandler`` writes them. ``sys._current_frames`` is not used, because it returns the live frames of other threads, and a
+free-threaded build may run and free them meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 
 
 def dump() -> str:
-    """The stacks of all Python threads of this process, innermost call first, each under its thread's name."""
+    """The stacks of all Python threads of this process, each with the name of the thread, innermost call first."""
     with tempfile.TemporaryFile() as file:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
@@ -21,7 +21,7 @@ def dump() -> str:
 
 
 def named(text: str) -> str:
-    """Replace the thread ids in ``faulthandler``'s output by the names that ``threading`` knows."""
+    """Replace the thread ids in the output of ``faulthandler`` with the names of the threads."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
 
     def name(match: re.Match[str]) -> str:

@@ -1,14 +1,18 @@
-"""Visible steps: the bytecodes of the code under test that can touch what others see, and where a signal can land.
+"""Visible steps: the bytecodes of the code under test that can access shared state, and where a signal handler can run.
 
-A step is *reachable* where this interpreter looks for signals: at a function's entry, where a loop jumps back, right after a
-call, and inside a call that waits. CPython 3.11 to 3.15 looks nowhere else, although its documentation warns that the exception
-of a signal handler may come after any bytecode instruction.
+A step is *reachable* if this interpreter checks for signals there: at the entry of a function, at the backward jump of a loop,
+directly after a call, and inside a call that waits. CPython 3.11 to 3.15 checks nowhere else, although its documentation warns that
+the exception of a signal handler may occur after any bytecode instruction.
 
-Instruction events are local to the code under test (``sys.monitoring``, Python 3.12), and set when a piece of it first starts;
-before 3.12 it is ``sys.settrace`` with opcode events. What does not work: ``settrace`` on 3.12 (no opcode events in the first
-run of a function); an exception raised *at* a call for "right after it" (it would not have happened yet); a second tool with
-instruction events (it silently takes them from the first): so these run in a child process, from which all other tools are
-removed.
+From Python 3.12 on, ``sys.monitoring`` delivers instruction events for the code under test only; they are enabled when a code
+object first starts. Before 3.12, ``sys.settrace`` delivers opcode events.
+
+What does not work:
+
+- ``settrace`` on 3.12: there are no opcode events in the first run of a function.
+- To raise an exception *at* a call in place of directly after it: the call has not happened yet.
+- A second tool with instruction events: it silently takes them from the first one. So steps are observed in a child process, from
+  which all other tools are removed.
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from __future__ import annotations
 import ast
 import dis
 import gc
-import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -26,6 +29,7 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from .origin import under_test
+from .source import line_text, place, syntax_tree
 
 VISIBLE = frozenset(
     {
@@ -37,7 +41,7 @@ VISIBLE = frozenset(
     }
 )  # fmt: skip
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
-WAITING = frozenset(  # calls that look for signals while they wait, by name: an interrupt there undoes them
+WAITING = frozenset(  # names of calls that check for signals while they wait: an interrupt cancels the call
     {
         "accept", "acquire", "communicate", "connect", "flush", "fsync", "get", "input", "join", "poll", "put", "read", "readline",
         "recv", "result", "select", "send", "sendall", "shutdown", "sleep", "wait", "write",
@@ -52,8 +56,8 @@ class Step:
 
     Attributes:
         index: from 0, over the whole run.
-        code, offset: where.
-        reachable: whether this interpreter looks for signals there.
+        code, offset: the instruction.
+        reachable: whether this interpreter checks for signals there.
         kind: ``"before STORE_ATTR"``, ``"after a call"``, ``"in a call that waits"``, ``"at function entry"``, ``"in a loop"``.
     """
 
@@ -65,20 +69,24 @@ class Step:
 
     @property
     def line(self) -> int:
-        """The source line; for a step right after a call, the call's."""
+        """The source line; for a step directly after a call, the line of the call."""
         return _lines(self.code).get(self.offset, self.code.co_firstlineno)
 
     @property
     def place(self) -> str:
-        return f"{self.code.co_filename}:{self.line} ({self.code.co_qualname})"
+        return place(self.code.co_filename, self.line, self.code.co_qualname)
 
     @property
     def source(self) -> str:
-        return linecache.getline(self.code.co_filename, self.line).strip()
+        return line_text(self.code.co_filename, self.line)
 
 
 def work_out(seen: set[tuple[str, int, str]]) -> None:
-    """Work out the steps of this code, each by `identity`, ahead: forks of this process then need not do it again."""
+    """Compute the steps of code objects in advance, so that forks of this process need not do it again.
+
+    Args:
+        seen: the `identity` of each code object.
+    """
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
             for code in _with_nested(thing.__code__):
@@ -88,19 +96,19 @@ def work_out(seen: set[tuple[str, int, str]]) -> None:
 
 
 def identity(code: CodeType) -> tuple[str, int, str]:
-    """What names a piece of code across processes: file, first line, qualified name."""
+    """What identifies a code object in all processes: file, first line, qualified name."""
     return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
 class Steps:
-    """Calls back at every visible step that the calling thread makes in code under test; a context manager.
+    """Calls a function at every visible step of the calling thread in code under test; a context manager.
 
     Args:
-        at: may raise, and what it raises comes out of the code under test at that very step.
+        at: called with each step. An exception that it raises is raised in the code under test, at that step.
 
     Attributes:
-        seen: all code under test that was run.
-        lost: whether somebody took the tracing away meanwhile; before Python 3.12, and known at the end.
+        seen: all code under test that ran, by id.
+        lost: whether other code replaced the trace function; set on exit, before Python 3.12 only.
     """
 
     def __init__(self, at: Callable[[Step], None]) -> None:
@@ -138,7 +146,9 @@ class Steps:
                 monitoring.free_tool_id(tool)
         monitoring.use_tool_id(_OWN_TOOL, "gilcheck-steps")
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_START, self._started)
-        monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_RESUME, self._started)  # of a generator begun before
+        monitoring.register_callback(
+            _OWN_TOOL, monitoring.events.PY_RESUME, self._started
+        )  # of a generator that was started before
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_THROW, self._thrown_into)
         monitoring.register_callback(_OWN_TOOL, monitoring.events.INSTRUCTION, self._instruction)
         events = monitoring.events
@@ -181,7 +191,7 @@ class Steps:
 
 @cache
 def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
-    """The visible steps of this code: offset to (reachable, kind)."""
+    """The visible steps of a code object: offset to (reachable, kind)."""
     waiting = _waiting_calls(code.co_filename)
     table: dict[int, tuple[bool, str]] = {}
     after = ""
@@ -191,14 +201,14 @@ def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
             continue
         if after:
             table[offset] = (True, after)
-        elif "JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT"):  # 3.11 has conditional ones as well
+        elif "JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT"):  # 3.11 has conditional backward jumps as well
             table[offset] = (True, "in a loop")
         elif name in _CALLS and instruction.positions is not None and tuple(instruction.positions) in waiting:
             table[offset] = (True, "in a call that waits")
         elif name in VISIBLE:
             table[offset] = (False, f"before {name}")
         after = "after a call" if name in _CALLS else ""
-        if name == "RESUME" and (instruction.arg or 0) & 3 < 2:  # which has no event of its own
+        if name == "RESUME" and (instruction.arg or 0) & 3 < 2:  # this instruction has no event of its own
             after = "at function entry"
     return table
 
@@ -217,10 +227,8 @@ def _lines(code: CodeType) -> dict[int, int]:
 
 @cache
 def _waiting_calls(file: str) -> frozenset[tuple[int | None, ...]]:
-    """Positions of the calls in this file that wait, as far as their name tells."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
+    """The positions of the calls in this file that wait, judged by their names."""
+    if (tree := syntax_tree(file)) is None:
         return frozenset()
     return frozenset(
         (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)

@@ -1,10 +1,10 @@
-"""N threads that start together: timed, with every exception of every thread kept, and an end to waiting.
+"""N threads that start together, with their timings, all their exceptions and a time limit.
 
-A team's threads live as long as the team, so that a lap does not pay for starting them. They are daemons: a workload that
+The threads live as long as the team, so that a lap does not include their start. They are daemon threads, because a workload that
 never returns must not keep the process alive. Each lap starts them on different cores, as far as there are enough.
 
-Nothing a workload raises is swallowed: SystemExit, KeyboardInterrupt, a warning turned into an error and a test framework's
-skip are all exceptions of that thread and come out in the group.
+No exception of a workload is lost: SystemExit, KeyboardInterrupt, a warning turned into an error and the skip of a test framework
+are all raised in the exception group.
 """
 
 from __future__ import annotations
@@ -25,12 +25,18 @@ from .clocks import context_switches, run_queue_wait_ns
 from .cores import CAN_PIN
 from .errors import BadValue
 
-_FREED_WITHIN = 0.2  # seconds a thread gets to leave after it was told to
+_EXIT = 0.2  # seconds that a thread has to end after it was asked to
 
 
 @dataclass(frozen=True)
-class Stint:
-    """What one thread did in one lap, in nanoseconds; ``run_queue`` is None where the kernel does not say."""
+class ThreadTiming:
+    """The times of one thread in one lap, in nanoseconds.
+
+    Attributes:
+        start, end: by ``time.perf_counter_ns``.
+        cpu: CPU time.
+        run_queue: time for which the thread was ready to run without a core; None where the kernel does not count it.
+    """
 
     start: int
     end: int
@@ -44,50 +50,50 @@ class Stint:
 
 @dataclass(frozen=True)
 class Lap:
-    """One joint run of some of a team's threads, or their runs one after the other.
+    """One run of some threads of a team, at once or one after the other.
 
     Attributes:
-        stints: one for each thread that took part.
-        switches: voluntary and involuntary context switches of the process meanwhile; None where not counted.
-        in_turn: whether each thread waited for the one before.
+        timings: one for each thread that took part.
+        switches: voluntary and involuntary context switches of the process during the lap; None where not counted.
+        sequential: whether the threads ran one after the other.
     """
 
-    stints: tuple[Stint, ...]
+    timings: tuple[ThreadTiming, ...]
     switches: tuple[int, int] | None = None
-    in_turn: bool = False
+    sequential: bool = False
 
     @property
     def wall(self) -> int:
-        """Nanoseconds from the first thread's start to the last one's end; in turn, what the stints took, without the gaps."""
-        if self.in_turn:
-            return sum(stint.wall for stint in self.stints)
-        return max(stint.end for stint in self.stints) - min(stint.start for stint in self.stints)
+        """Nanoseconds from the first start to the last end; in a sequential lap the sum over the threads, without the gaps."""
+        if self.sequential:
+            return sum(timing.wall for timing in self.timings)
+        return max(timing.end for timing in self.timings) - min(timing.start for timing in self.timings)
 
     @property
     def cpu(self) -> int:
-        return sum(stint.cpu for stint in self.stints)
+        return sum(timing.cpu for timing in self.timings)
 
     @property
     def run_queue(self) -> int | None:
-        """Nanoseconds for which the threads were denied a core, summed; None where the kernel does not say."""
-        waits = [stint.run_queue for stint in self.stints]
+        """Run-queue time in nanoseconds, summed over the threads; None where the kernel does not count it."""
+        waits = [timing.run_queue for timing in self.timings]
         return None if None in waits else sum(wait for wait in waits if wait is not None)
 
     @property
     def own_wall(self) -> int:
-        """The wall time of a lap in turn, less the time its threads were denied a core; at least 1 ns."""
+        """The wall time of a sequential lap without the run-queue time of its threads; at least 1 ns."""
         return max(1, self.wall - (self.run_queue or 0))
 
     @property
     def denied(self) -> float | None:
-        """The share of the threads' time in which they were runnable but had no core."""
+        """The share of the threads' time in which they were ready to run without a core; None where it is not counted."""
         if self.run_queue is None:
             return None
-        return self.run_queue / max(1, sum(stint.wall for stint in self.stints))
+        return self.run_queue / max(1, sum(timing.wall for timing in self.timings))
 
     @property
     def cores_used(self) -> float:
-        """CPU time over wall time."""
+        """CPU time divided by wall time."""
         return self.cpu / max(1, self.wall)
 
 
@@ -95,8 +101,8 @@ class TeamHung(Exception):
     """A lap did not end within its limit.
 
     Attributes:
-        stacks: every thread's stack at that moment.
-        alive: how many threads could not be ended and still run.
+        stacks: the stacks of all threads at the time limit.
+        alive: the number of threads that could not be ended and still run.
     """
 
     def __init__(self, message: str, stacks: str, alive: int) -> None:
@@ -108,11 +114,11 @@ class TeamHung(Exception):
 
 
 class _Abandoned(BaseException):
-    """Raised inside a workload that has outrun its limit, to end it."""
+    """Raised inside a workload that has exceeded its time limit, to end it."""
 
 
 class Team:
-    """``size`` threads, used lap by lap; a context manager.
+    """``size`` threads that run laps; a context manager.
 
     Raises:
         BadValue: the system does not allow that many threads.
@@ -121,7 +127,7 @@ class Team:
     def __init__(self, size: int, name: str = "gilcheck") -> None:
         if size > (most := _most_threads()):
             raise BadValue("threads", size, f"at most {most}, the system's limit")
-        self._outbox: queue.SimpleQueue[tuple[int, Stint | BaseException]] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[tuple[int, ThreadTiming | BaseException]] = queue.SimpleQueue()
         self._members: list[_Member] = []
         for index in range(size):
             try:
@@ -140,33 +146,34 @@ class Team:
         return len(self._members)
 
     def idents(self) -> list[int]:
-        """The threads' ``threading`` idents, in order."""
+        """The ``threading`` idents of the threads, in order."""
         return [member.ident for member in self._members]
 
-    def in_turn(self, call: Callable[[], object], *, limit: float, label: str) -> Lap:
-        """Run the call in every thread, one after the other; raises as `lap`.
+    def run_sequentially(self, call: Callable[[], object], *, limit: float, label: str) -> Lap:
+        """Run the call in every thread, one thread after the other; raises as `lap`.
 
-        That is the sequential side of a comparison: the same threads on the same cores. In one thread alone it would be the
-        speed of one core against the mean of all, and cores of a shared machine differ by a factor of up to 2 for seconds.
+        This is the sequential side of a comparison: the same threads on the same cores. With one thread only, the comparison
+            would be
+        the speed of one core against the mean of all cores, and the cores of a shared machine differ by up to 2x for seconds.
         """
         laps = [self.lap([call], limit=limit, label=label, first=index) for index in range(len(self))]
         counted = [lap.switches for lap in laps if lap.switches is not None]
         switches = (sum(s[0] for s in counted), sum(s[1] for s in counted)) if len(counted) == len(laps) else None
-        return Lap(tuple(stint for lap in laps for stint in lap.stints), switches, in_turn=True)
+        return Lap(tuple(timing for lap in laps for timing in lap.timings), switches, sequential=True)
 
     def lap(self, calls: Sequence[Callable[[], object]], *, limit: float, label: str, first: int = 0) -> Lap:
-        """Run each call in a thread of its own, all started from one barrier.
+        """Run each call in a thread of its own; all start from one barrier.
 
         Args:
             calls: one for each thread that takes part, at most ``len(self)``.
             limit: seconds for the whole lap.
-            first: the first thread that takes part; the others follow it.
+            first: index of the first thread that takes part; the next ones follow.
             label: names the lap in errors, for instance ``"round 3, threaded"``.
 
         Raises:
-            BaseExceptionGroup: what the threads raised, all of it; each carries a note with its thread and lap. It holds a
-                `TeamHung` as well where some thread never returned.
-            TeamHung: a thread did not return within the limit and none raised.
+            BaseExceptionGroup: all exceptions of the threads; each has a note with its thread and lap. It contains a `TeamHung`
+                too if a thread did not return.
+            TeamHung: a thread did not return within the limit, and no thread raised an exception.
         """
         barrier = threading.Barrier(len(calls))
         deadline = monotonic() + limit
@@ -174,7 +181,7 @@ class Team:
         members = {member.index: member for member in self._members[first : first + len(calls)]}
         for member, call in zip(members.values(), calls, strict=True):
             member.inbox.put((call, barrier))
-        ends: dict[int, Stint | BaseException] = {}
+        ends: dict[int, ThreadTiming | BaseException] = {}
         while len(ends) < len(calls):
             try:
                 index, end = self._outbox.get(timeout=max(0.0, deadline - monotonic()))
@@ -191,20 +198,20 @@ class Team:
         if raised:
             raise BaseExceptionGroup(f"{label}: {len(raised)} of {len(calls)} threads failed", raised)
         switches = None if before is None or after is None else (after[0] - before[0], after[1] - before[1])
-        return Lap(tuple(end for _, end in sorted(ends.items()) if isinstance(end, Stint)), switches)
+        return Lap(tuple(end for _, end in sorted(ends.items()) if isinstance(end, ThreadTiming)), switches)
 
     def close(self) -> None:
-        """Let the threads end; a thread that is stuck in a workload is left behind."""
+        """End the threads; a thread that is stuck in a workload is abandoned."""
         for member in self._members:
             member.inbox.put(None)
         for member in self._members:
-            member.thread.join(_FREED_WITHIN)
+            member.thread.join(_EXIT)
 
 
 class _Member:
-    """One thread with its inbox."""
+    """One thread of a team, with its queue of calls."""
 
-    def __init__(self, name: str, index: int, outbox: queue.SimpleQueue[tuple[int, Stint | BaseException]]) -> None:
+    def __init__(self, name: str, index: int, outbox: queue.SimpleQueue[tuple[int, ThreadTiming | BaseException]]) -> None:
         self.inbox: queue.SimpleQueue[tuple[Callable[[], object], threading.Barrier] | None] = queue.SimpleQueue()
         self.index, self.outbox = index, outbox
         self.thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -219,23 +226,24 @@ class _Member:
         cores = sorted(os.sched_getaffinity(0)) if CAN_PIN else []
         home = {cores[self.index % len(cores)]} if len(cores) > 1 else None
         while (job := self.inbox.get()) is not None:
-            end: Stint | BaseException
+            end: ThreadTiming | BaseException
             try:
                 end = _timed(*job, home, cores)
-            except BaseException as error:  # whatever it is, it is the workload's and is reported
+            except BaseException as error:  # any exception of the workload is reported
                 end = error
             if isinstance(end, _Abandoned):
                 return
             self.outbox.put((self.index, end))
-            del job, end  # keeps neither the workload nor its exception alive until the next lap
+            del job, end  # so that neither the workload nor its exception stays alive until the next lap
 
 
-def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int] | None, cores: list[int]) -> Stint:
-    """Make the call from a joint start.
+def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int] | None, cores: list[int]) -> ThreadTiming:
+    """Make the call after all threads have reached the barrier.
 
-    Threads woken together often start on one core, and an idle core fetches one of them only at the next scheduler tick: after
-    a workload that sleeps, a perfectly parallel kernel of 5 ms reads 1.0x. So each waits at the barrier on a core of its own,
-    and is free to go anywhere from there. The run-queue clock starts before the barrier: to be woken late is to be denied a core.
+    Threads that wake together often start on one core, and an idle core takes one of them only at the next scheduler tick: after
+    a workload that sleeps, a perfectly parallel kernel of 5 ms measures 1.0x. So each thread waits at the barrier on a core of
+    its own, and may run on any core after it. The run-queue clock starts before the barrier, because a late wake-up is a missing
+    core too.
     """
     if home is not None:
         os.sched_setaffinity(0, home)
@@ -249,26 +257,28 @@ def _timed(call: Callable[[], object], barrier: threading.Barrier, home: set[int
     call()
     end, cpu_after, queue_after = perf_counter_ns(), thread_time_ns(), run_queue_wait_ns()
     waited = None if queue_before is None or queue_after is None else queue_after - queue_before
-    return Stint(start, end, cpu_after - cpu_before, waited)
+    return ThreadTiming(start, end, cpu_after - cpu_before, waited)
 
 
 def raise_plainly(group: BaseExceptionGroup[BaseException]) -> NoReturn:
-    """Raise what a first call in one thread raised, as if there were no threads: it is the workload's plain failure. The group
-    stays one if it holds more, or a KeyboardInterrupt, which was not the user's."""
+    """Raise the exception of a first call in one thread without its group, because it does not depend on threads.
+
+    A group of several exceptions is raised as it is. So is one with a KeyboardInterrupt: the user did not press Ctrl-C.
+    """
     if len(group.exceptions) > 1 or isinstance(group.exceptions[0], (KeyboardInterrupt, GeneratorExit)):
         raise group
     error = group.exceptions[0]
     if notes := getattr(error, "__notes__", None):
-        notes.pop()  # which thread it was says nothing here
+        notes.pop()  # the note with the thread; there was only one
     raise error from None
 
 
-def _noted(end: Stint | BaseException, index: int, of: int, label: str) -> BaseException | None:
-    if isinstance(end, Stint):
+def _noted(end: ThreadTiming | BaseException, index: int, of: int, label: str) -> BaseException | None:
+    if isinstance(end, ThreadTiming):
         return None
     try:
         end.add_note(f"raised in thread {index + 1} of {of}, {label}")
-    except Exception:  # frozen, or with a method of its own: the exception matters more than the note
+    except Exception:  # the object is frozen or overrides add_note; the exception matters more than the note
         pass
     return end
 
@@ -277,7 +287,7 @@ def _hung(missing: list[_Member], limit: float, label: str) -> TeamHung:
     text = stacks.dump()
     for member in missing:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(member.ident), ctypes.py_object(_Abandoned))
-    deadline = monotonic() + _FREED_WITHIN
+    deadline = monotonic() + _EXIT
     for member in missing:
         member.thread.join(max(0.0, deadline - monotonic()))
     alive = sum(member.thread.is_alive() for member in missing)
@@ -287,7 +297,7 @@ def _hung(missing: list[_Member], limit: float, label: str) -> TeamHung:
 
 
 def _most_threads() -> int:
-    """The kernel's and the control group's bound on threads, where they say; otherwise a bound nobody reaches."""
+    """The limit of the kernel and of the control group on threads; a very large number where neither is known."""
     bounds = []
     for path in ("/proc/sys/kernel/threads-max", "/sys/fs/cgroup/pids.max"):
         try:

@@ -1,72 +1,138 @@
-"""Unchecked values into checked ones: each check's arguments arrive as whatever the user wrote."""
+"""Which values an argument takes: unchecked values in, checked ones out, or an error in one line.
+
+A check's arguments arrive as whatever the user wrote, in a marker, a call, a command line or an ini file. Each argument has one
+`Values`, which reads it in all these places and says in words what it expects.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Protocol
 
 from .errors import BadValue
-
-D = TypeVar("D")
-
-
-def whole(name: str, value: object, least: int, source: str = "argument") -> int:
-    """``value`` as a whole number of at least ``least``.
-
-    Raises:
-        BadValue: it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadValue(name, value, f"a whole number, at least {least}", source)
-    return value
+from .interpreter import BUILDS, FREE_THREADED, GIL
 
 
-def seconds(name: str, value: object, source: str = "argument") -> float:
-    """``value`` as a finite number of seconds above 0.
+class Values(Protocol):
+    """The values that an argument takes.
 
-    Raises:
-        BadValue: it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise BadValue(name, value, "seconds above 0", source)
-    return float(value)
-
-
-def interval(name: str, value: object, source: str = "argument") -> float:
-    """``value`` as a switch interval.
-
-    Raises:
-        BadValue: it is none.
-    """
-    if not 1e-6 <= (checked := seconds(name, value, source)) <= 1:
-        raise BadValue(name, value, "seconds from 0.000001 to 1", source)
-    return checked
-
-
-class Given:
-    """What the user gave for one check, each value with where it came from; None takes the default.
-
-    Args:
-        sources: where values came from, by their names; ``"argument"`` for all others.
-
-    Raises:
-        BadValue: by every method, for a value of the wrong type or range.
+    Attributes:
+        expected: the values in words, for errors and documentation.
     """
 
-    def __init__(self, sources: Mapping[str, str] | None) -> None:
-        self._sources = sources or {}
+    @property
+    def expected(self) -> str: ...
 
-    def source(self, name: str) -> str:
-        return self._sources.get(name, "argument")
+    def read(self, name: str, value: object, source: str) -> Any:
+        """Return the checked value.
 
-    def whole(self, name: str, value: object, least: int, default: D) -> int | D:
-        return default if value is None else whole(name, value, least, self.source(name))
+        Raises:
+            BadValue: the value is none of these.
+        """
 
-    def seconds(self, name: str, value: object, default: D) -> float | D:
-        return default if value is None else seconds(name, value, self.source(name))
 
-    def callable(self, name: str, value: object) -> Callable[..., Any] | None:
-        if value is not None and not callable(value):
-            raise BadValue(name, value, "something to call", self.source(name))
-        return value
+@dataclass(frozen=True)
+class Accepted:
+    """Values for which a predicate is true, as they are or converted."""
+
+    expected: str
+    accepts: Callable[[Any], bool]
+    convert: Callable[[Any], Any] = lambda value: value
+
+    def read(self, name: str, value: object, source: str) -> Any:
+        if not self.accepts(value):
+            raise BadValue(name, value, self.expected, source)
+        return self.convert(value)
+
+
+@dataclass(frozen=True)
+class PerBuild:
+    """One number, or a mapping with a number for each build by its name; read as they are, with checked numbers."""
+
+    number: Values
+
+    @property
+    def expected(self) -> str:
+        return f"{self.number.expected}, or one for each build: {{{GIL!r}: ..., {FREE_THREADED!r}: ...}}"
+
+    def read(self, name: str, value: object, source: str) -> Any:
+        if not isinstance(value, Mapping):
+            return self.number.read(name, value, source)
+        if not value:
+            raise BadValue(name, dict(value), f"{self.number.expected} for {GIL!r}, for {FREE_THREADED!r} or for both", source)
+        if unknown := [key for key in value if key not in BUILDS]:
+            raise BadValue(name, dict(value), f"only the builds {GIL!r} and {FREE_THREADED!r}, not {unknown[0]!r}", source)
+        return {key: self.number.read(f"{name}[{key!r}]", each, source) for key, each in value.items()}
+
+
+@dataclass(frozen=True)
+class OneOrMore:
+    """One value, or a sequence of at least one; read as a tuple for a sequence, and as the value for a single one."""
+
+    each: Values
+
+    @property
+    def expected(self) -> str:
+        return f"{self.each.expected}, or a list of them"
+
+    def read(self, name: str, value: object, source: str) -> Any:
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+            return self.each.read(name, value, source)
+        if not value:
+            raise BadValue(name, value, f"{self.each.expected}, or a list of at least one", source)
+        return tuple(self.each.read(f"{name}[{index}]", entry, source) for index, entry in enumerate(value))
+
+
+@dataclass(frozen=True)
+class ModuleNames:
+    """A module, its name, or a sequence of them; read as a tuple of names."""
+
+    expected: str = "modules, or their names"
+
+    def read(self, name: str, value: object, source: str) -> tuple[str, ...]:
+        entries: object = [value] if isinstance(value, (str, ModuleType)) else value
+        if not isinstance(entries, Sequence):
+            raise BadValue(name, value, self.expected, source)
+        names = [entry.__name__ if isinstance(entry, ModuleType) else entry for entry in entries]
+        for entry in names:
+            if not isinstance(entry, str) or not entry:
+                raise BadValue(name, entry, "a module, or its name", source)
+        return tuple(names)
+
+
+def _real(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def whole(least: int) -> Accepted:
+    """Whole numbers of at least ``least``."""
+    return Accepted(
+        f"a whole number, at least {least}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
+    )
+
+
+def seconds_between(least: float, most: float, why: str = "") -> Accepted:
+    """Seconds in a closed range; ``why`` explains the range."""
+    return Accepted(
+        f"seconds from {least:g} to {most:g}{why}" if least else f"seconds above 0, at most {most:g}{why}",
+        lambda value: _real(value) and least <= value <= most and value > 0,
+        float,
+    )
+
+
+def one_of(*choices: str) -> Accepted:
+    """One of a few words."""
+    *most, last = map(repr, choices)
+    return Accepted(f"{', '.join(most)} or {last}", lambda value: isinstance(value, str) and value in choices)
+
+
+POSITIVE = Accepted("a number above 0", lambda value: _real(value) and value > 0, float)
+SECONDS = Accepted("seconds above 0", lambda value: _real(value) and value > 0, float)
+SWITCH_INTERVAL = seconds_between(0.000001, 1.0)
+FLAG = Accepted("True or False", lambda value: isinstance(value, bool))
+FUNCTION = Accepted("something to call", callable)
+TOKEN = Accepted("a token from a report", lambda value: isinstance(value, str) and bool(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -9,24 +10,22 @@ from time import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict
-from . import primitives
-from .engine import FAIR_TO_SPINNERS, Run
-from .events import EventsTaken, check_alone
-from .explain import told
-from .explorer import Baseline, Explorer, NothingToExplore, PlainFailure, Trouble
-from .minimise import minimal, observed
-from .plan import EXHAUSTIVE, GIL_POINTS, SEARCH, STRESS, FuzzPlan
-from .policy import Planned
+from .explaining.explain import explain
+from .failing import violated
+from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
-from .result import FuzzResult, Kind, LockTried
+from .result import FuzzResult, Kind
+from .running.engine import FAIR_STEPS_WHEN_SPINNING, ScheduleRun
+from .running.events import MonitoringConflict, check_alone
+from .running.policy import Planned
 from .schedule import Token, checksum
-from .search import Search, Searched
-from .stage import explorer_for
-from .stressed import stressed
-
-_REPLAYS = 10
-_CLASSIFYING = 0.5  # of the budget, at most, goes into telling whether a failure shows today
-_MINIMISING = 1.0  # seconds
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure
+from .searching.harness import explorer_for
+from .searching.limits import limited
+from .searching.minimise import observed
+from .searching.search import Search, SearchOutcome
+from .sensitivity import without_each_lock
+from .stress.check import stressed
 
 
 def program(
@@ -38,13 +37,11 @@ def program(
     teardown: Callable[[], object] | None = None,
     source: str = "argument",
 ) -> Program:
-    """The program out of unchecked parts.
+    """Make a `Program` of unchecked parts.
 
     Raises:
-        BadValue: a part that cannot be called, fewer than two threads, or coroutine functions.
+        BadValue: a part that cannot be called, fewer than two threads, or a coroutine or generator function.
     """
-    import inspect
-
     if not isinstance(threads, Sequence) or isinstance(threads, str) or len(threads) < 2:
         raise BadValue("threads", threads, "a list of at least two callables, one for each thread", source)
     for role, part in (*(("threads", thread) for thread in threads), ("setup", setup), ("invariant", invariant)):
@@ -60,153 +57,112 @@ def program(
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
 
 
-def fuzz(program: Program, how: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
+def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
     """Search the schedules of ``program`` for one that breaks it.
+
+    Args:
+        progress: called with what is being done, at the beginning of each phase, which takes ``plan.budget`` seconds or less.
 
     Raises:
         BaseException: what the setup raised, or what every thread raises in every sequential order.
         BadValue: the plan does not fit the program.
+        ReplayDiverged: the run does not go where the plan's token says.
     """
     begun = monotonic()
-    blank = FuzzResult(
+    template = FuzzResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
         workload=program.name,
         interpreter=Interpreter.current(),
-        mode=how.mode,
-        seed=how.seed,
+        mode=plan.mode,
+        seed=plan.seed,
     )
-    if how.mode == EXHAUSTIVE and len(program.threads) > 2:
+    if plan.mode == EXHAUSTIVE and len(program.threads) > 2:
         raise BadValue(
-            "mode", how.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
+            "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
         )
     try:
         check_alone()
-        if how.mode == STRESS:
-            result = stressed(program, how, blank, progress)
+        if plan.mode == STRESS:
+            result = stressed(program, plan, template, progress)
         else:
-            with explorer_for(program, how, progress) as explorer:
-                result = _checked(explorer, how, blank, begun)
+            with explorer_for(program, plan, progress) as explorer:
+                result = _explored(explorer, plan, template, begun)
                 result = replace(result, schedules=explorer.runs)
-    except EventsTaken as error:
-        result = replace(blank, reason=f"{error}; without all of them a search would be blind: run fuzz checks without it")
-    except NothingToExplore as error:
-        result = replace(blank, reason=f"it cannot be explored: {error}")
-    except PlainFailure as error:
+    except MonitoringConflict as error:
+        result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
+    except NotExplorable as error:
+        result = replace(template, reason=f"not explorable: {error}")
+    except SequentialFailure as error:
         if error.__cause__ is not None:
             raise error.__cause__ from None
-        result = replace(blank, verdict=Verdict.VIOLATED, reason=f"no concurrency is needed: {error}")
-    if build() != blank.interpreter.build:
-        result = replace(result, reason=f"{result.reason} (the GIL was switched on during the check)")
+        result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
+    if build() != template.interpreter.build:
+        result = replace(result, reason=f"{result.reason} (the GIL was enabled during the check)")
     return replace(result, seconds=monotonic() - begun)
 
 
-def _checked(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, begun: float) -> FuzzResult:
+def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: float) -> FuzzResult:
+    """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
     sequential = explorer.sequential()
     engine, usual = explorer.engine, max(run.points for run in sequential)
-    engine.fair = min(engine.fair, FAIR_TO_SPINNERS + 3 * usual)
-    engine.longest = max(20 * engine.fair, 50 * usual)
-    blank = replace(blank, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
-    if (different := _nondeterminism(explorer)) is not None:
-        return replace(blank, reason=f"it does not do the same twice in the same schedule, so nothing can be searched: {different}")
-    if how.replay is not None:
-        return _replayed(explorer, how.replay, blank)
-    result = _searched(explorer, how, blank, sequential, begun)
-    if how.sensitivity and result.verdict is Verdict.HOLDS:
-        result = _without_locks(explorer, how, result, sequential)
+    engine.fair_steps = min(engine.fair_steps, FAIR_STEPS_WHEN_SPINNING + 3 * usual)
+    engine.most_points = max(20 * engine.fair_steps, 50 * usual)
+    template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
+    if (difference := _nondeterminism(explorer)) is not None:
+        reason = f"not deterministic, so no search is possible: the same schedule gave different steps: {difference}"
+        return replace(template, reason=f"{reason}; make all state in setup, and seed random numbers there")
+    if plan.replay is not None:
+        return _replayed(explorer, plan.replay, template)
+    result = _searched(explorer, plan, template, sequential, begun)
+    if plan.sensitivity and result.verdict is Verdict.HOLDS:
+        result = without_each_lock(explorer, plan, result, sequential)
     return result
 
 
-def _searched(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, sequential: list[Run], begun: float) -> FuzzResult:
+def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float) -> FuzzResult:
     search = Search(
         explorer,
-        how.preemptions,
-        begun + how.budget,
-        how.seed,
-        gil=how.mode == GIL_POINTS,
-        sampling=how.mode == SEARCH,
-        share=how.share,
+        plan.preemptions,
+        limited(begun + plan.budget, plan.own_schedules),
+        plan.seed,
+        gil=plan.mode == GIL_POINTS,
+        sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
+        share=plan.share,
+        asked=plan.schedules,
     )
     searched = search.run(sequential)
-    blank = replace(blank, coverage=str(searched))
+    template = replace(template, coverage=str(searched))
     if searched.failure is not None:
-        return _violated(explorer, how, blank, searched, sequential)
-    uncontrolled = list(dict.fromkeys(explorer.uncontrolled))
-    if uncontrolled:
-        reason = f"partly uncontrolled, so nothing is claimed: {uncontrolled[0]}"
-        return replace(blank, reason=reason)
-    if searched.cut:
-        reason = f"cut short by budget={how.budget:g} s: {searched}"
-        return replace(blank, reason=f"{reason}; give it more, or fewer preemptions or steps")
-    part = f" (share {how.share[0] + 1} of {how.share[1]})" if how.share[1] > 1 else ""
-    where = "at points where a build with a GIL can switch, " if how.mode == GIL_POINTS else ""
-    return replace(blank, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: nothing breaks")
-
-
-def _violated(explorer: Explorer, how: FuzzPlan, blank: FuzzResult, searched: Searched, sequential: list[Run]) -> FuzzResult:
-    """The failure made small, classified, replayed and told."""
-    failure = searched.failure
-    assert failure is not None, "that is what is told"
-    if failure.trouble is Trouble.HANGS:  # nothing that takes so long is tried again
-        reason = f"{failure.trouble}: {failure.words}, for {how.timeout:g} s"
-        if failure.run.uncontrolled:
-            return replace(blank, reason=f"partly uncontrolled, so nothing is claimed: {failure.run.uncontrolled[0]}; {reason}")
-        return replace(blank, verdict=Verdict.VIOLATED, reason=reason, trouble=str(failure.trouble))
-    if searched.sampled:
-        explorer.progress("making it smaller")
-        failure = minimal(explorer, failure, monotonic() + _MINIMISING)
-    kind: Kind | None = Kind.BREAKS_TODAY
-    if failure.run.masked:
-        explorer.progress("does it break today?")
-        today = Search(explorer, how.preemptions, monotonic() + _CLASSIFYING * how.budget, how.seed, gil=True).run(sequential)
-        if today.failure is not None:
-            failure = today.failure
-        else:
-            kind = None if today.cut else Kind.GIL_MASKED
-    explorer.progress("replaying it")
-    again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
-    count = sum(other is not None and other.trouble is failure.trouble for other in again)
-    story, last = told(explorer, failure)
-    failure = replace(last, run=failure.run) if last.trouble is failure.trouble else failure
-    token = str(
-        Token(
-            explorer.program.checksum,
-            len(explorer.program.threads),
-            failure.schedule,
-            _anchor_sums(failure.run),
-            failure.run.points,
-        )
-    )
-    few = failure.schedule.preemptions
-    after = f"{few} preemption{'s' * (few != 1)}"
-    reason = f"{failure.trouble}: {failure.words}; with {after}"
-    if kind is None:
-        reason += "; whether it breaks today was not found out in time"
-    if count < _REPLAYS:
-        reason += f"; only {count} of {_REPLAYS} replays fail: something beyond the schedule decides too"
+        return violated(explorer, plan, template, searched, sequential)
     if explorer.uncontrolled:
-        reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
-    return replace(
-        blank,
-        verdict=Verdict.VIOLATED,
-        reason=reason,
-        kind=kind,
-        trouble=str(failure.trouble),
-        token=token,
-        preemptions=few,
-        replays=(count, _REPLAYS),
-        story=story.text,
-        rows=story.rows,
-        coverage=f"{searched.enumerated + searched.sampled:,} schedules until one failed",
-    )
+        return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
+    if (reason := _unfinished(plan, searched)) is not None:
+        return replace(template, reason=reason)
+    part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
+    where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
+    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: no failure")
+
+
+def _unfinished(plan: FuzzPlan, searched: SearchOutcome) -> str | None:
+    """Why a search without a failure claims nothing; None if it claims what it has explored."""
+    budget = f"budget={plan.budget:g} s"
+    if searched.expired:
+        reason = f"{budget} ended after {searched.explored:,} of {plan.own_schedules:,} schedules (schedules={plan.schedules})"
+        return f"cut short: {reason}; raise budget, or ask for fewer schedules"
+    if plan.schedules is None and searched.too_few:
+        return f"cut short by {budget}: {searched}; raise budget, or use fewer preemptions or a shorter program"
+    if plan.mode == EXHAUSTIVE and not searched.all_enumerated:
+        return f"cut short by schedules={plan.schedules}: {searched}; ask for more schedules, or use fewer preemptions"
+    return None
 
 
 class ReplayDiverged(AssertionError):
-    """A replay did not follow its token: the code, or the interpreter, has other steps than the one that wrote it."""
+    """A replay did not follow its token: the visible steps differ from those of the run that the token describes."""
 
 
-def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult:
+def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzResult:
     """Follow a token.
 
     Raises:
@@ -217,59 +173,27 @@ def _replayed(explorer: Explorer, token: Token, blank: FuzzResult) -> FuzzResult
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
     if policy.unused is not None:
-        raise ReplayDiverged(
-            f"the run has no such choice as {Token.__name__.lower()} point {policy.unused.point}: the steps are others"
-        )
+        raise ReplayDiverged(f"the run cannot switch at point {policy.unused.point} as the token does: its visible steps differ")
     for choice, expected, anchor in zip(run.schedule.choices, token.anchors, run.anchors, strict=False):
         if checksum(anchor) != expected:
-            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, which is not where the token was made")
+            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, and the token's run was elsewhere")
     if run.points != token.points and failure is None:
-        raise ReplayDiverged(f"the run has {run.points} points, and the token's had {token.points}")
+        raise ReplayDiverged(f"the run has {run.points} points, and the token's run had {token.points}")
+    template = replace(template, coverage="one schedule, replayed")
     if failure is None:
-        return replace(
-            blank,
-            verdict=Verdict.HOLDS,
-            reason=f"the replay of {token.schedule} breaks nothing any more",
-            coverage="one schedule, replayed",
-        )
-    story, _ = told(explorer, failure)
-    kind = Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY
+        return replace(template, verdict=Verdict.HOLDS, reason=f"the replayed schedule ({token.schedule}) does not fail any more")
+    explanation, _ = explain(explorer, failure)
     return replace(
-        blank,
+        template,
         verdict=Verdict.VIOLATED,
-        reason=f"{failure.trouble}: {failure.words}; replayed",
-        kind=kind,
-        trouble=str(failure.trouble),
+        reason=f"{failure.symptom}: {failure.message}; replayed",
+        kind=Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY,
+        symptom=str(failure.symptom),
         token=str(token),
         preemptions=run.schedule.preemptions,
-        coverage="one schedule, replayed",
-        story=story.text,
-        rows=story.rows,
+        story=explanation.text,
+        rows=explanation.rows,
     )
-
-
-def _without_locks(explorer: Explorer, how: FuzzPlan, result: FuzzResult, sequential: list[Run]) -> FuzzResult:
-    """Search again without each lock in turn: the program must then fail, or it proves nothing about that lock."""
-    tried = []
-    for where in list(primitives.used):
-        explorer.progress(f"without the lock {where}")
-        primitives.disabled = where
-        try:
-            searched = Search(explorer, how.preemptions, monotonic() + how.budget, how.seed).run(sequential)
-        finally:
-            primitives.disabled = None
-        failure = searched.failure
-        words = f"{failure.trouble}: {failure.words}" if failure else f"nothing breaks ({searched})"
-        tried.append(LockTried(where, failure is not None, words))
-    result = replace(result, locks=tuple(tried))
-    if not tried:
-        return replace(
-            result, verdict=Verdict.INCONCLUSIVE, reason="the code under test takes no lock: there is nothing to do without"
-        )
-    if blind := [lock for lock in tried if not lock.noticed]:
-        reason = f"insensitive: without {blind[0].where} {blind[0].words}, so it proves nothing about that lock"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
-    return replace(result, reason=f"{result.reason}; and each of its {len(tried)} locks is needed")
 
 
 def _nondeterminism(explorer: Explorer) -> str | None:
@@ -283,20 +207,16 @@ def _nondeterminism(explorer: Explorer) -> str | None:
                 f"T{task.index} {access.kind}s {access.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
             ),
         ):
-            explorer.alone()
+            explorer.in_order()
         seen.append(steps)
     if seen[0] == seen[1]:
         return None
     for index, (first, second) in enumerate(zip(*seen, strict=False)):
         if first != second:
-            return f"step {index + 1} is first {first!r}, and then {second!r}"
-    return f"it makes {len(seen[0])} steps, and then {len(seen[1])}"
+            return f"step {index + 1} is {first!r} first, then {second!r}"
+    return f"{len(seen[0])} steps first, then {len(seen[1])}"
 
 
-def _expected(baseline: Baseline) -> str:
-    words = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
-    return f"every sequential order raises {', '.join(words)} too" if words else ""
-
-
-def _anchor_sums(run: Run) -> tuple[int, ...]:
-    return tuple(checksum(anchor) for anchor in run.anchors)
+def _expected(baseline: SequentialBaseline) -> str:
+    names = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
+    return f"every sequential order raises {', '.join(names)} too" if names else ""

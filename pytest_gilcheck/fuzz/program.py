@@ -1,4 +1,4 @@
-"""What is explored: threads that share a fresh state, and what must be true of it afterwards."""
+"""The program that a check explores: threads that share a fresh state, and what must hold afterwards."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .schedule import checksum
 
 @dataclass(frozen=True)
 class Program:
-    """One concurrent program. Each run of it begins with a state of its own.
+    """One concurrent program. Each run of it begins with a new state.
 
     Attributes:
-        threads: what each thread calls: with the state, or with nothing if there is no ``setup``.
+        threads: what each thread calls: with the state, or without arguments if there is no ``setup``.
         setup: makes the state; None if the threads share something that it does not make.
-        invariant: called afterwards as the threads are; broken if it returns False or raises.
+        invariant: called afterwards, with the threads' arguments; it is broken if it returns False or raises.
         name: for reports.
-        teardown: called last, also after a run that went wrong; an assertion in it breaks the run as an invariant would.
-        may_raise: whether an exception that every sequential order raises is no failure; a test's body may not raise at all.
+        teardown: called last, also after a failed run; an assertion in it counts as a broken invariant.
+        may_raise: whether an exception that every sequential order raises is no failure; the body of a test may never raise.
     """
 
     threads: tuple[Callable[..., object], ...]
@@ -32,28 +32,45 @@ class Program:
 
     @property
     def checksum(self) -> int:
-        """What a replay token knows the program by: the names of its threads."""
+        """A checksum of the names of the threads, by which a replay token recognises the program."""
         return checksum("|".join(getattr(thread, "__qualname__", type(thread).__name__) for thread in self.threads))
 
     def begin(self) -> tuple[list[Callable[[], object]], Callable[[], str | None]]:
-        """A fresh state, as one call for each thread, and a call that tells afterwards what is broken, or None.
+        """Make a new state: one call for each thread, and a call that returns afterwards what is broken, or None.
 
         Raises:
             BaseException: what the setup raised.
         """
-        arguments = self.fresh()
-        return [partial(thread, *arguments) for thread in self.threads], lambda: self.broken(arguments)
+        arguments = self.fresh_state()
+        return [partial(thread, *arguments) for thread in self.threads], lambda: self.check_invariant(arguments)
 
-    def fresh(self) -> tuple[Any, ...]:
-        """What the threads and the invariant are called with.
+    def fresh_state(self) -> tuple[Any, ...]:
+        """Make a new state: the arguments of the threads and of the invariant.
 
         Raises:
             BaseException: what the setup raised.
         """
         return () if self.setup is None else (self.setup(),)
 
-    def broken(self, arguments: tuple[Any, ...]) -> str | None:
-        """What is broken afterwards, in one line; None if nothing is."""
+    def run_sequentially(self) -> None:
+        """Run the threads once, one after the other in this thread, as without a check.
+
+        Raises:
+            AssertionError: the invariant is broken.
+            BaseException: what the setup, a thread or the teardown raised.
+        """
+        try:
+            arguments = self.fresh_state()
+            for thread in self.threads:
+                thread(*arguments)
+            if (problem := self.check_invariant(arguments)) is not None:
+                raise AssertionError(problem)
+        finally:
+            if self.teardown is not None:
+                self.teardown()
+
+    def check_invariant(self, arguments: tuple[Any, ...]) -> str | None:
+        """What the invariant says is broken, in one line; None if nothing."""
         if self.invariant is None:
             return None
         try:
@@ -61,10 +78,10 @@ class Program:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return f"the invariant raised {described(error)}"
+            return f"the invariant raised {describe_error(error)}"
 
 
-def described(error: BaseException) -> str:
-    """An exception in one line, as a traceback ends."""
-    words = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
+def describe_error(error: BaseException) -> str:
+    """An exception in one line, in the form in which a traceback ends."""
+    message = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__

@@ -1,4 +1,4 @@
-"""What a fuzz check found out."""
+"""The result of a fuzz check."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged
-from .explain import Line, Switch
+from .explaining.rows import SourceRow, SwitchRow
 
 
 class Kind(StrEnum):
-    """Where a failure shows."""
+    """Under which conditions a failure occurs."""
 
-    BREAKS_TODAY = "BREAKS-TODAY"  # at points where a build with a GIL can switch
-    GIL_MASKED = "GIL-MASKED"  # only where it cannot: free-threading uncovers it
-    C_LEVEL = "C-LEVEL"  # only when threads really run at once
+    BREAKS_TODAY = "BREAKS-TODAY"  # with switches that a build with a GIL can make
+    GIL_MASKED = "GIL-MASKED"  # only with switches that it cannot make: free-threading exposes it
+    C_LEVEL = "C-LEVEL"  # only when threads run at the same time
 
 
 @dataclass(frozen=True)
-class LockTried:
-    """One lock of the code under test, made to do nothing.
+class LockSensitivity:
+    """Whether the program is sensitive to one lock, which was made to do nothing.
 
     Attributes:
-        where: where it was made, or what it is called.
+        where: where the lock was created, or the name under which it was found.
         noticed: whether the program failed without it.
-        words: how, or how much was searched in vain.
+        message: how it failed, or what was explored without a failure.
     """
 
     where: str
     noticed: bool
-    words: str
+    message: str
 
     def __str__(self) -> str:
-        return f"without {self.where}: {self.words}"
+        return f"without {self.where}: {self.message}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,29 +42,31 @@ class FuzzResult(Judged):
     """The outcome of a fuzz check.
 
     Attributes:
-        workload: its name.
-        kind: of the failure; None if there is none.
-        trouble: what was wrong: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"``,
-            ``"crashed"``; None if nothing was.
-        token: replays the failure; empty if there is none.
-        preemptions: of the minimal schedule.
-        schedules: how many were run, all in all.
+        workload: the program's name.
+        interpreter: what it ran on.
+        mode: of the search.
+        kind: of the failure; None without a failure, or if it was not decided.
+        symptom: ``"invariant"``, ``"exception"``, ``"deadlock"``, ``"never ends"``, ``"livelock"``, ``"hangs"`` or ``"crashed"``;
+            None without a failure.
+        token: replays the failure; empty without one.
+        preemptions: of the minimal failing schedule.
+        schedules: the number of runs in all, including sequential orders, minimising and replays.
         steps: visible steps of a run without preemption.
-        coverage: what was explored, in words.
-        seed: of what was sampled.
-        expected: exceptions that every sequential order raises, which are no failure, in words.
-        locks: for a sensitivity check, each lock without which the search was repeated.
-        replays: (how often the minimal schedule failed again, of how many replays).
-        story: the minimal failing run, as lines.
-        rows: the same, as what `explain.told` made of it.
-        seconds: what it all took.
+        coverage: what was explored, as text.
+        seed: of the samples.
+        expected: the exceptions that every sequential order raises, which are no failure, as text.
+        locks: for a sensitivity check, the outcome without each lock.
+        replays: (how many replays of the minimal schedule failed, how many there were).
+        story: the minimal failing run, as text.
+        rows: the same, as rows.
+        seconds: how long it all took.
     """
 
     workload: str
     interpreter: Interpreter
     mode: str
     kind: Kind | None = None
-    trouble: str | None = None
+    symptom: str | None = None
     token: str = ""
     preemptions: int | None = None
     schedules: int = 0
@@ -72,15 +74,15 @@ class FuzzResult(Judged):
     coverage: str = ""
     seed: int = 0
     expected: str = ""
-    locks: tuple[LockTried, ...] = ()
+    locks: tuple[LockSensitivity, ...] = ()
     replays: tuple[int, int] = (0, 0)
     story: str = ""
-    rows: tuple[Line | Switch, ...] = ()
+    rows: tuple[SourceRow | SwitchRow, ...] = ()
     seconds: float = 0.0
 
     def figures(self) -> dict[str, Any]:
-        """Every figure by name, as numbers, strings and lists: the evidence record's."""
-        names = ("mode", "trouble", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
+        """Every figure by name, as numbers, strings and lists, for the evidence record."""
+        names = ("mode", "symptom", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
         return {name: getattr(self, name) for name in names} | {
             "kind": None if self.kind is None else str(self.kind),
             "replays": self.replays[1] or None,
@@ -88,8 +90,8 @@ class FuzzResult(Judged):
         }
 
     def details(self) -> dict[str, Any]:
-        """The minimal failing run in lanes, one for each thread, and the locks that were tried."""
-        threads = {number for row in self.rows for number in ([row.thread] if isinstance(row, Line) else [])}
+        """The minimal failing run with a lane for each thread, and the outcome without each lock, for the evidence record."""
+        threads = {number for row in self.rows for number in ([row.thread] if isinstance(row, SourceRow) else [])}
         lanes = {"threads": [f"T{number}" for number in range(max(threads, default=0) + 1)]}
         return {
             "lanes": lanes | {"steps": [row.figures() for row in self.rows]} if self.rows else None,
@@ -103,8 +105,10 @@ class FuzzResult(Judged):
         return f"{self.workload}: {self.verdict}{kind}: {self.reason}{replay}"
 
     def __str__(self) -> str:
-        ran = f"{self.coverage or 'nothing'}; {self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
-        lines = [self.headline(), *([self.story] if self.story else []), f"  explored    {ran}"]
+        lines = [self.headline(), *([self.story] if self.story else [])]
+        if self.coverage:
+            ran = f"{self.schedules:,} runs in {self.seconds:.2g} s; seed {self.seed}"
+            lines.append(f"  explored    {self.coverage}; {ran}")
         if self.replays[1]:
             lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")
         if self.expected:

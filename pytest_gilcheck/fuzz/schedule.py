@@ -1,8 +1,8 @@
-"""A schedule: which thread goes on, at the few points where it is not the one that would by itself.
+"""A schedule: which thread runs next, at those points where it is not the default thread.
 
-By itself a thread goes on until it ends or has to wait; then the next one in order that can. A *point* is a visible step of any
-thread, or a moment at which the running thread cannot go on; they are counted through the whole run, from 1. A choice away from
-the default at a step is a *preemption*; at a forced point it is free.
+By default a thread runs until it ends or has to wait; then the next thread in order runs. A *point* is a visible step of any
+thread, or a moment at which the running thread cannot continue. Points are numbered through the whole run, from 1. A choice of
+another thread than the default one is a *preemption* at a step; at a forced point it costs nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _PREFIX = "gil1_"
 
 
 class BadToken(ValueError):
-    """A replay token that is damaged, or of another kind."""
+    """A replay token that is damaged, or is none."""
 
 
 class Choice(NamedTuple):
-    """At this point, this thread goes on.
+    """The choice of a thread at a point.
 
     Attributes:
-        point: counted from 1.
+        point: numbered from 1.
         thread: its index: the program's threads first, then those that they start, in order.
-        forced: whether the running thread could not go on.
+        forced: whether the running thread could not continue.
     """
 
     point: int
@@ -52,14 +52,14 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Token:
-    """What a replay needs.
+    """Everything that a replay needs.
 
     Attributes:
-        program: a checksum of what the threads are called.
-        threads: how many the program has.
+        program: a checksum of the names of the program's threads.
+        threads: the number of those threads.
         schedule: the choices.
-        anchors: a checksum of the place of each choice: a replay that is elsewhere at that point has diverged.
-        points: how many the whole run had.
+        anchors: a checksum of the place of each choice; a replay that is at another place there has diverged.
+        points: the number of points of the whole run.
     """
 
     program: int
@@ -79,10 +79,10 @@ class Token:
 
     @classmethod
     def read(cls, text: str) -> Token:
-        """The token of this text.
+        """The token of a text.
 
         Raises:
-            BadToken: it is none, or damaged.
+            BadToken: the text is no token, or is damaged.
         """
         if not text.startswith(_PREFIX):
             raise BadToken(f"it does not begin with {_PREFIX!r}")

@@ -1,7 +1,7 @@
-"""Who caught the interrupt: follows the exception that the handler raises through the frames, line by line.
+"""Finds the code that caught the interrupt: follows the exception that the handler raises through the frames, line by line.
 
-One that is raised where the interpreter itself calls (``__del__``, a weak reference's callback, a hook of ``os.fork``, as
-``logging`` has one) is discarded there, and no line of the workload ever sees it.
+The interpreter discards an exception that is raised in a call of its own (``__del__``, the callback of a weak reference, a hook of
+``os.fork`` such as that of ``logging``). No line of the workload gets it.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from typing import Any
 
 from .target import Instrument
 
-_LINES = 20  # after each exception, enough to pass the tests of a row of except clauses
+_LINES = 20  # after each exception: enough to pass all conditions of several except clauses
 
 
 class Catcher(Instrument):
-    """Tells ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines run there next; or
-    ``("discarded", function)``: in whose call the interpreter has thrown it away.
+    """Sends the note ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines that ran there
+    next; or ``("discarded", function)``: the interpreter called the function, and discarded the exception.
 
-    The tracing starts in the handler: what comes before runs at full speed, and the signal finds the workload where it found it
-    without us.
+    Tracing starts in the handler, so that the workload runs at full speed before the signal and gets it where it would without
+    tracing.
     """
 
     portable = True
 
     def __init__(self) -> None:
-        self._tell: Callable[..., None] = _nobody
+        self._send_note: Callable[..., None] = _discard
         self._kind: type[BaseException] | None = None
         self._interrupted: set[FrameType] = set()
         self._stopped_in: FrameType | None = None
         self._lines: list[int] = []
 
-    def begin(self, tell: Callable[..., None]) -> None:
-        self._tell = tell
+    def begin(self, send_note: Callable[..., None]) -> None:
+        self._send_note = send_note
         report = sys.unraisablehook
 
-        def discarded(what: Any) -> None:
-            if issubclass(what.exc_type, KeyboardInterrupt):
-                tell("discarded", getattr(what.object, "__qualname__", None) or repr(what.object))
-            report(what)
+        def discarded(unraisable: Any) -> None:
+            if issubclass(unraisable.exc_type, KeyboardInterrupt):
+                send_note("discarded", getattr(unraisable.object, "__qualname__", None) or repr(unraisable.object))
+            report(unraisable)
 
         sys.unraisablehook = discarded
 
@@ -56,17 +56,19 @@ class Catcher(Instrument):
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "exception":
-            if self._kind is None and frame in self._interrupted:  # before that it is the handler's own affair
+            if (
+                self._kind is None and frame in self._interrupted
+            ):  # an exception in a frame of the handler itself is not the interrupt yet
                 self._kind = argument[0]
             if issubclass(argument[0], (self._kind or KeyboardInterrupt, KeyboardInterrupt, asyncio.CancelledError)):
                 self._stopped_in, self._lines = frame, []
         elif event == "line" and frame is self._stopped_in:
             self._lines.append(frame.f_lineno)
-            self._tell("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines)
+            self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines)
             if len(self._lines) == _LINES:
                 self._stopped_in = None
         return self._trace
 
 
-def _nobody(*words: object) -> None:
-    """Before there is anybody to tell."""
+def _discard(*values: object) -> None:
+    """Stands for ``send_note`` until `Catcher.begin`."""

@@ -1,11 +1,11 @@
-"""Which C call a thread is in, and since when, readable from outside the process while it lasts.
+"""The C call that each thread is in, and since when, readable from outside the process while the call lasts.
 
-A stack dump ends at the innermost Python line; the C function below it is in no stack. So in a run made for this, every C call
-is noted in memory that parent and child share when it begins, and struck out when it ends. What is left when the process is
-stuck is the call that does not look.
+A stack dump ends at the innermost Python line; it does not contain the C function that this line called. So in a run made for this,
+every C call is written to memory that parent and target share when it begins, and erased when it ends. The entry that is left when
+the target is stuck is the call that does not check for signals.
 
-``sys.monitoring`` tells of all C callables; before Python 3.12 there is the profile function, which knows built-in functions and
-methods only. Operators (``in``, ``+``) are no calls for either.
+``sys.monitoring`` reports all C callables; before Python 3.12 there is only the profile function, which reports built-in functions
+and methods. Neither reports operators (``in``, ``+``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .target import Instrument
 _SLOTS = 64
 _SIZE = 512
 _HEAD = struct.Struct("qqH")  # native thread id, since when, length of the name
-_OWN_TOOL = 4
+_TOOL_ID = 4
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class CCall:
     """A C call that had not returned.
 
     Attributes:
-        thread: the native id of its thread.
-        since: ``monotonic_ns``.
-        name: what was called, such as ``"sum"`` or ``"_json.Encoder"``.
+        thread: native id of its thread.
+        since: when it began, by ``time.monotonic_ns``.
+        name: name of the callable, such as ``"sum"`` or ``"_json.Encoder"``.
     """
 
     thread: int
@@ -45,7 +45,7 @@ class CCall:
 
 
 class CCalls(Instrument):
-    """Made in the parent, works in the child."""
+    """Created in the parent, and active in the target, which is a fork."""
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, _SLOTS * _SIZE)
@@ -55,17 +55,17 @@ class CCalls(Instrument):
         self._read_at = 0
 
     def when_stuck(self) -> list[CCall] | None:
-        """The calls that were running when the signal was not seen in time, or the workload not left; None if all went well."""
+        """The calls that were running when the target was found stuck; None if it never was."""
         return self._seen
 
-    def long_ones(self, main: int, seconds: float) -> list[CCall]:
-        """Those of threads other than ``main`` that had been running for so many seconds by then."""
+    def long_calls(self, main: int, seconds: float) -> list[CCall]:
+        """The calls of threads other than ``main`` that had been running for more than ``seconds`` by then."""
         return [call for call in self._seen or [] if call.thread != main and self._read_at - call.since > seconds * 1e9]
 
     def stuck(self) -> None:
         self._seen, self._read_at = self._read(), monotonic_ns()
 
-    def begin(self, tell: Callable[..., None]) -> None:
+    def begin(self, send_note: Callable[..., None]) -> None:
         self._pid = os.getpid()
         if sys.version_info >= (3, 12):
             self._monitor()
@@ -75,16 +75,16 @@ class CCalls(Instrument):
 
     def _monitor(self) -> None:
         monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # Python 3.12
-        for tool in range(6):  # in this process nobody else needs them any more
+        for tool in range(6):  # the target exits after this run: no other tool is needed in it
             if monitoring.get_tool(tool) is not None:
                 monitoring.set_events(tool, 0)
                 monitoring.free_tool_id(tool)
         events = monitoring.events
-        monitoring.use_tool_id(_OWN_TOOL, "gilcheck-ccalls")
-        monitoring.register_callback(_OWN_TOOL, events.CALL, self._called)
-        monitoring.register_callback(_OWN_TOOL, events.C_RETURN, self._returned)
-        monitoring.register_callback(_OWN_TOOL, events.C_RAISE, self._returned)
-        monitoring.set_events(_OWN_TOOL, events.CALL)
+        monitoring.use_tool_id(_TOOL_ID, "gilcheck-ccalls")
+        monitoring.register_callback(_TOOL_ID, events.CALL, self._called)
+        monitoring.register_callback(_TOOL_ID, events.C_RETURN, self._returned)
+        monitoring.register_callback(_TOOL_ID, events.C_RAISE, self._returned)
+        monitoring.set_events(_TOOL_ID, events.CALL)
 
     def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
         if not isinstance(called, (FunctionType, MethodType)):
@@ -101,7 +101,7 @@ class CCalls(Instrument):
             self._pop()
 
     def _push(self, name: str) -> None:
-        if os.getpid() != self._pid:  # a fork of the workload, with the same memory
+        if os.getpid() != self._pid:  # a fork of the workload shares the memory
             return
         thread = threading.get_native_id()
         stack = self._stacks.setdefault(thread, [])
@@ -134,7 +134,7 @@ class CCalls(Instrument):
 
 
 def _name(called: object) -> str:
-    """The callable's name: its module's, unless that is builtins, and its own."""
+    """The qualified name of a callable, with its module unless that is builtins."""
     if isinstance(called, BuiltinFunctionType) and not isinstance(called.__self__, (type(os), type(None))):
         return f"{type(called.__self__).__qualname__}.{called.__name__}"
     named = called if hasattr(called, "__qualname__") else type(called)

@@ -9,235 +9,219 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ..core.errors import BadValue
-from ..core.interpreter import GIL, Interpreter, build
+from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from . import judgement
-from .catcher import Catcher
-from .ccalls import CCalls
 from .claim import InterruptClaim
 from .culprit import trimmed
-from .explain import culprit, reason, refined, told_who_caught
+from .delivery import deliver
+from .dry_run import DryRun, dry_run
+from .examination import find_culprit
+from .explain import reason
 from .plan import InterruptPlan
-from .result import InterruptResult, Spread
-from .shot import Rehearsal, Shot, Trouble, fire, rehearse
-from .starting import Start
+from .result import InterruptResult, TimeSpread
+from .starting import Starter
+from .trial import SignalOutcome, Trial
 
-_IDLE_SHOTS = 5
-_IDLE_MOMENT = 0.005
-_TOO_SHORT = 0.001  # seconds in which no signal can be aimed
-_EXAMINATIONS = 3  # until one finds the same trouble
-_TRIES = 2  # times the repeats, before too many that came too late make it inconclusive
-_AT_ONCE = 0.05  # seconds in which any workload may end
-_OWN_END, _MUCH_LEFT = 0.9, 0.25  # of the time it takes alone: reached all the same, although so much was left at the signal
-_LAST_MOMENT = 0.9  # of the rehearsed time: the next run may be faster
+_IDLE_TRIALS = 5
+_IDLE_MOMENT = 0.005  # seconds
+_TOO_SHORT = 0.001  # seconds: no signal can be timed to arrive in a workload that is shorter
+_TRIES = 2  # times the wanted number of trials: with more that came too late, the check is inconclusive
+_AT_ONCE = 0.05  # seconds: a workload that ends so soon after the signal is not suspected of having swallowed it
+_OWN_END, _MUCH_LEFT = 0.9, 0.25  # parts of the duration alone: the workload got so far, although so much was left at the signal
+_LAST_MOMENT = 0.9  # of the duration in the dry run: the next run may be faster
 
 
 def interrupt(
     work: Workload,
-    claimed: InterruptClaim,
-    how: InterruptPlan,
+    claim: InterruptClaim,
+    plan: InterruptPlan,
     *,
     name: str | None = None,
     progress: Callable[[str], None] = lambda label: None,
 ) -> InterruptResult:
-    """Try whether ``work`` can be interrupted.
+    """Check whether ``work`` can be interrupted.
 
     Args:
-        work: called without arguments in the main thread of a child process, once for each signal; a coroutine function is run
-            by ``asyncio.run``.
-        claimed: what to judge.
-        how: how to try.
-        name: for the report; the callable's own by default.
-        progress: told what comes before each run of the workload.
+        work: called without arguments in the main thread of a child process, once for each signal; a coroutine function is run by
+            ``asyncio.run``.
+        claim: the signals and the times allowed.
+        plan: number and moments of the signals, and the limits.
+        name: name for the report; by default the callable's own.
+        progress: called before each run of the workload with a description of it.
 
     Raises:
-        BaseException: what the workload raised when it was left alone.
-        BadValue: this process cannot have such children now.
+        BaseException: what the workload raised in a run without a signal.
+        BadValue: no child process can run this workload.
     """
     begun = time.monotonic()
-    start = Start(work, how.setup, tuple(int(number) for number in claimed.signals))
-    if (why := start.impossible()) is not None:
+    starter = Starter(work, plan.setup, tuple(int(number) for number in claim.signals))
+    if (why := starter.impossible()) is not None:
         raise BadValue("work", name or name_of(work), f"a workload for a child process, but {why}")
-    blank = InterruptResult(
+    template = InterruptResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
-        claim=claimed,
+        claim=claim,
         interpreter=Interpreter.current(),
-        over=how.over,
-        seed=how.seed,
+        over=plan.over,
+        seed=plan.seed,
     )
     progress("an idle process")
-    blank = replace(blank, idle=_idle())
+    template = replace(template, idle=_idle())
     progress("the workload alone")
-    rehearsal = rehearse(start, how.over, how.timeout)
-    blank = replace(blank, lasted=rehearsal.seconds)
-    if (ended := _no_shots(rehearsal, blank)) is not None:
+    alone = dry_run(starter, plan.over, plan.timeout)
+    template = replace(template, lasted=alone.seconds)
+    if (ended := _without_trials(alone, template)) is not None:
         return replace(ended, seconds=time.monotonic() - begun)
-    shots = _shots(start, claimed, how, rehearsal, begun, progress)
-    shots = _went_on(start, shots, claimed, how, rehearsal, progress)
-    result = _concluded(blank, start, shots, how, rehearsal, progress)
+    trials = _trials(starter, claim, plan, alone, begun, progress)
+    trials = _marked_swallowed(starter, trials, claim, plan, alone, progress)
+    result = _concluded(template, starter, trials, plan, alone, progress)
     return replace(result, seconds=time.monotonic() - begun)
 
 
-def _idle() -> Spread | None:
-    """How fast a signal gets through here at all."""
-    easy = InterruptClaim(1.0, 5.0, (signal.SIGINT,))
-    start = Start(_asleep, None, (signal.SIGINT,))
-    return Spread.of(fire(start, signal.SIGINT, _IDLE_MOMENT, easy, 10.0).delivery for _ in range(_IDLE_SHOTS))
+def _idle() -> TimeSpread | None:
+    """How soon an idle process handles a signal on this machine."""
+    generous = InterruptClaim(1.0, 5.0, (signal.SIGINT,))
+    starter = Starter(_sleep, None, (signal.SIGINT,))
+    return TimeSpread.of(deliver(starter, signal.SIGINT, _IDLE_MOMENT, generous, 10.0).delivery for _ in range(_IDLE_TRIALS))
 
 
-def _asleep() -> None:
+def _sleep() -> None:
     time.sleep(30)
 
 
-def _no_shots(rehearsal: Rehearsal, blank: InterruptResult) -> InterruptResult | None:
-    """What the rehearsal alone decides."""
-    if rehearsal.error is not None:
-        raise rehearsal.error
-    if rehearsal.trouble is Trouble.CRASHED:
-        words = f"crashed: {rehearsal.words.splitlines()[0]}, before any signal"
-        trace = "\n".join(rehearsal.words.splitlines()[1:])
-        return replace(blank, verdict=Verdict.VIOLATED, reason=words, trouble=rehearsal.trouble, stacks=trace)
-    if rehearsal.trouble is not None:
-        return replace(blank, reason=f"no signal could be sent: {rehearsal.words.splitlines()[0]}", trouble=rehearsal.trouble)
-    if rehearsal.seconds is not None and rehearsal.seconds < _TOO_SHORT:
-        words = f"the workload is too short: it ends after {rehearsal.seconds * 1e3:.2g} ms, before any signal; give it more to do"
-        return replace(blank, reason=words, trouble=Trouble.MISSED)
+def _without_trials(alone: DryRun, template: InterruptResult) -> InterruptResult | None:
+    """The result that follows from the dry run; None if signals can be sent."""
+    if alone.error is not None:
+        raise alone.error
+    if alone.outcome is not None:
+        detail, *stacks = alone.detail.splitlines()
+        if alone.outcome is SignalOutcome.CRASHED:
+            text = f"crashed: {detail}, before any signal"
+            return replace(template, verdict=Verdict.VIOLATED, reason=text, outcome=SignalOutcome.CRASHED, stacks="\n".join(stacks))
+        return replace(template, reason=f"no signal could be sent: {detail}", outcome=alone.outcome)
+    if alone.seconds is not None and alone.seconds < _TOO_SHORT:
+        text = f"the workload is too short: it ends after {alone.seconds * 1e3:.2g} ms, before any signal; give it more to do"
+        return replace(template, reason=text, outcome=SignalOutcome.MISSED)
     return None
 
 
-def _shots(
-    start: Start, claimed: InterruptClaim, how: InterruptPlan, rehearsal: Rehearsal, begun: float, progress: Callable[[str], None]
-) -> list[Shot]:
-    shots: list[Shot] = []
-    wanted = how.repeats * len(claimed.signals)
-    for number, moment in _aims(claimed, how, rehearsal):
-        landed = sum(shot.trouble is None for shot in shots)
-        if landed >= wanted or len(shots) >= _TRIES * wanted or judgement.proven(shots, claimed) is not None:
+def _trials(
+    starter: Starter, claim: InterruptClaim, plan: InterruptPlan, alone: DryRun, begun: float, progress: Callable[[str], None]
+) -> list[Trial]:
+    """Send signals until enough have arrived in the running workload, the claim is refuted, or the budget is used up."""
+    trials: list[Trial] = []
+    wanted = plan.repeats * len(claim.signals)
+    for number, moment in _moments(claim, plan, alone):
+        good = sum(trial.outcome is None for trial in trials)
+        if good >= wanted or len(trials) >= _TRIES * wanted or judgement.refuting(trials, claim) is not None:
             break
-        if how.budget is not None and time.monotonic() - begun > how.budget:
+        if plan.budget is not None and time.monotonic() - begun > plan.budget:
             break
-        progress(f"{number.name} {landed + 1} of {wanted}, {moment * 1e3:.0f} ms after the start")
-        shots.append(fire(start, number, moment, claimed, how.timeout))
-        trouble = shots[-1].trouble
-        if trouble in judgement.TO_BE_SEEN_TWICE and sum(shot.trouble is trouble for shot in shots) == 1:
-            shots.append(fire(start, number, moment, claimed, how.timeout))  # once more, at the same moment
-    return shots
+        progress(f"{number.name} {good + 1} of {wanted}, {moment * 1e3:.0f} ms after the start")
+        trials.append(deliver(starter, number, moment, claim, plan.timeout))
+        outcome = trials[-1].outcome
+        if outcome in judgement.TO_BE_SEEN_TWICE and sum(trial.outcome is outcome for trial in trials) == 1:
+            trials.append(deliver(starter, number, moment, claim, plan.timeout))  # once more at the same moment
+    return trials
 
 
-def _went_on(
-    start: Start,
-    shots: list[Shot],
-    claimed: InterruptClaim,
-    how: InterruptPlan,
-    rehearsal: Rehearsal,
+def _marked_swallowed(
+    starter: Starter,
+    trials: list[Trial],
+    claim: InterruptClaim,
+    plan: InterruptPlan,
+    alone: DryRun,
     progress: Callable[[str], None],
-) -> list[Shot]:
-    """Find the shots after which the workload went on to its own end as if nothing had been: it swallowed the signal, and only
-    looks interrupted because that end was near. To tell it from a clean-up, its own end must be known."""
-    slow = [shot for shot in shots if shot.trouble is None and shot.how == "returned" and (shot.unwinding or 0) > _AT_ONCE]
-    if not slow or judgement.proven(shots, claimed) is not None:
-        return shots
-    natural = rehearsal.seconds
+) -> list[Trial]:
+    """The trials, with those marked as swallowed in which the workload continued to its own end.
+
+    Such a trial looks good only because that end was near. To tell it from one that cleaned up, the duration of the workload
+    without a signal must be known.
+    """
+    slow = [t for t in trials if t.outcome is None and t.left_by == "returned" and (t.unwinding or 0) > _AT_ONCE]
+    if not slow or judgement.refuting(trials, claim) is not None:
+        return trials
+    natural = alone.seconds
     if natural is None:
         progress("the workload alone, to its end")
-        natural = rehearse(start, how.over + claimed.exits_within + 1, how.timeout).seconds
+        natural = dry_run(starter, plan.over + claim.exits_within + 1, plan.timeout).seconds
     if natural is None:
-        return shots
+        return trials
 
-    def as_if_nothing_had_been(shot: Shot) -> bool:
-        took = shot.moment + ((shot.left or shot.sent) - shot.sent) / 1e9
-        return took > _OWN_END * natural and natural - shot.moment > _MUCH_LEFT * natural
+    def continued(trial: Trial) -> bool:
+        took = trial.moment + ((trial.left or trial.sent) - trial.sent) / 1e9
+        return took > _OWN_END * natural and natural - trial.moment > _MUCH_LEFT * natural
 
-    found = [shot for shot in slow if as_if_nothing_had_been(shot)]
-    if len(found) < min(2, len(shots)):
-        return shots
-    return [replace(shot, trouble=Trouble.SWALLOWED) if shot in found else shot for shot in shots]
+    found = [trial for trial in slow if continued(trial)]
+    if len(found) < min(2, len(trials)):
+        return trials
+    return [replace(trial, outcome=SignalOutcome.SWALLOWED) if trial in found else trial for trial in trials]
 
 
-def _aims(claimed: InterruptClaim, how: InterruptPlan, rehearsal: Rehearsal) -> Iterator[tuple[signal.Signals, float]]:
-    """Signals and moments without end: each round puts one of each signal into each of ``repeats`` equal parts of the time."""
-    span = how.over if rehearsal.seconds is None else min(how.over, _LAST_MOMENT * rehearsal.seconds)
-    draw = random.Random(how.seed)
+def _moments(claim: InterruptClaim, plan: InterruptPlan, alone: DryRun) -> Iterator[tuple[signal.Signals, float]]:
+    """Signals and their moments without end: each round has one of each signal in each of ``repeats`` equal parts of the time."""
+    span = plan.over if alone.seconds is None else min(plan.over, _LAST_MOMENT * alone.seconds)
+    draw = random.Random(plan.seed)
     while True:
-        aims = [(number, (part + draw.random()) / how.repeats * span) for number in claimed.signals for part in range(how.repeats)]
-        draw.shuffle(aims)
-        yield from aims
+        moments = [
+            (number, (part + draw.random()) / plan.repeats * span) for number in claim.signals for part in range(plan.repeats)
+        ]
+        draw.shuffle(moments)
+        yield from moments
 
 
 def _concluded(
-    blank: InterruptResult,
-    start: Start,
-    shots: list[Shot],
-    how: InterruptPlan,
-    rehearsal: Rehearsal,
+    template: InterruptResult,
+    starter: Starter,
+    trials: list[Trial],
+    plan: InterruptPlan,
+    alone: DryRun,
     progress: Callable[[str], None],
 ) -> InterruptResult:
-    claimed = blank.claim
-    judged = judgement.judge(shots, claimed, how.repeats * len(claimed.signals))
-    shot = judged.decided_by
-    result = replace(blank, verdict=judged.verdict, shots=tuple(shots), reason=judged.reason)
+    """The result over all trials, with the culprit if the claim is refuted."""
+    claim = template.claim
+    judged = judgement.judge(trials, claim, plan.repeats * len(claim.signals))
+    trial = judged.decided_by
+    result = replace(template, verdict=judged.verdict, trials=tuple(trials), reason=judged.reason)
     if judged.verdict is Verdict.HOLDS:
-        words = (
-            "never seen by a handler, and the process gone"
-            if result.delivery is None
-            else f"seen within {_ms(result.delivery)}, and"
+        return replace(result, reason=_success(result, alone))
+    if trial is None or judged.verdict is Verdict.INCONCLUSIVE:
+        return replace(result, outcome=None if trial is None else trial.outcome)
+    if (
+        trial.outcome in (SignalOutcome.LATE, SignalOutcome.DEAF)
+        and (again := _idle()) is not None
+        and again.max > claim.within / 2
+    ):
+        text = f"machine too busy: even an idle process handled a signal only after {again.max:.2g} s; retry on an idle machine"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=text, outcome=SignalOutcome.BUSY)
+    trial, culprit = find_culprit(starter, trial, claim, plan.timeout, progress)
+    text = reason(trial, culprit, claim)
+    return replace(result, reason=text, outcome=trial.outcome, culprit=culprit, stacks=trimmed(trial.stacks))
+
+
+def _success(result: InterruptResult, alone: DryRun) -> str:
+    """The reason of a claim that holds, with the longest times of all trials."""
+    good = [trial for trial in result.trials if trial.outcome is None]
+    names = " and ".join(number.name for number in result.claim.signals)
+    part = f" in its first {result.over:g} s" if alone.seconds is None else ""
+    if result.unwinding is None:  # no workload went on to its end: the signal's default action, or C code, ended the process
+        after = TimeSpread.of(None if trial.gone is None else (trial.gone - trial.sent) / 1e9 for trial in good)
+        text = "" if result.delivery is not None else "the signal was not handled; "
+        text += (
+            f"the process exited within {_ms(after)} after it"
+            if text
+            else f"the process exited within {_ms(after)} after the signal"
         )
-        words = f"{words} the process gone {_ms(result.exit)} later"
-        if rehearsal.seconds is None:
-            words = f"{words}, in the first {how.over:g} s of it"
-        names = " and ".join(number.name for number in claimed.signals)
-        return replace(result, reason=f"{len([s for s in shots if s.trouble is None])} of {names}: {words}")
-    if shot is None or judged.verdict is Verdict.INCONCLUSIVE:
-        return replace(result, trouble=None if shot is None else shot.trouble)
-    if shot.trouble in (Trouble.LATE, Trouble.DEAF) and (again := _idle()) is not None and again.max > claimed.within / 2:
-        words = f"even an idle process sees a signal only after {again.max:.2g} s: this machine is too busy to say"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=words, trouble=Trouble.BUSY)
-    shot, blamed = _blamed(start, shot, claimed, how, progress)
-    return replace(result, reason=reason(shot, blamed, claimed), trouble=shot.trouble, culprit=blamed, stacks=trimmed(shot.stacks))
+    else:
+        text = (
+            f"handled within {_ms(result.delivery)}, the workload left within {_ms(result.unwinding)} after that, and the process "
+        )
+        text += f"exited within another {_ms(result.exit)}"
+    return f"{len(good)} trials of {names}{part}: {text}"
 
 
-def _blamed(
-    start: Start, shot: Shot, claimed: InterruptClaim, how: InterruptPlan, progress: Callable[[str], None]
-) -> tuple[Shot, str]:
-    """The culprit; where the shot alone does not tell, by one more with instruments."""
-    number = signal.Signals(shot.number)
-    if shot.trouble in (Trouble.DEAF, Trouble.LATE):
-        progress("once more, to see in which C call")
-        if (seen := _running(start, shot, claimed, how)) is None:
-            return shot, culprit(shot)
-        running, examined = seen[0].when_stuck() or [], seen[1]
-        if not shot.stacks:
-            shot = replace(shot, stacks=examined.stacks, place=shot.place or examined.place)
-        return shot, culprit(shot, running, examined.pid)
-    if shot.trouble is Trouble.SWALLOWED:
-        progress("once more, to see who caught it")
-        for _ in range(_EXAMINATIONS):
-            examined = fire(start, number, shot.moment, claimed, how.timeout, Catcher())
-            if told_who_caught(examined) and (examined.trouble is Trouble.SWALLOWED or shot.how == examined.how == "returned"):
-                break
-        else:  # free-threaded builds sometimes lose the trace
-            examined = replace(examined, notes=())
-            if shot.dozed and shot.others_busy and build() == GIL and (seen := _running(start, shot, claimed, how)) is not None:
-                kept = seen[0].long_ones(seen[1].pid, claimed.exits_within / 2)
-                if kept:  # on its way out, and another thread kept the GIL from it
-                    shot = replace(shot, trouble=Trouble.UNWINDING)
-                    return shot, culprit(shot, kept, seen[1].pid)
-        shot = refined(shot, examined)
-    return shot, culprit(shot)
-
-
-def _running(start: Start, shot: Shot, claimed: InterruptClaim, how: InterruptPlan) -> tuple[CCalls, Shot] | None:
-    """The C calls that ran while it was stuck, from one more shot at the same moment, and that shot; None if all went well then."""
-    for _ in range(_EXAMINATIONS):
-        calls = CCalls()
-        examined = fire(start, signal.Signals(shot.number), shot.moment, claimed, how.timeout, calls)
-        if calls.when_stuck() is not None:
-            return calls, examined
-    return None
-
-
-def _ms(spread: Spread | None) -> str:
+def _ms(spread: TimeSpread | None) -> str:
     return "an unknown time" if spread is None else f"{spread.max * 1e3:.3g} ms"

@@ -6,15 +6,14 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.errors import BadValue
-from ..core.values import seconds
+from ..core.arguments import Arguments
 
 DEFAULT_WITHIN = 0.2  # seconds; people call 0.1 s instant, and a busy machine needs some of it
 DEFAULT_EXITS_WITHIN = 2.0
 _NOT_OURS = {
     "SIGKILL": "which no process can handle",
     "SIGSTOP": "which no process can handle",
-    "SIGUSR2": "which we use ourselves",
+    "SIGUSR2": "which gilcheck uses itself",
 }
 
 Signals = str | int | Sequence[str | int]
@@ -39,35 +38,33 @@ class InterruptClaim:
         return f"{names} seen within {self.within:g} s, and the process gone {self.exits_within:g} s later"
 
 
-def claim(
-    *, within: object = None, exits_within: object = None, signals: Signals | None = None, source: str = "argument"
-) -> InterruptClaim:
-    """The claim out of unchecked values; None takes the default.
+def claim(given: Arguments) -> InterruptClaim:
+    """The claim out of what was given; what was not takes its default.
 
     Args:
-        signals: one or more, by name or number; SIGINT by default.
-        source: where the arguments came from, for errors.
+        given: ``within`` and ``exits_within`` in seconds; ``signals``, one or more, by name or number.
 
     Raises:
-        BadValue: a value of the wrong type or range, or a signal that cannot be handled.
+        BadValue: a signal that does not exist or cannot be handled.
     """
-    given: Sequence[object] = (signal.SIGINT,) if signals is None else [signals] if isinstance(signals, (str, int)) else signals
-    if not isinstance(given, Sequence) or not given:
-        raise BadValue("signals", signals, "a signal such as 'SIGINT', or a list of them", source)
+    signals = given.get("signals", signal.SIGINT)
+    several: Sequence[object] = [signals] if isinstance(signals, (str, int)) else signals
+    if not isinstance(several, Sequence) or not several:
+        raise given.refused("signals", "a signal such as 'SIGINT', or a list of them")
     return InterruptClaim(
-        within=DEFAULT_WITHIN if within is None else seconds("within", within, source),
-        exits_within=DEFAULT_EXITS_WITHIN if exits_within is None else seconds("exits_within", exits_within, source),
-        signals=tuple(dict.fromkeys(_signal(entry, source) for entry in given)),
+        within=given.get("within", DEFAULT_WITHIN),
+        exits_within=given.get("exits_within", DEFAULT_EXITS_WITHIN),
+        signals=tuple(dict.fromkeys(_signal(given, entry) for entry in several)),
     )
 
 
-def _signal(given: object, source: str) -> signal.Signals:
+def _signal(given: Arguments, entry: object) -> signal.Signals:
     try:
-        if isinstance(given, bool):
+        if isinstance(entry, bool):
             raise ValueError
-        number = signal.Signals[given.upper()] if isinstance(given, str) else signal.Signals(given)  # type: ignore[arg-type]
+        number = signal.Signals[entry.upper()] if isinstance(entry, str) else signal.Signals(entry)  # type: ignore[arg-type]
     except (ValueError, KeyError, TypeError):
-        raise BadValue("signals", given, "a signal's name or number, such as 'SIGINT' or 'SIGTERM'", source) from None
+        raise given.refused("signals", "a signal's name or number, such as 'SIGINT' or 'SIGTERM'", entry) from None
     if number.name in _NOT_OURS:
-        raise BadValue("signals", given, f"a signal other than {number.name}, {_NOT_OURS[number.name]}", source)
+        raise given.refused("signals", f"a signal other than {number.name}, {_NOT_OURS[number.name]}", entry)
     return number

@@ -1,13 +1,13 @@
-"""Names in the code under test: from stacks, positions and source lines to the words of a report."""
+"""Names of places in the code under test, made of stacks, positions and source lines."""
 
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from dataclasses import dataclass
 
 from ..core.origin import foreign, ours
+from ..core.source import Position, line_text, place, position_text, syntax_tree
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 
@@ -22,14 +22,14 @@ class Frame:
 
     @property
     def source(self) -> str:
-        return linecache.getline(self.file, self.line).strip()
+        return line_text(self.file, self.line)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} ({self.function})"
+        return place(self.file, self.line, self.function)
 
 
 def threads(stacks: str) -> list[list[Frame]]:
-    """The threads of a ``faulthandler`` dump, the main thread first if it is there; each innermost frame first, ours left out."""
+    """The frames of each thread in a ``faulthandler`` dump, innermost first and without ours; the main thread comes first."""
     found: list[list[Frame]] = []
     main = 0
     for line in stacks.splitlines():
@@ -38,7 +38,7 @@ def threads(stacks: str) -> list[list[Frame]]:
                 found.append([])
             if ours(match["file"]):
                 main = len(found) - 1
-                found[-1].append(Frame("", 0, ""))  # what comes below is pytest, or whoever called
+                found[-1].append(Frame("", 0, ""))  # the frames below it are those of pytest, or of another caller
             elif match["line"].isdigit() and not (found[-1] and found[-1][-1].file == ""):
                 found[-1].append(Frame(match["file"], int(match["line"]), match["function"]))
         elif "most recent call first" in line:
@@ -48,7 +48,7 @@ def threads(stacks: str) -> list[list[Frame]]:
 
 
 def trimmed(stacks: str) -> str:
-    """The dump without what lies below the workload: our own frames, and those of whoever called us."""
+    """The dump without the frames below the workload: ours, and those of our caller."""
     lines: list[str] = []
     below = False
     for line in stacks.splitlines():
@@ -60,19 +60,17 @@ def trimmed(stacks: str) -> str:
 
 
 def own_frame(frames: list[Frame]) -> Frame | None:
-    """The innermost frame that is the user's own, or the innermost at all."""
+    """The innermost frame in the user's code; without one, the innermost frame."""
     return next((frame for frame in frames if not foreign(frame.file)), frames[0] if frames else None)
 
 
 def expression(file: str, line: int, end_line: int | None, column: int | None, end_column: int | None) -> str:
-    """The source text of a position; empty where it spans lines or is unknown. Columns count bytes."""
-    if end_line != line or column is None or end_column is None:
-        return ""
-    return linecache.getline(file, line).encode()[column:end_column].decode(errors="replace")
+    """The source text at a position; empty if it spans lines or is unknown. Columns count bytes."""
+    return position_text(file, Position(line, end_line, column, end_column))
 
 
 def slow_part(frame: Frame) -> str:
-    """The one thing on this line that runs in C without being a call; empty if there are several, or none."""
+    """The operator on this line that runs in C, with its operands; empty if there are several, or none."""
     node = _statement(frame)
     if node is None:
         return ""
@@ -84,14 +82,14 @@ def slow_part(frame: Frame) -> str:
 
 
 def statement(frame: Frame) -> str:
-    """The innermost statement at a line, in one line; the line itself where there is no telling."""
+    """The innermost statement at a line, as one line; the source line if it cannot be determined or is long."""
     node = _statement(frame)
     text = "" if node is None else ast.unparse(node)
     return text if text and "\n" not in text and len(text) <= 100 else frame.source
 
 
 def call_text(frame: Frame, name: str) -> str:
-    """The call of this name as it stands in the source, or just ``name()``."""
+    """The call of this name as written in the source; ``name()`` if it is not found."""
     node = _statement(frame)
     short = name.rpartition(".")[2]
     for part in ast.walk(node) if node is not None else ():
@@ -102,46 +100,55 @@ def call_text(frame: Frame, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Stop:
-    """What stops an exception at a line: ``"except"``, ``"with"`` or ``"finally"``; and its source line."""
+class Clause:
+    """A clause that stops an exception.
+
+    Attributes:
+        kind: ``"except"``, ``"with"`` or ``"finally"``.
+        where: its source line.
+    """
 
     kind: str
     where: Frame
 
 
-def stop(file: str, function: str, lines: list[int]) -> Stop | None:
-    """Which clause stopped an exception, by the lines that ran next in the same frame."""
-    if not lines or (tree := _tree(file)) is None:
+def stop(file: str, function: str, lines: list[int]) -> Clause | None:
+    """The clause that stopped an exception; None if it cannot be determined.
+
+    Args:
+        lines: the lines that ran next in the same frame.
+    """
+    if not lines or (tree := syntax_tree(file)) is None:
         return None
     handlers = {node.lineno: node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)}
     matched = None
     for line in lines:
         if line in handlers:
-            matched = handlers[line]  # tested; the next line tells whether it matched
+            matched = handlers[line]  # its condition was evaluated; the next line shows whether it matched
         elif matched is not None:
             break
         else:
             break
     first = lines[0]
     if matched is not None:
-        return Stop("except", Frame(file, matched.lineno, function))
+        return Clause("except", Frame(file, matched.lineno, function))
     for node in ast.walk(tree):
         if isinstance(node, (ast.With, ast.AsyncWith)) and node.lineno <= first <= max(
             item.context_expr.lineno for item in node.items
         ):
-            return Stop("with", Frame(file, first, function))
+            return Clause("with", Frame(file, first, function))
         if (
             isinstance(node, ast.Try)
             and node.finalbody
             and node.finalbody[0].lineno <= first <= (node.finalbody[-1].end_lineno or 0)
         ):
-            return Stop("finally", Frame(file, first, function))
+            return Clause("finally", Frame(file, first, function))
     return None
 
 
 def _statement(frame: Frame) -> ast.stmt | None:
     """The innermost statement at a line."""
-    tree = _tree(frame.file)
+    tree = syntax_tree(frame.file)
     inside = [
         node
         for node in (ast.walk(tree) if tree is not None else ())
@@ -155,10 +162,3 @@ def _statement(frame: Frame) -> ast.stmt | None:
         if isinstance(node, ast.stmt) and node.lineno == frame.line and not isinstance(node, (ast.FunctionDef, ast.ClassDef))
     ]
     return lambdas[0] if lambdas else None
-
-
-def _tree(file: str) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None

@@ -1,6 +1,6 @@
-"""What a signal's handler is right now, in Python and below it.
+"""The current handler of a signal, in Python and in C.
 
-A C library may call ``sigaction`` itself: ``signal.getsignal`` knows nothing of that, and Ctrl-C goes to the library.
+A C library may call ``sigaction`` itself: then ``signal.getsignal`` still returns Python's handler, but Ctrl-C goes to the library.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.signal_names import signal_name
+
 
 class _Library(ctypes.Structure):
     _fields_ = (("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p))
@@ -20,42 +22,56 @@ class _Library(ctypes.Structure):
 
 @dataclass(frozen=True)
 class HandlerFacts:
-    """One signal: its name, the address of its C handler (None where we cannot ask), its Python handler in words, and whether
-    this thread blocks it."""
+    """The handler of one signal.
+
+    Attributes:
+        name: name of the signal.
+        address: address of the C handler; None where the system cannot be asked.
+        python: name of the Python handler.
+        blocked: whether the calling thread blocks the signal.
+    """
 
     name: str
     address: int | None
     python: str
     blocked: bool
 
-    def since(self, before: HandlerFacts, replaced: bool) -> str:
-        """What has changed since ``before``, in words; empty if nothing."""
+    def changes_since(self, before: HandlerFacts, replaced: bool) -> str:
+        """Describe what has changed since ``before``; empty if nothing has.
+
+        Args:
+            replaced: whether the Python handler is another one.
+        """
         if self.blocked:
             return f"{self.name} is blocked in the main thread (pthread_sigmask)"
         if self.address != before.address:
             return f"{self.name} is handled by {_owner(self.address)}, which replaced Python's handler"
         if replaced:
-            return f"{self.name} has the handler {self.python}, set past signal.signal"
+            return f"{self.name} has the handler {self.python}, which was not set by signal.signal"
         return ""
 
 
-def look(number: int, getsignal: Callable[[int], Any]) -> HandlerFacts:
-    """The facts of this signal, for the calling thread."""
+def inspect_handler(number: int, getsignal: Callable[[int], Any]) -> HandlerFacts:
+    """The facts about the handler of a signal now.
+
+    Args:
+        getsignal: returns the Python handler, as ``signal.getsignal`` does.
+    """
     handler = getsignal(number)
     blocked = hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    return HandlerFacts(signal.Signals(number).name, _address(number), _words(handler), blocked)
+    return HandlerFacts(signal_name(number), _address(number), _name(handler), blocked)
 
 
-def _words(handler: Any) -> str:
+def _name(handler: Any) -> str:
     if handler is None:
-        return "of a C library"
+        return "of C code"
     if isinstance(handler, int):
         return signal.Handlers(handler).name
     return f"{getattr(handler, '__module__', '?')}.{getattr(handler, '__qualname__', handler)}"
 
 
 def _address(number: int) -> int | None:
-    """The C handler's address: the first word of what ``sigaction`` gives on Linux and macOS."""
+    """Address of the C handler: on Linux and macOS the first field of the structure that ``sigaction`` fills in."""
     if sys.platform not in ("linux", "darwin"):
         return None
     current = (ctypes.c_char * 512)()
@@ -65,7 +81,7 @@ def _address(number: int) -> int | None:
 
 
 def _owner(address: int | None) -> str:
-    """The library that an address belongs to, and its nearest symbol."""
+    """File name of the library that an address belongs to, with the nearest symbol."""
     if address in (0, 1):
         return ("SIG_DFL", "SIG_IGN")[address]
     library = _Library()

@@ -1,4 +1,4 @@
-"""What a child is to do: the workload, what comes before it, and the signals it will get."""
+"""What a target is to do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Job:
 
     Attributes:
         work: the workload; a coroutine function is run by ``asyncio.run``.
-        setup: called in the child first.
-        signals: those that will be sent.
+        setup: called in the child process before it.
+        signals: numbers of the signals that will be sent.
     """
 
     work: Workload

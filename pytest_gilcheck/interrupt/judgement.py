@@ -1,8 +1,8 @@
-"""From shots to a verdict: which troubles prove something, and how often each must be seen.
+"""From trials to a verdict: which outcomes refute the claim, and how often each must be seen.
 
-A claim about every moment is refuted by one moment. What stands against a false alarm is that the proof must be clean: lateness
-is counted without the time the machine is to blame for, and lateness near the limit must be seen twice. So must a lost signal: the
-interpreter itself loses one, rarely, that lands between its last look and the system call that waits.
+A claim about every moment is refuted by one moment. What prevents a false alarm: lateness is counted without the time for which the
+machine is to blame, and lateness near the limit must be seen twice. So must a lost signal: on rare occasions the interpreter itself
+loses one that arrives between its last check and the system call that waits.
 """
 
 from __future__ import annotations
@@ -12,59 +12,73 @@ from dataclasses import dataclass
 
 from ..core.verdict import Verdict
 from .claim import InterruptClaim
-from .shot import UNDECIDED, Shot, Trouble, clearly_late
+from .trial import UNDECIDED, SignalOutcome, Trial, clearly_late
 
-TO_BE_SEEN_TWICE = frozenset({Trouble.LATE, Trouble.LOST})
+TO_BE_SEEN_TWICE = frozenset({SignalOutcome.LATE, SignalOutcome.LOST})
+_UNDECIDED_REASONS = (  # the first that applies is reported
+    (SignalOutcome.ENDED, "the workload exits the process by itself: {detail}"),
+    (
+        SignalOutcome.LATE,
+        "one signal of {n} was handled {late:.2g} s late, and no second one: run the check again, or with more repeats",
+    ),
+    (
+        SignalOutcome.LOST,
+        "one signal of {n} was lost, and no second one: {detail}; the interpreter itself can lose one that arrives just before a "
+        "wait: run the check again, or with more repeats",
+    ),
+    (
+        SignalOutcome.BUSY,
+        "machine too busy: it denied the process a core during {count} of {n} signals, which therefore decide nothing; retry on an "
+        "idle machine",
+    ),
+    (SignalOutcome.UNREPORTED, "{count} of {n} signals cannot be judged: {detail}"),
+    (SignalOutcome.MISSED, "the workload is too short: {count} of {n} signals came after its end; give it more to do"),
+)
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """A verdict with the shot that decided it; reason is for inconclusive ones, and empty otherwise."""
+class InterruptJudgement:
+    """A verdict.
+
+    Attributes:
+        verdict: holds, violated or inconclusive.
+        decided_by: the trial that decided it; None if all did.
+        reason: of an inconclusive verdict; empty otherwise.
+    """
 
     verdict: Verdict
-    decided_by: Shot | None = None
+    decided_by: Trial | None = None
     reason: str = ""
 
 
-def proven(shots: Sequence[Shot], claim: InterruptClaim) -> Shot | None:
-    """The shot that refutes the claim; None while there is none."""
-    troubled = [shot for shot in shots if shot.trouble is not None and shot.trouble not in UNDECIDED]
-    for shot in troubled:
-        if shot.trouble not in TO_BE_SEEN_TWICE or sum(other.trouble is shot.trouble for other in troubled) > 1:
-            return shot
-        if shot.trouble is Trouble.LATE and clearly_late(shot, claim):
-            return shot
+def refuting(trials: Sequence[Trial], claim: InterruptClaim) -> Trial | None:
+    """The trial that refutes the claim; None while there is none."""
+    bad = [trial for trial in trials if trial.outcome is not None and trial.outcome not in UNDECIDED]
+    for trial in bad:
+        if trial.outcome not in TO_BE_SEEN_TWICE or sum(other.outcome is trial.outcome for other in bad) > 1:
+            return trial
+        if trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim):
+            return trial
     return None
 
 
-def judge(shots: Sequence[Shot], claim: InterruptClaim, wanted: int) -> Judgement:
-    """The verdict over all shots.
+def judge(trials: Sequence[Trial], claim: InterruptClaim, wanted: int) -> InterruptJudgement:
+    """The verdict over all trials.
 
     Args:
-        wanted: how many signals had to find the workload running.
+        wanted: how many signals had to arrive in the running workload.
     """
-    if (shot := proven(shots, claim)) is not None:
-        return Judgement(Verdict.VIOLATED, shot)
-    landed = [shot for shot in shots if shot.trouble is None]
-    lost = any(shot.trouble is Trouble.LOST for shot in shots)  # no number of good ones makes that one good
-    if len(landed) >= wanted and not lost:
-        return Judgement(Verdict.HOLDS)
-    for trouble, reason in (
-        (Trouble.ENDED, "the workload ends its process by itself: {words}"),
-        (Trouble.LATE, "one signal of {n} was seen {late:.2g} s late, and not a second one: run it again, or with more repeats"),
-        (
-            Trouble.LOST,
-            "one signal of {n} was lost, and not a second one: {words}; the interpreter itself can lose one that lands just before "
-            "a wait: run it again, or with more repeats",
-        ),
-        (Trouble.BUSY, "this machine kept the process from its cores, so nothing can be said of {count} of {n} signals"),
-        (Trouble.UNTOLD, "{count} of {n} signals cannot be judged: {words}"),
-        (Trouble.MISSED, "the workload is too short: {count} of {n} signals came after its end; give it more to do"),
-    ):
-        found = [shot for shot in shots if shot.trouble is trouble]
+    if (trial := refuting(trials, claim)) is not None:
+        return InterruptJudgement(Verdict.VIOLATED, trial)
+    good = [trial for trial in trials if trial.outcome is None]
+    lost = any(trial.outcome is SignalOutcome.LOST for trial in trials)  # no number of good trials outweighs it
+    if len(good) >= wanted and not lost:
+        return InterruptJudgement(Verdict.HOLDS)
+    for outcome, reason in _UNDECIDED_REASONS:
+        found = [trial for trial in trials if trial.outcome is outcome]
         if found:
             late = found[0].lateness or 0.0
-            return Judgement(
-                Verdict.INCONCLUSIVE, found[0], reason.format(words=found[0].words, n=len(shots), count=len(found), late=late)
-            )
-    return Judgement(Verdict.INCONCLUSIVE, reason=f"only {len(landed)} of {wanted} signals were sent in the time given")
+            text = reason.format(detail=found[0].detail, n=len(trials), count=len(found), late=late)
+            return InterruptJudgement(Verdict.INCONCLUSIVE, found[0], text)
+    text = f"only {len(good)} of {wanted} signals could be sent in the time given; raise the budget or lower repeats"
+    return InterruptJudgement(Verdict.INCONCLUSIVE, reason=text)

@@ -1,4 +1,4 @@
-"""How to try interrupts: unchecked values into a plan."""
+"""How to try interrupts: the arguments that are no claim."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.values import Given
+from ..core.arguments import Arguments
 
 DEFAULT_REPEATS = 8
 DEFAULT_OVER = 1.0
@@ -34,30 +34,13 @@ class InterruptPlan:
     setup: Callable[[], object] | None = None
 
 
-def plan(
-    *,
-    repeats: object = None,
-    over: object = None,
-    seed: object = None,
-    timeout: object = None,
-    budget: object = None,
-    setup: object = None,
-    sources: dict[str, str] | None = None,
-) -> InterruptPlan:
-    """A plan out of unchecked values; None takes the default, for ``seed`` a random one.
-
-    Args:
-        sources: where each value came from, by its name, for errors.
-
-    Raises:
-        BadValue: a value of the wrong type or range.
-    """
-    given = Given(sources)
+def plan(given: Arguments) -> InterruptPlan:
+    """The plan out of what was given; what was not takes its default, the seed a random one."""
     return InterruptPlan(
-        repeats=given.whole("repeats", repeats, 1, DEFAULT_REPEATS),
-        over=given.seconds("over", over, DEFAULT_OVER),
-        seed=given.whole("seed", seed, 0, random.randrange(1_000_000)),
-        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
-        budget=given.seconds("budget", budget, None),
-        setup=given.callable("setup", setup),
+        repeats=given.get("repeats", DEFAULT_REPEATS),
+        over=given.get("over", DEFAULT_OVER),
+        seed=given.get("seed", random.randrange(1_000_000)),
+        timeout=given.time("timeout", DEFAULT_TIMEOUT),
+        budget=given.get("budget"),
+        setup=given.get("setup"),
     )

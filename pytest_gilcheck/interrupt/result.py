@@ -1,4 +1,4 @@
-"""What an interrupt check returns: named figures, and the same as a report."""
+"""What an interrupt check returns: its figures by name, and a report as text."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from signal import Signals
 from typing import Any
 
 from ..core.interpreter import Interpreter
+from ..core.signal_names import signal_name
 from ..core.verdict import Judged
 from .claim import InterruptClaim
-from .shot import Shot, Trouble
+from .trial import SignalOutcome, Trial
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Least, median and most of some times, in seconds, and how many they are."""
+class TimeSpread:
+    """Minimum, median and maximum of some times, in seconds, and their number."""
 
     min: float
     median: float
@@ -25,8 +25,8 @@ class Spread:
     n: int
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Spread | None:
-        """The spread of those that happened; None if none did."""
+    def of(cls, values: Iterable[float | None]) -> TimeSpread | None:
+        """The spread of the values that are not None; None if there are none."""
         known = [value for value in values if value is not None]
         return cls(min(known), statistics.median(known), max(known), len(known)) if known else None
 
@@ -39,55 +39,57 @@ class InterruptResult(Judged):
     """The outcome of one interrupt check. Times are seconds; what was not measured is None.
 
     Attributes:
-        workload: its name.
-        trouble: what was wrong, if anything; ``str(trouble)`` is one of deaf, late, lost, blocked, ignored, replaced,
-            swallowed, stuck in cleanup, lingers, left behind, crashed, ended, missed, busy.
-        culprit: the line, call or thread to blame, in words; empty if all is well.
-        stacks: every thread's stack while the trouble lasted.
+        workload: name of the workload.
+        claim: what was checked.
+        outcome: what went wrong; None if nothing did. ``str(outcome)`` is one of deaf, late, lost, blocked, ignored, replaced,
+            swallowed, stuck in cleanup, lingers, left behind, crashed, ended, missed, busy, unreported.
+        culprit: description of the line, call or thread to blame; empty if nothing went wrong.
+        stacks: the stacks of all threads at that time.
         delivery: from the signal to the first line of its Python handler.
-        unwinding: from there until the workload was left.
-        exit: from there until the process was gone.
-        idle: delivery to a process that only sleeps, in the same run: the resolution of the figures above.
-        shots: every signal that was sent, as it went.
-        lasted: seconds the workload takes when left alone; None if longer than `over`.
+        unwinding: from there to the end of the workload.
+        exit: from there to the exit of the process.
+        idle: delivery to a process that only sleeps, in the same check: the resolution of the figures above.
+        trials: every signal that was sent, and what became of it.
+        lasted: duration of the workload without a signal; None if longer than ``over``.
         over: seconds over which the moments were spread.
-        seed: of the moments.
+        seed: seed of the moments.
+        seconds: duration of the check.
     """
 
     workload: str
     claim: InterruptClaim
     interpreter: Interpreter
-    trouble: Trouble | None = None
+    outcome: SignalOutcome | None = None
     culprit: str = ""
     stacks: str = ""
-    shots: tuple[Shot, ...] = ()
-    idle: Spread | None = None
+    trials: tuple[Trial, ...] = ()
+    idle: TimeSpread | None = None
     lasted: float | None = None
     over: float = 0.0
     seed: int = 0
     seconds: float = 0.0
 
     @property
-    def delivery(self) -> Spread | None:
-        return Spread.of(shot.delivery for shot in self.shots)
+    def delivery(self) -> TimeSpread | None:
+        return TimeSpread.of(trial.delivery for trial in self.trials)
 
     @property
-    def unwinding(self) -> Spread | None:
-        return Spread.of(shot.unwinding for shot in self.shots)
+    def unwinding(self) -> TimeSpread | None:
+        return TimeSpread.of(trial.unwinding for trial in self.trials)
 
     @property
-    def exit(self) -> Spread | None:
-        return Spread.of(shot.exit for shot in self.shots)
+    def exit(self) -> TimeSpread | None:
+        return TimeSpread.of(trial.exit for trial in self.trials)
 
     def figures(self) -> dict[str, Any]:
-        """Every figure by name, as numbers, strings and lists: the evidence record's."""
+        """Every figure by name, as numbers, strings and lists, for the evidence record."""
         spreads = {name: getattr(self, name) for name in ("delivery", "unwinding", "exit", "idle")}
         times = {
             f"{name}_{part}": getattr(spread, part, None) for name, spread in spreads.items() for part in ("min", "median", "max")
         }
         return times | {
-            "signals": len([shot for shot in self.shots if shot.sent]),
-            "trouble": None if self.trouble is None else str(self.trouble),
+            "signals": len([trial for trial in self.trials if trial.sent]),
+            "signal_outcome": None if self.outcome is None else str(self.outcome),
             "culprit": self.culprit or None,
             "lasted": self.lasted,
             "over": self.over,
@@ -96,19 +98,19 @@ class InterruptResult(Judged):
         }
 
     def details(self) -> dict[str, Any]:
-        """Every signal as it went, and the stacks while the trouble lasted."""
+        """Every signal and what became of it, and the stacks, for the evidence record."""
         return {
             "stacks": self.stacks or None,
-            "shots": [
+            "trials": [
                 {
-                    "signal": Signals(shot.number).name,
-                    "moment": shot.moment,
-                    "delivery": shot.delivery,
-                    "unwinding": shot.unwinding,
-                    "exit": shot.exit,
-                    "trouble": None if shot.trouble is None else str(shot.trouble),
+                    "signal": signal_name(trial.number),
+                    "moment": trial.moment,
+                    "delivery": trial.delivery,
+                    "unwinding": trial.unwinding,
+                    "exit": trial.exit,
+                    "outcome": None if trial.outcome is None else str(trial.outcome),
                 }
-                for shot in self.shots
+                for trial in self.trials
             ],
         }
 
@@ -124,22 +126,22 @@ class InterruptResult(Judged):
             ("unwinding", _or_none(self.unwinding)),
             ("exit", _or_none(self.exit)),
             ("idle", f"{self.idle}: delivery to a process that only sleeps" if self.idle else "not measured"),
-            ("signals", f"{self._outcomes()}; the workload alone takes {lasts}; seed {self.seed}"),
+            ("signals", f"{self._outcomes()}; without a signal the workload takes {lasts}; seed {self.seed}"),
         ]
         lines = [self.headline()]
         lines += [f"  {name:11}  {text}" for name, text in rows]
         if self.stacks:
-            lines += ["  stacks at that moment:", *(f"    {line}" for line in self.stacks.splitlines())]
+            lines += ["  stacks at that time:", *(f"    {line}" for line in self.stacks.splitlines())]
         return "\n".join(lines)
 
     def _outcomes(self) -> str:
-        counted = Counter("well" if shot.trouble is None else str(shot.trouble) for shot in self.shots)
-        return ", ".join(f"{number} {word}" for word, number in counted.most_common()) or "none sent"
+        counted = Counter("good" if trial.outcome is None else str(trial.outcome) for trial in self.trials)
+        return ", ".join(f"{number} {outcome}" for outcome, number in counted.most_common()) or "none sent"
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3g}"
 
 
-def _or_none(spread: Spread | None) -> str:
+def _or_none(spread: TimeSpread | None) -> str:
     return "none" if spread is None else str(spread)

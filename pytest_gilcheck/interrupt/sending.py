@@ -1,8 +1,10 @@
-"""Sending a signal as it happens in life: a terminal's Ctrl-C goes to the whole foreground group, ``kill`` to one process.
+"""Sends a signal to the processes that would get it outside of tests: Ctrl-C at a terminal signals the whole foreground process
+group, ``kill`` one process.
 
-On Windows a Ctrl-C belongs to a console, and goes to all that share it: the target gets a console of its own, and a helper
-joins that console to press the keys there. What does not work there: ``os.kill(pid, CTRL_C_EVENT)`` with a process group (the
-event never arrives; only CTRL_BREAK does), and joining the console ourselves (our own would be gone).
+On Windows a Ctrl-C belongs to a console, and all processes that share the console get it. So the target gets a console of its
+own, and a helper process attaches to that console and generates the event. What does not work there: ``os.kill(pid,
+CTRL_C_EVENT)`` with a process group (the event never arrives; only CTRL_BREAK does), and attaching to the console ourselves (we
+would lose our own).
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ import subprocess
 import sys
 import time
 
-_BY_TERMINALS = {signal.SIGINT, getattr(signal, "SIGQUIT", signal.SIGINT)}
+_SENT_BY_TERMINALS = {signal.SIGINT, getattr(signal, "SIGQUIT", signal.SIGINT)}
 WINDOWS = os.name == "nt"
-PROBE = 0 if WINDOWS else signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR1  # asks: are you there?
+PROBE = (
+    0 if WINDOWS else signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR1
+)  # its handler reports that the main thread checks for signals
 
 _PRESS_CTRL_C = """
 import ctypes, sys, time
@@ -31,15 +35,19 @@ with open(sys.argv[2], "w") as file:
 
 
 def send(pid: int, number: int) -> int:
-    """Send it.
+    """Send a signal to a target; nothing happens if that is gone.
+
+    Args:
+        pid: the target, which leads its own process group unless it has left that.
+        number: SIGINT and SIGQUIT go to the group, other signals to the process.
 
     Returns:
-        When, as ``time.monotonic_ns``: right before, by the sender's clock.
+        The time right before the signal was sent, by ``time.monotonic_ns``.
     """
     if WINDOWS:
         return _press(pid, number)
     now = time.monotonic_ns()
-    if number in _BY_TERMINALS:
+    if number in _SENT_BY_TERMINALS:
         try:
             os.killpg(pid, number)
             return now
@@ -53,16 +61,16 @@ def send(pid: int, number: int) -> int:
 
 
 def probe(pid: int) -> None:
-    """Ask the main thread for a sign of life; Windows has no signal left for that."""
+    """Ask the main thread to report; Windows has no signal that could be used for that."""
     if not WINDOWS:
         send(pid, PROBE)
 
 
 def _press(pid: int, number: int) -> int:
-    """Not run so far: there was no Windows machine."""
+    """Generate a Ctrl-C event on Windows. Nobody has run this yet: there was no Windows machine."""
     if number != signal.SIGINT:
         now = time.monotonic_ns()
-        os.kill(pid, number)  # SIGTERM is TerminateProcess there, and no handler ever sees it
+        os.kill(pid, number)  # SIGTERM calls TerminateProcess there, and no handler runs
         return now
     import tempfile
 

@@ -1,56 +1,56 @@
-"""Starting the child that is to be interrupted: a fork, or a new interpreter where this process cannot fork."""
+"""Starts the child process that is to be interrupted: a fork, or a new interpreter where this process cannot be forked."""
 
 from __future__ import annotations
 
 import os
 from typing import Protocol
 
-from ..core.child import ParentSide, can_fork, fork
+from ..core import lineage
+from ..core.child import ParentSide, fork
+from ..core.fork_safety import can_fork
 from .job import Job
 from .spawned import Spawned, unpicklable
 from .target import Instrument, Target
 
-_UNTIL_TOLD = 1e9  # seconds: the parent's own clock ends a shot
+_NO_DEADLINE = 1e9  # seconds: a trial ends its target itself
 
 
 class Process(Protocol):
-    """A started target, as its parent sees it; see `core.child.ParentSide`."""
-
-    gone_at: int | None
-    status: int | None
+    """A running target, as its parent sees it; see `core.parent_side.ParentSide`."""
 
     @property
+    def gone_at(self) -> int | None: ...
+    @property
+    def status(self) -> int | None: ...
+    @property
     def pid(self) -> int: ...
-    def hear(self, seconds: float) -> list[bytes]: ...
+    def receive_notes(self, seconds: float) -> list[bytes]: ...
     def stacks(self) -> str: ...
     def end(self) -> str: ...
 
 
-class Start(Job):
-    """Starts children for one job, again and again."""
-
-    def no_fork(self) -> str | None:
-        """Why this process cannot be forked, in words; None if it can."""
-        return can_fork()
+class Starter(Job):
+    """Starts any number of targets for one job."""
 
     def impossible(self) -> str | None:
-        """Why no child can run this workload, in words; None if one can."""
-        if (no_fork := can_fork()) is None or (no_handover := unpicklable(self)) is None:
+        """Why no child process can run this workload; None if one can."""
+        if (no_fork := can_fork()) is None or (no_spawn := unpicklable(self)) is None:
             return None
-        return f"{no_fork}, and {no_handover}"
+        return f"{no_fork}, and {no_spawn}"
 
-    def __call__(self, instrument: Instrument | None = None) -> Process:
-        """Start one.
+    def start(self, instrument: Instrument | None = None) -> Process:
+        """Start a target.
 
         Args:
-            instrument: for a run that is made to find a cause.
+            instrument: observes the target, in a run that is made to find a cause.
         """
         if can_fork() is not None:
             return Spawned(self, instrument)
-        side = fork(_UNTIL_TOLD)
+        side = fork(_NO_DEADLINE)
         if isinstance(side, ParentSide):
             return side
         try:
-            Target(side.tell, self.signals, instrument).run(self.work, self.setup)
-        finally:  # a signal that lands in our own lines: never go on in the parent's code
+            lineage.mark()
+            Target(side.send_note, self.signals, instrument).run(self.work, self.setup)
+        finally:  # also when a signal arrives in our own code: this process must never return into the parent's
             os._exit(1)

@@ -1,16 +1,16 @@
-"""In the child: runs the workload in the main thread, and says when what happened.
+"""The target's side of a trial: runs the workload in the main thread of this process, and reports when what happened.
 
-The child's word is a note for each event, stamped with ``time.monotonic_ns``, which all processes of a machine share: the
-workload began, a handler was entered, the workload was left.
+It sends a note for each event, with a ``time.monotonic_ns``, which all processes of a machine share: the workload began, a
+handler was entered, the workload ended.
 
-To know when a handler is entered, one of ours must be the first thing in it. Code looks at its handlers, though: ``asyncio``
-cancels its task on Ctrl-C only if it finds Python's own handler in place. So what ``signal.signal`` and ``signal.getsignal`` call
-is replaced in the child, in the module ``_signal``, so that ``from signal import signal`` is no way around: what is set gets a
-stamp in front, what is asked for comes back without it.
+To report when a handler is entered, code of ours must run first in it. But code compares its handlers: ``asyncio`` cancels its task
+on Ctrl-C only if it finds Python's own handler in place. So the functions behind ``signal.signal`` and ``signal.getsignal`` are
+replaced in the module ``_signal`` of this process, which also covers ``from signal import signal``: the first wraps the handler
+that is set, the second returns it unwrapped.
 
-What does not work: a thread that watches for the signal (a stalled process stalls it too); ``signal.set_wakeup_fd`` (the byte
-is written when the kernel delivers the signal, long before Python looks); a handler of ours that calls the other one, found by
-``getsignal``.
+What does not work: a thread that watches for the signal (a stalled process stalls it too); ``signal.set_wakeup_fd`` (the byte is
+written when the kernel delivers the signal, long before Python checks for it); a handler of ours that calls the previous one
+(``getsignal`` would return ours).
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ import _signal
 import asyncio
 import atexit
 import inspect
-import itertools
 import json
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -32,88 +30,89 @@ from time import monotonic_ns  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any, NoReturn
 
-from ..core.origin import ours
-from .handlers import HandlerFacts, look
+from ..core.packing import packed
+from ..core.source import code_position
+from .handlers import HandlerFacts, inspect_handler
 from .sending import PROBE
-
-Tell = Callable[[bytes], None]
 
 
 class Instrument:
-    """What looks closer, in a run that is made to find a cause; this one does not. It slows the run, so no figure comes of it.
+    """Observes a target more closely, in a run that is made to find a cause; this base class observes nothing.
+
+    An instrument slows the run, so no figure is taken from it.
 
     Attributes:
-        portable: whether it works in a new interpreter too.
+        portable: whether it also works in a new interpreter.
     """
 
     portable = False
 
-    def begin(self, tell: Callable[..., None]) -> None:
-        """In the child, right before the workload; ``tell(kind, *words)`` sends a note."""
+    def begin(self, send_note: Callable[..., None]) -> None:
+        """Called in the target right before the workload; ``send_note(kind, *values)`` sends a note to the parent."""
 
     def entered(self, frame: FrameType | None) -> None:
-        """In the child, when a handler is entered."""
+        """Called in the target when a handler is entered, with the frame that it interrupts."""
 
     def stuck(self) -> None:
-        """In the parent, when a signal was not seen in time, or was seen and the workload not left."""
+        """Called in the parent when a signal was not handled in time, or the workload did not end in time after it."""
 
 
 class Target:
-    """The child's side of one shot.
+    """Runs one workload for one trial.
 
     Args:
-        tell: hands a note to the parent.
-        signals: those that will be sent.
-        instrument: looks closer.
+        send: sends a note to the parent.
+        signals: numbers of the signals that will be sent.
+        instrument: observes this process.
     """
 
-    def __init__(self, tell: Tell, signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
-        self._tell, self._signals, self._pid = tell, signals, os.getpid()
+    def __init__(self, send: Callable[[bytes], None], signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
+        self._send, self._signals, self._pid = send, signals, os.getpid()
         self._instrument = instrument or Instrument()
-        self._on_stage = False  # whether signals are the workload's
-        self._ours: dict[int, Any] = {}
+        self._running = False  # whether the workload runs, and a signal is meant for it
+        self._handlers: dict[int, tuple[Any, Any]] = {}  # by signal: what is installed, and what the workload set
         self._facts: dict[int, HandlerFacts] = {}
 
     def run(self, work: Callable[[], Any], setup: Callable[[], object] | None) -> NoReturn:
-        """Run the workload, and end this process as an interpreter would end."""
-        atexit._clear()  # the parent's; what the workload registers from here on is run
+        """Run the workload, and exit as an interpreter would."""
+        atexit._clear()  # the parent's exit handlers; those that the workload registers from here on are run
         self._install()
         error: BaseException | None = None
         try:
             if setup is not None:
                 setup()
             self._warm_up()
-            self._on_stage = True
+            self._running = True
             self._note("began", monotonic_ns())
             self._instrument.begin(self._note)
             result = work()
             if inspect.iscoroutine(result):
-                asyncio.run(result)  # as a program would: its own Ctrl-C handling is part of what is tried
-        except BaseException as raised:  # whatever it is, it is the workload's
+                asyncio.run(result)  # as a program would, with its handling of Ctrl-C
+        except BaseException as raised:  # the workload may raise anything
             error = raised
-        self._on_stage = False
-        if os.getpid() != self._pid:  # a process that the workload forked has come all the way back: its end is nobody's business
+        self._running = False
+        if os.getpid() != self._pid:  # a process that the workload forked returned from the workload as well: it does not report
             os._exit(_exit_status(error))
         left = monotonic_ns()
-        how = "returned" if error is None else type(error).__name__
-        own = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
-        self._note("left", left, how, self._still_running(), packed(error) if own else "")
+        left_by = "returned" if error is None else type(error).__name__
+        own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
+        self._note("left", left, left_by, self._still_running(), "" if own is None else packed(own))
         status = _exit_status(error)
         error = None
-        _end(status)
+        _exit(status)
 
-    def _note(self, *words: object) -> None:
-        if os.getpid() == self._pid:  # forks of the workload have our pipe and our handlers, and are not what is tried
-            self._tell(json.dumps(words).encode())
+    def _note(self, *values: object) -> None:
+        if os.getpid() == self._pid:  # a fork of the workload has our pipe and our handlers, but is not the target
+            self._send(json.dumps(values).encode())
 
     def _install(self) -> None:
-        """Handlers as a program starts with, except those that somebody set before: they are part of what is tried."""
+        """Install the handlers that a program starts with, or those that were set before, and wrap them."""
         real_signal, real_getsignal = _signal.signal, _signal.getsignal
 
-        def stamped(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
+        def reporting(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
             def entered(signum: int, frame: FrameType | None) -> Any:
                 now = monotonic_ns()
-                if not self._on_stage:
+                if not self._running:
                     return None
                 self._note("entered", now, signum, _place(frame), where)
                 self._instrument.entered(frame)
@@ -122,8 +121,8 @@ class Target:
             return entered
 
         def install(number: int, handler: Any, where: str) -> None:
-            real_signal(number, stamped(handler, where) if callable(handler) else handler)
-            self._ours[number] = (real_getsignal(number), handler)
+            real_signal(number, reporting(handler, where) if callable(handler) else handler)
+            self._handlers[number] = (real_getsignal(number), handler)
 
         def set_handler(number: int, handler: Any) -> Any:
             if number not in self._signals:
@@ -134,7 +133,7 @@ class Target:
 
         def get_handler(number: int) -> Any:
             current = real_getsignal(number)
-            real, handler = self._ours.get(number, (current, current))
+            real, handler = self._handlers.get(number, (current, current))
             return handler if current is real else current
 
         signal.set_wakeup_fd(-1)
@@ -143,43 +142,45 @@ class Target:
             if not callable(handler):
                 handler = signal.default_int_handler if number == signal.SIGINT else _signal.SIG_DFL
             install(number, handler, "")
-            self._facts[number] = look(number, real_getsignal)
+            self._facts[number] = inspect_handler(number, real_getsignal)
         _signal.signal, _signal.getsignal = set_handler, get_handler
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [*self._signals, PROBE])
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
 
     def _warm_up(self) -> None:
-        """Have each handler run once, unheard: the first pass of a fresh fork copies the memory pages that it touches, and the
-        workload's first signal would pay for that (0.2 ms instead of 0.1)."""
+        """Run each handler once without reporting it.
+
+        The first run in a fork copies the memory pages that it touches, which would slow the delivery of the real signal (0.2 ms
+        instead of 0.1).
+        """
         for number in self._signals:
             if callable(signal.getsignal(number)):
                 signal.raise_signal(number)
 
     def _answer_probe(self, frame: FrameType | None, real_getsignal: Callable[[int], Any]) -> None:
-        """The main thread does look at signals: say what has become of those that were to be tried."""
+        """The main thread checks for signals: report what has changed about the handlers of the signals that are sent."""
         now = monotonic_ns()
         changes = []
         for number in self._signals:
-            ours = self._ours[number]
-            replaced = real_getsignal(number) is not ours[0]
-            changes.append(look(number, real_getsignal).since(self._facts[number], replaced))
+            replaced = real_getsignal(number) is not self._handlers[number][0]
+            changes.append(inspect_handler(number, real_getsignal).changes_since(self._facts[number], replaced))
         self._note("probed", now, _place(frame), [change for change in changes if change])
 
     def _still_running(self) -> list[list[object]]:
-        """Threads that the interpreter's end would wait for: [name, kind]."""
+        """[name, kind] of each thread that an interpreter waits for before it exits."""
         pool = _pool_threads()
         return [
-            [thread.name, "a worker of an executor" if _works(thread, pool) else "a non-daemon thread"]
+            [thread.name, "a worker of an executor" if _is_worker(thread, pool) else "a non-daemon thread"]
             for thread in threading.enumerate()
             if thread is not threading.current_thread() and (thread in pool or not thread.daemon)
         ]
 
 
-def _end(status: int) -> NoReturn:
-    """What ends an interpreter and may keep it: non-daemon threads, executors, child processes, exit handlers.
+def _exit(status: int) -> NoReturn:
+    """Exit like an interpreter: wait for non-daemon threads, executors and child processes, then run exit handlers.
 
-    The real end would also run the parent's exit handlers, and flush its buffers a second time.
+    A real exit would also run the parent's exit handlers, and flush its buffers a second time.
     """
     try:
         threading._shutdown()  # type: ignore[attr-defined] # joins threads; executors registered themselves here
@@ -188,7 +189,7 @@ def _end(status: int) -> NoReturn:
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-    except BaseException:  # an interpreter's end prints and goes on
+    except BaseException:  # an interpreter prints it and continues to exit
         traceback.print_exc()
     finally:
         os._exit(status)
@@ -200,40 +201,16 @@ def _exit_status(error: BaseException | None) -> int:
     return 0 if error is None else 1
 
 
-def packed(error: BaseException | None) -> str:
-    """The exception with its story, for the parent to raise again."""
-    assert error is not None, "only what was raised is packed"
-    trace = error.__traceback__
-    while trace is not None and ours(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
-    story = "".join(traceback.format_exception(type(error), error, trace))
-    for candidate in (error, RuntimeError(f"{type(error).__name__}: {error}")):
-        try:
-            data = pickle.dumps((candidate, story))
-            pickle.loads(data)
-            return data.hex()
-        except Exception:  # pickle raises whatever the exception's own hooks raise
-            continue
-    raise AssertionError("a RuntimeError of a string can be pickled")
-
-
-def unpacked(text: str) -> BaseException:
-    """What `packed` packed, with its story as a note."""
-    error, story = pickle.loads(bytes.fromhex(text))
-    error.add_note(f"raised in the child process that ran the workload:\n{story}")
-    return error  # type: ignore[no-any-return]
-
-
 def _place(frame: FrameType | None) -> list[Any]:
-    """[file, line, function, last line, first column, last column] of what the frame was executing."""
+    """[file, line, function, last line, first column, last column] of what the frame is executing; empty without a frame."""
     if frame is None:
         return []
     code = frame.f_code
-    positions = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-    return [code.co_filename, frame.f_lineno, code.co_qualname, *positions[1:]]
+    return [code.co_filename, frame.f_lineno, code.co_qualname, *code_position(code, frame.f_lasti)[1:]]
 
 
 def _caller() -> str:
+    """``"file:line"`` of the call of ``signal.signal``."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename == signal.__file__:
         frame = frame.f_back
@@ -242,11 +219,12 @@ def _caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _works(thread: threading.Thread, pool: set[threading.Thread]) -> bool:
-    """Whether it is an executor's; one that was interrupted as it started a thread does not know that one yet."""
+def _is_worker(thread: threading.Thread, pool: set[threading.Thread]) -> bool:
+    """Whether an executor started this thread. The name tells if the executor was interrupted before it registered the thread."""
     return thread in pool or thread.name.startswith("ThreadPoolExecutor-")
 
 
 def _pool_threads() -> set[threading.Thread]:
+    """The threads that executors have registered to be waited for."""
     module = sys.modules.get("concurrent.futures.thread")
     return set(getattr(module, "_threads_queues", ()))

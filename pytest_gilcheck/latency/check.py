@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
+from ..core.advice import RETRY, longer
 from ..core.cores import pinned
 from ..core.interpreter import Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.team import Team, raise_plainly
@@ -15,89 +15,87 @@ from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
 from .claim import LatencyClaim
 from .load import Load
+from .measurement import ALONE, BESIDE, COVER, FEWEST_ROUNDS, LatencyMeasurement
 from .peer import ClientGone, Peer
-from .plan import LatencyPlan
+from .plan import DEFAULT_BUDGET, LatencyPlan
 from .result import LatencyResult
-from .session import ALONE, BESIDE, COVER, FEWEST_ROUNDS, Session
 from .window import ProbeHung
 
-DEFAULT_BUDGET = 4.0  # seconds, of which a clear case takes less than two; longer for a slow workload, up to
-LONGEST_DEFAULT_BUDGET = 30.0
-_SLOW = 0.2  # seconds from which a first call is made again: it may have imported things
+_SLOW = 0.2  # seconds; a first call that takes longer is repeated, because it may have imported modules
 
 
 def latency(
     work: Workload,
-    claimed: LatencyClaim,
-    how: LatencyPlan,
+    claim: LatencyClaim,
+    plan: LatencyPlan,
     *,
     name: str | None = None,
     progress: Callable[[str], None] = lambda label: None,
 ) -> LatencyResult:
-    """Measure and judge whether the rest stays responsive while ``work`` runs in worker threads.
+    """Measure and judge whether the other threads of the process stay responsive while ``work`` runs in worker threads.
 
     Args:
-        work: called without arguments, over and over; a coroutine function is awaited in an event loop of each thread.
-        claimed: what to judge.
-        how: how to measure.
-        name: for the report; the callable's own by default.
-        progress: told what comes before each phase.
+        work: called without arguments, repeatedly; a coroutine function is awaited in an event loop of each thread.
+        claim: what to judge.
+        plan: how to measure.
+        name: of the workload in the report; the name of the callable by default.
+        progress: called with a label before each phase.
 
     Raises:
-        BaseException: what the workload raised in its first call, in one thread; KeyboardInterrupt within a group, because it
-            was not the user's.
-        BaseExceptionGroup: what it raised later, from every thread.
+        BaseException: the workload raised it in its first call, in one thread; a KeyboardInterrupt comes in a group, because
+            the user did not press Ctrl-C.
+        BaseExceptionGroup: what the workload raised later, from every thread.
         TeamHung: a call did not return.
         BadValue: the plan cannot be carried out on this system.
     """
     start = time.monotonic()
-    blank = LatencyResult(
+    template = LatencyResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
-        claim=claimed,
+        claim=claim,
         interpreter=Interpreter.current(),
-        workers=how.workers,
-        switch_interval=how.switchinterval or Interpreter.current().switch_interval,
+        workers=plan.workers,
+        switch_interval=plan.switchinterval or Interpreter.current().switch_interval,
     )
     try:
-        result = _checked(blank, work, how, progress, start)
+        result = _checked(template, work, plan, progress, start)
     except (ClientGone, ProbeHung) as error:
-        result = replace(blank, reason=f"{error}; nothing can be said without it")
-    if build() != blank.interpreter.build:
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(blank.interpreter))
+        result = replace(template, reason=f"not measured: {error}; {RETRY}")
+    if build() != template.interpreter.build:
+        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 
 def _checked(
-    blank: LatencyResult, work: Workload, how: LatencyPlan, progress: Callable[[str], None], start: float
+    template: LatencyResult, work: Workload, plan: LatencyPlan, progress: Callable[[str], None], start: float
 ) -> LatencyResult:
     with ExitStack() as stack:
-        progress("the outside client")
-        peer = stack.enter_context(closing(Peer()))  # first: a fork must come before any thread
-        stack.enter_context(pinned(how.cores))
-        stack.enter_context(switch_interval(how.switchinterval))
-        blank = replace(blank, interpreter=Interpreter.current())
-        team = stack.enter_context(Team(how.workers, "gilcheck-worker"))
-        load = Load(work, team, how.timeout, how.setup)
+        progress("starting the client process")
+        peer = stack.enter_context(closing(Peer()))  # first: fork before any thread starts
+        stack.enter_context(pinned(plan.cores))
+        stack.enter_context(switch_interval(plan.switchinterval))
+        template = replace(template, interpreter=Interpreter.current())
+        team = stack.enter_context(Team(plan.workers, "gilcheck-worker"))
+        load = Load(work, team, plan.timeout, plan.setup)
         call_seconds = _first_call(load, progress)
         if (watched := watcher()) is not None:
-            return replace(blank, reason=f"{watched} is active: timings under it say nothing; run timing checks without it")
+            return replace(template, reason=f"{watched} is active and distorts all timings; run timing checks without it")
         beside = max(BESIDE, COVER * call_seconds)
         least = FEWEST_ROUNDS * (ALONE + beside) + ALONE
-        budget = how.budget or min(LONGEST_DEFAULT_BUDGET, max(DEFAULT_BUDGET, least + how.workers * call_seconds))
+        budget = plan.budget or min(plan.longest_budget, max(DEFAULT_BUDGET * plan.scale, least + plan.workers * call_seconds))
         if beside > BESIDE and least > budget:
             reason = (
-                f"one call takes {call_seconds:.2g} s, and two windows that see a whole one do not fit into budget={budget:g} s"
+                f"one call takes {call_seconds:.2g} s, and budget={budget:g} s is too short for two windows of a whole call each"
             )
-            return replace(blank, reason=f"{reason}: budget={math.ceil(least * 1.3)} would do, or shorter calls")
-        session = Session(blank, load, team, peer, how, progress, stack)
+            return replace(template, reason=f"{reason}; {longer(least * 1.3, budget)}, or make one call shorter")
+        session = LatencyMeasurement(template, load, team, peer, plan, progress, stack)
         result = session.measure(budget, beside, start)
         return replace(result, sweep=tuple(session.sweep(beside)))
 
 
 def _first_call(load: Load, progress: Callable[[str], None]) -> float:
-    """Seconds of a call, in one thread: what it raises is the workload's plain failure, threads or not."""
+    """The seconds of one call in one thread. Its exception is raised as it is, because it does not depend on threads."""
     try:
         progress("the first call")
         took = load.once()

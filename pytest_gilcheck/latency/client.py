@@ -1,12 +1,12 @@
-"""The other process of the echo: sends, waits for the answer, idles, and keeps the times.
+"""The client of the echo, in a process of its own: it sends, waits for the answer, idles, and records the times.
 
-It shares no interpreter with the workload: when that process stands still, this one sees it from outside. It runs by itself
-(``python -c`` with this text) or in a fork, so it imports the standard library alone, and nothing of ours.
+It shares no interpreter with the workload, so it also measures while the whole process of the workload stands still. It runs as
+``python -c`` with the text of this file, or in a fork. So it imports only the standard library, and nothing of this package.
 
-No client is left behind, whatever becomes of the process it serves: it ends when a socket does, and looks now and then whether
-its parent is still the same, because a process that the workload has forked keeps the sockets open too.
+The client never outlives the process it serves. It ends when a socket is closed. It also checks periodically that its parent is
+still the same, because a process that the workload has forked keeps the sockets open too.
 
-``time.perf_counter`` counts alike in all processes of a machine on Linux, macOS and Windows, so both sides may compare times.
+``time.perf_counter`` is the same clock in all processes of a machine on Linux, macOS and Windows, so both sides can compare times.
 """
 
 import gc
@@ -20,16 +20,16 @@ import time
 from array import array
 
 SIZE = 64  # bytes of a request, and of its answer
-HEAD = struct.Struct("=Qd")  # number of the request, when it was sent
-ORDER = struct.Struct("=ddd")  # begin and end of a window, mean seconds to idle between requests
+HEAD = struct.Struct("=Qd")  # number of the request, and the time it was sent
+ORDER = struct.Struct("=ddd")  # begin and end of a window, and the mean seconds to idle between requests
 COUNT = struct.Struct("=Q")
-_LOOK = 0.5  # seconds between two looks at the parent
+_CHECK = 0.5  # seconds between two checks of the parent
 
 
 def serve(data: socket.socket, control: socket.socket, parent: int) -> None:
-    """Fill one window after another, as ordered; returns when the parent is gone.
+    """Send requests through one window after another, as ordered; return when the parent is gone.
 
-    The answer to an order is the number of requests, then three doubles for each: intended, sent and received.
+    The answer to an order is the number of requests, then three times for each: intended, sent and received.
     """
     gc.disable()
     number = 0
@@ -54,8 +54,8 @@ def serve(data: socket.socket, control: socket.socket, parent: int) -> None:
 
 
 def _receive(sock: socket.socket, size: int, parent: int) -> bytes:
-    """So many bytes, or an OSError once the other side or the parent is gone."""
-    sock.settimeout(_LOOK)
+    """Receive ``size`` bytes; an OSError if the other side or the parent is gone."""
+    sock.settimeout(_CHECK)
     got = b""
     while len(got) < size:
         try:
@@ -72,7 +72,7 @@ def _receive(sock: socket.socket, size: int, parent: int) -> bytes:
 
 def _main(arguments: list[str]) -> None:
     """``unix DATA CONTROL`` with two inherited descriptors, or ``tcp PORT KEY`` to connect to twice."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     parent = os.getppid()
     if arguments[0] == "unix":
         data, control = (socket.socket(fileno=int(number)) for number in arguments[1:])

@@ -1,26 +1,27 @@
-"""What held the GIL, in words: the expression, its line, and whether it was bytecode or a call into C that never let go.
+"""What held the GIL: the expression, its line, and whether it was bytecode or a C call that did not release the GIL.
 
-The length of the waits tells the two apart. Bytecode lets go when asked, which is after a switch interval; the asking thread may
-be passed over, so the interval counts once for each busy thread and once for the other probes. What holds on longer did not look.
-A C call shorter than that passes for bytecode, and delays others no more than bytecode does.
+The length of the waits distinguishes the two. Bytecode releases the GIL on request, that is, after a switch interval. Another
+thread may get it first, so one interval counts for each busy thread, and one for the other probes. A longer wait means a C call
+that did not check for requests. A C call shorter than that is reported as bytecode, and delays other threads no more than
+bytecode does.
 """
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from types import CodeType
 
 from ..core.holders import Holding, Place
+from ..core.source import Position, line_text, place, position_text
 from .lateness import ms
 
 BYTECODE, IN_C = "bytecode", "C call"
 _LAST = "the last operation of the workload"
-_NAMED = 0.25  # of the waited time, from which a place that has a name comes before one that has none
-_SLACK = 0.001  # seconds beside the switch interval that waking up may take on a busy machine
-_LONGEST = 60  # characters of source that name an operation
+_NAMED = 0.25  # of the waited time: a known place with at least this share comes before an unknown one
+_SLACK = 0.001  # seconds that waking up may take on a busy machine, in addition to the switch intervals
+_LONGEST = 60  # characters of source shown for an operation
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,11 @@ class Culprit:
 
     Attributes:
         line: ``"file:line (function)"``.
-        expression: the call or the statement, as it stands in the source; None without a source.
-        kind: ``"bytecode"``, which lets go when asked, or ``"C call"``, which holds on until it returns.
+        expression: the source text of the call or the statement; None without a source.
+        kind: ``"bytecode"``, which releases the GIL on request, or ``"C call"``, which holds it until the call returns.
         share: of the time that the heartbeat waited for the GIL.
-        typical, longest: seconds of a wait charged to it, the median and the longest.
-        caller: the line outside of the standard library that called it, where it is inside.
+        typical, longest: the median and the longest wait charged to this place, in seconds.
+        caller: the line outside the standard library that called it, if the place is inside the standard library.
     """
 
     line: str
@@ -47,9 +48,8 @@ class Culprit:
     def __str__(self) -> str:
         what = f"{self.expression} at {self.line}" if self.expression else self.line
         called = f", called from {self.caller}" if self.caller else ""
-        holds_on = f"a C call that holds the GIL {ms(self.typical)} at a time"
-        how = holds_on if self.kind == IN_C else "bytecode, which lets go when asked"
-        return f"{what}{called}, {how}"
+        held = f"a C call that holds the GIL {ms(self.typical)} at a time"
+        return f"{what}{called}, {held if self.kind == IN_C else 'bytecode, which releases the GIL on request'}"
 
     def figures(self) -> dict[str, object]:
         return {
@@ -64,20 +64,20 @@ class Culprit:
 
 
 def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: object) -> tuple[Culprit, ...]:
-    """Name the places, longest waited for first; places on one line with one expression count as one.
+    """Describe the places, longest waited for first; places with the same line and expression are merged.
 
     Args:
         holdings: the places and the waits charged to them.
         interval: the switch interval, in seconds.
         workers: threads that run the workload.
-        work: the workload, which is named where its very last operation held the GIL.
+        work: the workload, shown where its last operation held the GIL.
     """
     together: dict[tuple[str, str | None, str | None], list[Holding]] = {}
     for holding in holdings:
-        place = holding.place
+        at = holding.place
         key: tuple[str, str | None, str | None] = (_whole(work), _LAST, None)
-        if place.file is not None:
-            key = (str(place), expression(place), place.caller)
+        if at.file is not None:
+            key = (str(at), expression(at), at.caller)
         together.setdefault(key, []).append(holding)
     found = []
     for (line, text, caller), parts in together.items():
@@ -94,11 +94,10 @@ def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: o
     return tuple(found)
 
 
-def expression(place: Place) -> str | None:
-    """The source of the call at this place; of the whole line where it is at no call; None without a source."""
-    text = linecache.getline(place.file or "", place.line)
-    if place.call is not None:
-        text = text.encode()[slice(*place.call)].decode(errors="replace")
+def expression(at: Place) -> str | None:
+    """The source of the call at this place; the whole line where no call is known; None where there is no source."""
+    file = at.file or ""
+    text = line_text(file, at.line) if at.call is None else position_text(file, Position(at.line, at.line, *at.call))
     text = " ".join(text.split())
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...") or None
 
@@ -106,4 +105,4 @@ def expression(place: Place) -> str | None:
 def _whole(work: object) -> str:
     code = getattr(getattr(work, "__func__", work), "__code__", None)
     name = getattr(work, "__qualname__", repr(work))
-    return f"{code.co_filename}:{code.co_firstlineno} ({name})" if isinstance(code, CodeType) else str(name)
+    return place(code.co_filename, code.co_firstlineno, name) if isinstance(code, CodeType) else str(name)

@@ -1,10 +1,10 @@
-"""Requests over a real socket pair, answered by a thread of this process, timed by another process.
+"""Requests over a real socket pair, answered by a thread of this process and timed by another process.
 
-The client idles between two requests. That is what makes the convoy effect visible: a thread that asks again at once finds the
-GIL still free and looks healthy (0.02 ms beside a busy thread), while one that was idle has to ask for it, and waits a whole
-switch interval or a whole call into C (5 ms, 16 ms).
+The client idles between two requests, because only that shows the convoy effect. A thread that continues at once finds the GIL
+still free and looks healthy (0.02 ms beside a busy thread). A thread that was idle has to request the GIL, and waits a whole switch
+interval or a whole C call (5 ms, 16 ms).
 
-A request that could not be sent, because the one before was not answered yet, counts as late from when it was to be sent.
+A request that could not be sent in time, because the previous one was not answered yet, is late from its intended time.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from dataclasses import dataclass
 from .client import COUNT, HEAD, ORDER, SIZE
 from .lateness import Wait
 from .peer import ClientGone, Peer
+from .run_queue_clock import RunQueueClock
 from .window import Window
-from .witness import Witness
 
-THINK = 0.002  # seconds that the client idles between two requests, on the mean; each 0.5 to 1.5 of it
-_LAST_WORD = 0.5  # seconds for the answering thread to note down its last answer
+THINK = 0.002  # mean seconds that the client idles between two requests; each 0.5 to 1.5 of it
+_RECORDED = 0.5  # seconds that the answering thread has to record its last answer
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the client saw in one window.
+    """The requests of one window, as the client timed them.
 
     Attributes:
-        waits: one for each request, from when it was to be sent to when its answer came.
+        waits: one for each request, from its intended time to its answer.
         answers: seconds from sending to the answer, for each request.
-        oversleeps: seconds by which the client, in its own process, sent late: the machine's doing.
-        rate: requests in a second.
+        oversleeps: seconds by which the client, in its own process, sent late; the machine causes them.
+        rate: requests per second.
     """
 
     waits: list[Wait]
@@ -44,12 +44,12 @@ class Exchange:
 
 
 class Echo:
-    """The answering thread, and the orders to the client.
+    """The answering thread, and the side that orders requests from the client.
 
     Args:
         peer: the other process.
         workers: kernel thread ids of the workload's threads.
-        long: seconds of lateness from which a wait is looked into.
+        long: seconds of lateness from which the run-queue time of a wait is read.
         think: mean seconds that the client idles between requests.
     """
 
@@ -64,22 +64,22 @@ class Echo:
         self._thread.start()
 
     def start(self, window: Window) -> None:
-        """Have the client begin; returns at once.
+        """Order a window from the client; returns at once.
 
         Raises:
-            ClientGone: there is no client any more.
+            ClientGone: the client has ended.
         """
         self._window = window
         try:
             self._peer.control.sendall(ORDER.pack(window.begin, window.end, self._think))
         except OSError as error:
-            raise ClientGone(f"the outside client is gone: {error}") from error
+            raise ClientGone(f"the client process of the echo has ended: {error}") from error
 
     def exchange(self, limit: float) -> Exchange:
-        """What the client saw, once the window is over.
+        """Wait for the end of the window and return the times of the client.
 
         Raises:
-            ClientGone: it did not say so within ``limit`` seconds, or is gone.
+            ClientGone: the client did not answer within ``limit`` seconds, or has ended.
         """
         control = self._peer.control
         control.settimeout(limit)
@@ -88,18 +88,18 @@ class Echo:
             times = array("d")
             times.frombytes(_exactly(control, count * 3 * times.itemsize))
         except TimeoutError as error:
-            raise ClientGone(f"the outside client got no answer within {limit:g} s") from error
+            raise ClientGone(f"the client process of the echo got no answer within {limit:g} s") from error
         except OSError as error:
-            raise ClientGone(f"the outside client is gone: {error}") from error
+            raise ClientGone(f"the client process of the echo has ended: {error}") from error
         requests = list(zip(times[0::3], times[1::3], times[2::3], strict=True))
         first, self._asked = self._asked, self._asked + count
-        deadline = time.monotonic() + _LAST_WORD
+        deadline = time.monotonic() + _RECORDED
         while len(self._seen) < count and time.monotonic() < deadline:
             time.sleep(0.001)
         seen, self._seen = self._seen, {}
         return Exchange(
             waits=[
-                Wait(intended, received, self._think, _unexplained(received - intended, seen.get(first + index)))
+                Wait(intended, received, self._think, _unattributed(received - intended, seen.get(first + index)))
                 for index, (intended, _, received) in enumerate(requests)
             ],
             answers=[received - sent for _, sent, received in requests],
@@ -108,35 +108,35 @@ class Echo:
         )
 
     def close(self) -> None:
-        """End the answering thread, by ending its client."""
+        """End the answering thread by closing its connection."""
         try:
             self._peer.data.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        self._thread.join(_LAST_WORD)
+        self._thread.join(_RECORDED)
 
     def _answer(self) -> None:
-        witness = Witness(self._workers, self._long)
+        queue_clock = RunQueueClock(self._workers, self._long)
         data = self._peer.data
         try:
             while True:
                 request = _exactly(data, SIZE)
                 received = time.perf_counter()
-                data.sendall(request)  # first of all: whatever lets go of the GIL before it would be counted
+                data.sendall(request)  # first: a release of the GIL before it would count as latency
                 number, sent = HEAD.unpack_from(request)
-                self._seen[number] = (received - sent, witness.unexplained(received - sent))
+                self._seen[number] = (received - sent, queue_clock.unattributed(received - sent))
         except OSError:
             return
         finally:
-            witness.close()
+            queue_clock.close()
 
 
-def _unexplained(latency: float, seen: tuple[float, float | None] | None) -> float | None:
-    """Of the latency that the client saw, what does not show to be the workload's; all of it where nobody saw it arrive."""
+def _unattributed(latency: float, seen: tuple[float, float | None] | None) -> float | None:
+    """The part of a latency that is not attributed to the workload; all of it where the arrival was not recorded."""
     if seen is None:
         return latency
-    arrived_late, unexplained = seen
-    return None if unexplained is None else latency - max(0.0, arrived_late - unexplained)
+    arrived_late, unattributed = seen
+    return None if unattributed is None else latency - max(0.0, arrived_late - unattributed)
 
 
 def _exactly(sock: socket.socket, size: int) -> bytes:

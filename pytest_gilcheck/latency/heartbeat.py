@@ -1,8 +1,7 @@
-"""A thread that intends to run at t0 + k * period, and how late it does.
+"""A thread that intends to run at t0 + k * period, and measures how late it runs.
 
-It is a thread of the stalled process and stalled with it: what it sees of a stall, it sees afterwards, from the time it was to
-run. On a build with a GIL it also charges what held the GIL to the place where that let go, which only a thread that waits for
-the GIL itself can know.
+It stalls together with its process, so it measures a stall afterwards, from the intended time. On a build with a GIL it also
+charges each wait to the place where the holder released the GIL. Only a thread that itself waits for the GIL can see that place.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from collections.abc import Iterable
 from ..core.held import WAITED
 from ..core.holders import Holders
 from .lateness import Wait
+from .run_queue_clock import RunQueueClock
 from .window import Probe, Window
-from .witness import Witness
 
-PERIOD = 0.002  # seconds: 300 beats, the fewest that show a p99, in 0.6 s; the workload loses less than 1% to it
+PERIOD = 0.002  # seconds; 300 beats, the fewest that show a p99, take 0.6 s, and cost the workload less than 1%
 
 
 class Heartbeat(Probe):
@@ -25,8 +24,8 @@ class Heartbeat(Probe):
 
     Args:
         workers: kernel thread ids of the workload's threads.
-        holders: charged with the waits in windows beside the workload that are judged; None without a GIL.
-        long: seconds of lateness from which a wait is looked into.
+        holders: records what held the GIL in judged windows; None without a GIL.
+        long: seconds of lateness from which the run-queue time of a wait is read.
     """
 
     name = "heartbeat"
@@ -37,7 +36,7 @@ class Heartbeat(Probe):
 
     def _probe(self, window: Window) -> list[Wait]:
         holders = self._holders if window.judged else None
-        witness = Witness(self._workers, self._long)
+        queue_clock = RunQueueClock(self._workers, self._long)
         waits = []
         intended = window.begin
         while intended < window.end and not self._cancelled:
@@ -46,17 +45,21 @@ class Heartbeat(Probe):
             time.sleep(max(0.0, intended - time.perf_counter()))
             ran = time.perf_counter()
             long = ran - intended > max(WAITED, self._long)
-            spot = holders.spot() if holders is not None and long else None  # before anything lets go of the GIL
-            wait = Wait(intended, ran, PERIOD, witness.unexplained(ran - intended))
-            if holders is not None and spot is not None and (held := wait.late if wait.blamed is None else wait.blamed) > WAITED:
+            spot = holders.spot() if holders is not None and long else None  # before anything releases the GIL
+            wait = Wait(intended, ran, PERIOD, queue_clock.unattributed(ran - intended))
+            if (
+                holders is not None
+                and spot is not None
+                and (held := wait.late if wait.attributed is None else wait.attributed) > WAITED
+            ):
                 holders.charge(spot, held)
             waits.append(wait)
             intended += PERIOD * wait.moments
-        witness.close()
+        queue_clock.close()
         return waits
 
 
 def native_ids(idents: Iterable[int]) -> list[int]:
-    """The kernel's ids of these threads, where it has such."""
+    """The kernel's thread ids of these threads, where it has any."""
     wanted = set(idents)
     return [t.native_id for t in threading.enumerate() if t.ident in wanted and t.native_id is not None]

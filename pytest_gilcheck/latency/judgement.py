@@ -1,19 +1,19 @@
-"""From lateness, alone and beside the workload, to a verdict. Pure functions of what was measured.
+"""From the lateness with and without the workload to a verdict; pure functions of the measurements.
 
-Noise is one-sided: neighbours make probes later, never earlier. So the two sides are shown by different figures.
+Noise is one-sided: other processes make probes later, never earlier. So holding and violation are shown by different figures.
 
-**It holds** by the raw lateness beside the workload, whoever caused it: enough moments, and late ones few enough, that the bound
-of the p99 lies within the claim; for a max, none above it. Every probe must show it.
+**Holds**: decided by the raw lateness beside the workload, whatever caused it. There must be enough moments, and few enough late
+ones, that the upper bound of the p99 lies within the claim; for a max, no moment may be later. Every probe must show it.
 
-**It is violated** only by lateness that the workload answers for: the time that the probe, or a thread of the workload, was ready
-to run and denied a core is taken off each wait (`lateness.Wait.blamed`). And only calm rounds count: those in which the probe met
-the claim without the workload, just before and just after, and the client in its own process woke in time, for what stops the
-whole machine is nobody's GIL. In them there must be several stalls. One probe is enough.
+**Violated**: decided only by lateness attributed to the workload. The time for which the probe, or a thread of the workload, was
+ready to run without a core is subtracted from each wait (`lateness.Wait.attributed`). Only quiet rounds count: the probe met the
+claim without the workload just before and just after, and the client, which is another process, woke in time. (What stops the
+whole machine is not the GIL.) Several stalls must occur in them. One probe is enough.
 
-A missing core is never blamed on the workload, not even if its own threads took all of them, as threads without a GIL do: the
-same code would pass on a machine with one more core, and which share neighbours had cannot be told. That is inconclusive, and
-says so. On a free-threaded build what is left to blame is a thread that was neither running nor waiting for a core: a
-stop-the-world pause, or a lock inside the interpreter.
+A missing core is never attributed to the workload, not even if its own threads used all cores, as threads without a GIL do. The
+same code would pass on a machine with one more core, and the share of other processes is unknown. Such a check is inconclusive.
+On a free-threaded build, what remains is a thread that was neither running nor waiting for a core: a stop-the-world pause, or a
+lock inside the interpreter.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..core.advice import LONGER, RETRY, longer
 from ..core.interpreter import FREE_THREADED
 from ..core.verdict import Verdict
 from .bounds import LEAST_STALLS, least_moments, shows_beyond, shows_within
 from .claim import LatencyClaim
-from .lateness import Spread, Wait, lates, ms, quantile
+from .lateness import LatenessSpread, Wait, lates, ms, quantile
 
 P99 = 0.01  # the share of moments that may be later than a p99
-FEWEST_CALM = 2  # rounds
-CALM = 0.25  # of the limit, that the client's oversleep may reach where the platform says nothing of denied cores
+FEWEST_QUIET = 2  # rounds
+FREE_CORE = 0.25  # of the limit: the client's oversleep up to which a core was free, where the platform counts no run-queue time
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What one probe saw, round by round.
+    """The waits of one probe, round by round.
 
     Attributes:
         name: of the probe.
-        alone: its waits without the workload; one window before each of those beside it, and perhaps one after the last.
-        beside: its waits beside the workload.
+        alone: without the workload: one window before each window of ``beside``, and perhaps one after the last.
+        beside: beside the workload.
     """
 
     name: str
@@ -56,16 +57,17 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """What else the verdict rests on.
+class Conditions:
+    """The conditions under which the probes measured.
 
     Attributes:
         build: ``"gil"`` or ``"free-threaded"``.
-        workers, cores: threads that run the workload, on so many usable cores.
-        oversleeps: seconds by which the client, in its own process, woke late while the workload ran, round by round.
-        stolen: seconds that the hypervisor took from this machine meanwhile, round by round.
-        covered: whether some window saw a whole call of the workload.
-        rate: seconds of budget that a moment costs, to say how long a longer budget.
+        workers: threads that run the workload.
+        cores: usable cores.
+        oversleeps: seconds by which the client, in its own process, woke late while the workload ran; a list for each round.
+        stolen: seconds that the hypervisor took from this machine while the workload ran, for each round.
+        covered: whether a window was long enough for a whole call of the workload.
+        rate: seconds of budget for one moment, to compute the budget that a message advises.
     """
 
     build: str
@@ -78,8 +80,8 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """The verdict, and what decided or what is missing, in one line."""
+class LatencyJudgement:
+    """The verdict, and in one line what decided it or what is missing."""
 
     verdict: Verdict
     reason: str
@@ -92,20 +94,22 @@ class _Bound:
     share: float  # of the moments that may be later
 
 
-def judge(claim: LatencyClaim, observed: Sequence[Observed], there: Circumstances) -> Judgement:
-    """Judge the claim by what these probes saw."""
+def judge(claim: LatencyClaim, observed: Sequence[Observed], conditions: Conditions) -> LatencyJudgement:
+    """Judge the claim by the waits of these probes."""
     bounds = [_Bound("p99", claim.p99, P99)] if claim.p99 is not None else []
     bounds += [_Bound("max", claim.max, 0.0)] if claim.max is not None else []
-    if any(_beyond(probe, bound, there) for probe in observed for bound in bounds):
-        return Judgement(Verdict.VIOLATED, f"{_figures(observed, claim)} beside the workload; asked for {claim}{_left(there)}")
+    if any(_beyond(probe, bound, conditions) for probe in observed for bound in bounds):
+        return LatencyJudgement(
+            Verdict.VIOLATED, f"{_figures(observed, claim)} beside the workload; asked for {claim}{_without_gil(conditions)}"
+        )
     for probe in observed:
         for bound in bounds:
             if not _within(probe, bound):
-                return Judgement(Verdict.INCONCLUSIVE, _missing(probe, bound, there))
-    if not there.covered:
-        reason = "no window was long enough to see a whole call of the workload, so what it does later was not seen"
-        return Judgement(Verdict.INCONCLUSIVE, f"{reason}; shorter calls or a longer budget would help")
-    return Judgement(Verdict.HOLDS, f"{_figures(observed, claim)} beside the workload; asked for {claim}")
+                return LatencyJudgement(Verdict.INCONCLUSIVE, _missing(probe, bound, conditions))
+    if not conditions.covered:
+        reason = "no window was long enough for a whole call of the workload, so its end was not measured"
+        return LatencyJudgement(Verdict.INCONCLUSIVE, f"{reason}; make one call shorter, or {LONGER}")
+    return LatencyJudgement(Verdict.HOLDS, f"{_figures(observed, claim)} beside the workload; asked for {claim}")
 
 
 def _within(probe: Observed, bound: _Bound) -> bool:
@@ -115,18 +119,18 @@ def _within(probe: Observed, bound: _Bound) -> bool:
     return shows_within(n, late, bound.share)
 
 
-def _beyond(probe: Observed, bound: _Bound, there: Circumstances) -> bool:
-    calm = [number for number in range(len(probe.beside)) if _calm(number, probe, bound, there)]
-    late, stalls = _blamed(calm, probe, bound, there)
+def _beyond(probe: Observed, bound: _Bound, conditions: Conditions) -> bool:
+    quiet = [number for number in range(len(probe.beside)) if _quiet(number, probe, bound, conditions)]
+    late, stalls = _attributed(quiet, probe, bound, conditions)
     if bound.share == 0:
         return stalls >= LEAST_STALLS
-    n = sum(wait.moments for number in calm for wait in probe.beside[number])
+    n = sum(wait.moments for number in quiet for wait in probe.beside[number])
     return n > 0 and shows_beyond(n, late, stalls, bound.share)
 
 
-def _calm(number: int, probe: Observed, bound: _Bound, there: Circumstances) -> bool:
-    """Whether nothing but the workload was seen to delay anybody in this round."""
-    return _met_alone(number, probe, bound) and _client_on_time(number, bound, there)
+def _quiet(number: int, probe: Observed, bound: _Bound, conditions: Conditions) -> bool:
+    """Whether nothing but the workload delayed the probe or the client in this round, as far as they show."""
+    return _met_alone(number, probe, bound) and _client_on_time(number, bound, conditions)
 
 
 def _met_alone(number: int, probe: Observed, bound: _Bound) -> bool:
@@ -134,32 +138,32 @@ def _met_alone(number: int, probe: Observed, bound: _Bound) -> bool:
     return all(window and _count(window, bound.limit)[0] <= bound.share * _count(window, bound.limit)[1] for window in windows)
 
 
-def _client_on_time(number: int, bound: _Bound, there: Circumstances) -> bool:
-    oversleeps = there.oversleeps[number]
+def _client_on_time(number: int, bound: _Bound, conditions: Conditions) -> bool:
+    oversleeps = conditions.oversleeps[number]
     return sum(late > bound.limit for late in oversleeps) <= bound.share * len(oversleeps)
 
 
-def _blamed(rounds: Sequence[int], probe: Observed, bound: _Bound, there: Circumstances) -> tuple[int, int]:
-    """Moments in these rounds later than the limit by the workload's doing, and the stalls that they belong to.
+def _attributed(rounds: Sequence[int], probe: Observed, bound: _Bound, conditions: Conditions) -> tuple[int, int]:
+    """The number of moments in these rounds whose attributed lateness exceeds the limit, and of the stalls that they belong to.
 
-    Time that a hypervisor steals is not seen thread by thread: so much as could be its doing is taken off them all.
+    Time that a hypervisor steals is not counted for each thread. So both numbers are reduced by the share that it may have caused.
     """
     late, waited, stalls = 0, 0.0, 0
     for number in rounds:
         for wait in probe.beside[number]:
-            unexplained = wait.unexplained
-            if unexplained is None:
-                unexplained = 0.0 if _room(number, bound, there) else wait.late
-            if beyond := sum(moment - unexplained > bound.limit for moment in wait.lates()):
-                late, waited, stalls = late + beyond, waited + wait.late - unexplained, stalls + 1
-    own = max(0.0, 1 - sum(there.stolen[number] for number in rounds) / waited) if stalls else 0.0
+            unattributed = wait.unattributed
+            if unattributed is None:
+                unattributed = 0.0 if _core_was_free(number, bound, conditions) else wait.late
+            if beyond := sum(moment - unattributed > bound.limit for moment in wait.lates()):
+                late, waited, stalls = late + beyond, waited + wait.late - unattributed, stalls + 1
+    own = max(0.0, 1 - sum(conditions.stolen[number] for number in rounds) / waited) if stalls else 0.0
     return int(late * own), int(stalls * own)
 
 
-def _room(number: int, bound: _Bound, there: Circumstances) -> bool:
-    """Whether a core was surely free for the probe, on a platform that does not say who was denied one."""
-    oversleeps = sorted(there.oversleeps[number])
-    return there.workers < there.cores and bool(oversleeps) and quantile(oversleeps, 0.99) <= CALM * bound.limit
+def _core_was_free(number: int, bound: _Bound, conditions: Conditions) -> bool:
+    """Whether a core was certainly free for the probe, on a platform that does not count the time without a core."""
+    oversleeps = sorted(conditions.oversleeps[number])
+    return conditions.workers < conditions.cores and bool(oversleeps) and quantile(oversleeps, 0.99) <= FREE_CORE * bound.limit
 
 
 def _count(waits: Sequence[Wait], limit: float) -> tuple[int, int]:
@@ -167,36 +171,41 @@ def _count(waits: Sequence[Wait], limit: float) -> tuple[int, int]:
     return sum(late > limit for late in lates(waits)), sum(wait.moments for wait in waits)
 
 
-def _missing(probe: Observed, bound: _Bound, there: Circumstances) -> str:
-    """Why this probe decides nothing, and what would help."""
+def _missing(probe: Observed, bound: _Bound, conditions: Conditions) -> str:
+    """Why this probe does not decide, and what to do."""
     late, n = _count(probe.all_beside, bound.limit)
     if n == 0:
-        return f"the {probe.name} made no observation beside the workload; a longer budget would help"
+        return f"the {probe.name} measured nothing beside the workload; {LONGER}"
     if late <= bound.share * n:
         need = least_moments(late, bound.share or P99)
         reason = f"{n} moments of the {probe.name}, {late} of them late, do not show {bound.name} at most {bound.limit * 1e3:g} ms"
-        more = "a longer budget would help" if need <= n else f"about {need} would: budget={max(1.0, need * there.rate * 1.3):.1f}"
-        return f"{reason}; {more}"
+        if need <= n:
+            return f"{reason}; {LONGER}"
+        return f"{reason}: about {need} are needed; {longer(need * conditions.rate * 1.3, n * conditions.rate)}"
     everything = list(range(len(probe.beside)))
     reason = f"{probe.name} {bound.name} {ms(_figure(probe.all_beside, bound.name))} beside the workload"
     reason = f"{reason}, asked for {bound.name} at most {bound.limit * 1e3:g} ms"
     met = [number for number in everything if _met_alone(number, probe, bound)]
-    if len(met) < FEWEST_CALM:
+    if len(met) < FEWEST_QUIET:
         worst = max(wait.late for wait in probe.all_alone)
-        reason = f"{reason}, but it is up to {ms(worst)} late without the workload too: the machine is busy"
-        return f"{reason}, or other threads of this process are; a quieter machine or a wider claim would help"
-    if sum(_client_on_time(number, bound, there) for number in met) < FEWEST_CALM:
-        worst = max(late for oversleeps in there.oversleeps for late in oversleeps)
-        reason = f"{reason}, but a process that only sleeps woke up to {ms(worst)} late meanwhile: the machine is busy"
-        return f"{reason}; a quieter one would help"
-    if any(wait.unexplained is None for wait in probe.all_beside) and not all(_room(number, bound, there) for number in everything):
-        return f"{reason}; this platform does not say whether a core was missing; more cores than workers would help"
-    blamed, stalls = _blamed(everything, probe, bound, there)
-    if blamed <= bound.share * n:
-        threads = f"{there.workers} busy thread{'s' if there.workers > 1 else ''} on {there.cores} cores"
-        reason = f"{reason}, but the delay is that of threads which had no core (neighbours, or {threads})"
-        return f"{reason}; a quieter machine or more cores would help"
-    return f"{reason}, in {stalls} stall{'s' if stalls != 1 else ''}: too few to call; a longer budget would help"
+        reason = f"{reason}, but up to {ms(worst)} late without the workload too: machine (or this process) too busy"
+        return f"{reason}; {RETRY}"
+    if sum(_client_on_time(number, bound, conditions) for number in met) < FEWEST_QUIET:
+        worst = max(late for oversleeps in conditions.oversleeps for late in oversleeps)
+        reason = f"{reason}, but another process, which only slept, woke up to {ms(worst)} late: machine too busy"
+        return f"{reason}; {RETRY}"
+    if any(wait.unattributed is None for wait in probe.all_beside) and not all(
+        _core_was_free(number, bound, conditions) for number in everything
+    ):
+        return f"{reason}; this platform does not tell whether a core was missing; retry on a machine with more cores than workers"
+    attributed, stalls = _attributed(everything, probe, bound, conditions)
+    if attributed <= bound.share * n:
+        threads = f"{conditions.workers} busy thread{'s' if conditions.workers > 1 else ''} on {conditions.cores} cores"
+        reason = f"{reason}, but the threads waited for a core, not for the workload (other processes, or {threads})"
+        return f"{reason}; retry on an idle machine or one with more cores"
+    if stalls == 0:
+        return f"{reason}, but the hypervisor took time from this machine that may explain every stall; {RETRY}"
+    return f"{reason}, in {stalls} stall{'s' if stalls != 1 else ''}: too few to decide; {LONGER}"
 
 
 def _figures(observed: Sequence[Observed], claim: LatencyClaim) -> str:
@@ -209,11 +218,11 @@ def _figures(observed: Sequence[Observed], claim: LatencyClaim) -> str:
 
 
 def _figure(waits: Sequence[Wait], name: str) -> float:
-    spread = Spread.of(waits)
+    spread = LatenessSpread.of(waits)
     return 0.0 if spread is None else spread.p99 if name == "p99" else spread.max
 
 
-def _left(there: Circumstances) -> str:
-    if there.build != FREE_THREADED:
+def _without_gil(conditions: Conditions) -> str:
+    if conditions.build != FREE_THREADED:
         return ""
-    return "; with no GIL to wait for, these are stop-the-world pauses or locks inside the interpreter"
+    return "; this build has no GIL, so the delays are stop-the-world pauses or locks inside the interpreter"

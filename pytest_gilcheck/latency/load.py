@@ -1,4 +1,4 @@
-"""The workload as a load: called over and over in threads of its own, for as long as a window takes."""
+"""The workload as a load: threads of their own call it repeatedly for the length of a window."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..core.workloads import Workload, is_async
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """What the workload did in one window.
+class LoadRun:
+    """The calls of the workload in one window.
 
     Attributes:
-        begin: when the first of its threads was at work, on the clock ``time.perf_counter``. The others may come a stall later,
-            where the first one holds the GIL.
-        rate: calls in a second, of all threads together.
-        cores: CPU time of its threads over wall time.
+        begin: the time at which the first thread began, by ``time.perf_counter``. Where that thread holds the GIL, the others begin
+            one stall later.
+        rate: calls per second of all threads together.
+        cores: CPU time of the threads divided by wall time.
     """
 
     begin: float
@@ -28,11 +28,11 @@ class Stretch:
 
 
 class Load:
-    """The workload in the threads of a team.
+    """Calls the workload in the threads of a team.
 
     Args:
         work: a callable, or a coroutine function, which is awaited in an event loop of each thread.
-        team: its threads.
+        team: the threads.
         timeout: seconds that one call may take.
         setup: called before each run, untimed.
     """
@@ -42,7 +42,7 @@ class Load:
         self._failed = False
 
     def once(self) -> float:
-        """One call in one thread; the seconds it took.
+        """Make one call in one thread and return the seconds it took.
 
         Raises:
             BaseExceptionGroup, TeamHung: as `Team.lap`.
@@ -51,8 +51,8 @@ class Load:
         lap = self._team.lap([lambda: self._until(0.0)], limit=self._timeout, label="the first call")
         return lap.wall / 1e9
 
-    def until(self, end: float, label: str) -> Stretch:
-        """Run in every thread until that time; each finishes the call it is in.
+    def until(self, end: float, label: str) -> LoadRun:
+        """Call the workload in every thread until ``end``; each thread finishes its current call.
 
         Raises:
             BaseExceptionGroup, TeamHung: as `Team.lap`.
@@ -69,14 +69,14 @@ class Load:
         limit = max(0.0, end - time.perf_counter()) + self._timeout
         try:
             lap = self._team.lap([share(index) for index in range(len(self._team))], limit=limit, label=label)
-        except BaseException:  # the user's Ctrl-C among them: the threads need not go on
+        except BaseException:  # also the user's Ctrl-C: the threads must stop
             self._failed = True
             raise
-        rates = [count / max(stint.wall / 1e9, 1e-9) for count, stint in zip(counts, lap.stints, strict=True)]
-        return Stretch(min(stint.start for stint in lap.stints) / 1e9, sum(rates), lap.cores_used)
+        rates = [count / max(timing.wall / 1e9, 1e-9) for count, timing in zip(counts, lap.timings, strict=True)]
+        return LoadRun(min(timing.start for timing in lap.timings) / 1e9, sum(rates), lap.cores_used)
 
-    def stretch(self, seconds: float) -> Callable[[], None]:
-        """The same as a call for one thread of somebody else's, which takes about so many seconds."""
+    def for_seconds(self, seconds: float) -> Callable[[], None]:
+        """A callable that calls the workload for about this many seconds, for a thread of another team."""
         self._prepare()
 
         def run() -> None:
@@ -93,7 +93,7 @@ class Load:
         try:
             return asyncio.run(self._awaited(end)) if is_async(self.work) else self._called(end)
         except BaseException:
-            self._failed = True  # the others need not go on
+            self._failed = True  # the other threads must stop
             raise
 
     def _called(self, end: float) -> int:

@@ -1,7 +1,7 @@
-"""An asyncio event loop in a thread, and how late its timers run.
+"""An asyncio event loop in a thread, which measures how late its timers run.
 
-The loop's own clock has a resolution of its own (a millisecond in the selector, for instance), so lateness is counted on the
-same clock as everything else, and a load-free window shows what the loop does by itself.
+The clock of the loop has a coarse resolution (a millisecond in the selector, for instance). So lateness is measured with
+``time.perf_counter``, as in all probes, and a window without the workload shows the lateness of the loop itself.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import time
 from collections.abc import Iterable
 
 from .lateness import Wait
+from .run_queue_clock import RunQueueClock
 from .window import Probe, Window
-from .witness import Witness
 
 PERIOD = 0.002  # seconds between two timers, above the resolution of the loop
 
 
 class Loop(Probe):
-    """Timers through one window after another, each window with a loop of its own."""
+    """Measures the lateness of timers, in a new event loop for each window."""
 
     name = "loop"
 
@@ -30,13 +30,13 @@ class Loop(Probe):
         return asyncio.run(self._timers(window))
 
     async def _timers(self, window: Window) -> list[Wait]:
-        loop, witness = asyncio.get_running_loop(), Witness(self._workers, self._long)
+        loop, queue_clock = asyncio.get_running_loop(), RunQueueClock(self._workers, self._long)
         waits: list[Wait] = []
         over = loop.create_future()
 
         def ring(intended: float) -> None:
             ran = time.perf_counter()
-            waits.append(Wait(intended, ran, PERIOD, witness.unexplained(ran - intended)))
+            waits.append(Wait(intended, ran, PERIOD, queue_clock.unattributed(ran - intended)))
             upcoming = intended + PERIOD * waits[-1].moments
             if upcoming < window.end and not self._cancelled:
                 loop.call_later(max(0.0, upcoming - time.perf_counter()), ring, upcoming)
@@ -45,5 +45,5 @@ class Loop(Probe):
 
         loop.call_later(max(0.0, window.begin - time.perf_counter()), ring, window.begin)
         await over
-        witness.close()
+        queue_clock.close()
         return waits

@@ -1,8 +1,8 @@
-"""Starts the other process of the echo, and sees that it is gone afterwards.
+"""Starts the client process of the echo, and makes sure that it ends.
 
-A fork is quick and needs no interpreter to start, but loses the threads of this process, and with them the locks they hold: it
-is taken only where `can_fork` allows it, which means before this check has started any thread. Elsewhere the client is an
-interpreter of its own. It gets its sockets inherited, or, where descriptors cannot be inherited (Windows), connects over TCP.
+A fork is quick, because no interpreter has to start. But the child has none of the parent's threads, and a lock that one of them
+held is never released there. So a fork is used only where `can_fork` allows it, before this check has started a thread. Elsewhere
+the client is a new interpreter. It inherits its sockets; where descriptors cannot be inherited (Windows), it connects over TCP.
 """
 
 from __future__ import annotations
@@ -15,75 +15,73 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from time import monotonic, sleep  # bound now: a test may patch the module
+from time import monotonic  # bound now: a test may patch the module
 
-from ..core.child import can_fork
+from ..core.fork_safety import can_fork
+from ..core.lifecycle import Lifecycle, prepare, start_program
 from . import client
 
 _START = 20.0  # seconds an interpreter may take to start and connect
-_LEAVE = 1.0  # seconds the client gets to leave once its sockets are closed
+_EXIT = 1.0  # seconds that the client has to exit after its sockets are closed
 
 
 class ClientGone(Exception):
-    """The other process could not be started, or did not stay."""
+    """The client process could not be started, or has ended."""
 
 
 class Peer:
-    """The other process, with this side's ends of its two sockets.
+    """The client process, with this side's ends of its two sockets.
+
+    Args:
+        way: ``"fork"``, ``"unix"`` (a new interpreter that inherits its sockets) or ``"tcp"``; None for the best one here.
 
     Attributes:
-        data: requests arrive here, and are answered here.
-        control: orders go out here, and times come back.
+        data: requests arrive and are answered here.
+        control: orders are sent and times arrive here.
 
     Raises:
-        ClientGone: it cannot be started.
+        ClientGone: the process cannot be started.
     """
 
     data: socket.socket
     control: socket.socket
 
     def __init__(self, way: str | None = None) -> None:
-        self._pid: int | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._life: Lifecycle | None = None
         way = way or ("fork" if can_fork() is None else "tcp" if os.name == "nt" else "unix")
         try:
             {"fork": self._fork, "unix": self._inherit, "tcp": self._connect}[way]()
         except OSError as error:
             self.close()
-            raise ClientGone(f"the process of the outside client cannot be started: {error}") from error
+            raise ClientGone(f"the client process of the echo cannot be started: {error}") from error
 
     def close(self) -> None:
-        """End the process: by closing its sockets, and by force if that is not enough."""
+        """End the process: close its sockets, and kill it if it does not exit."""
         for name in ("data", "control"):
             if hasattr(self, name):
                 getattr(self, name).close()
-        if self._process is not None:
-            try:
-                self._process.wait(_LEAVE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
-        if self._pid is not None:
-            _reap(self._pid)
-            self._pid = None
+        if self._life is not None:
+            self._life.wait(_EXIT)
+            self._life.end()
+            self._life = None
 
     def _fork(self) -> None:
         (self.data, data), (self.control, control) = socket.socketpair(), socket.socketpair()
         parent = os.getpid()
+        prepare(group=False)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has looked closer
+            warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked more closely
             pid = os.fork()
         if pid == 0:
             try:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                self.data.close()  # or neither side would ever see the other's end
+                self.data.close()  # a socket is closed only when every process has closed it
                 self.control.close()
                 client.serve(data, control, parent)
             finally:
                 os._exit(0)
-        self._pid = pid
+        self._life = Lifecycle(pid, group=False)
         data.close()
         control.close()
 
@@ -107,31 +105,18 @@ class Peer:
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     connection.settimeout(None)
                     accepted.append(connection)
-                else:  # somebody else on this machine
+                else:  # another process of this machine
                     connection.close()
         self.data, self.control = accepted
 
     def _start(self, arguments: list[str], pass_fds: tuple[int, ...] = ()) -> None:
         code = Path(client.__file__).read_text(encoding="utf-8")
-        self._process = subprocess.Popen(
+        self._life = start_program(
             [sys.executable, "-I", "-S", "-c", code, *arguments],
+            group=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=pass_fds,
             process_group=0 if os.name == "posix" else None,
         )
-
-
-def _reap(pid: int) -> None:
-    """Wait for the client's end; after a while, make it."""
-    deadline = monotonic() + _LEAVE
-    try:
-        while os.waitpid(pid, os.WNOHANG)[0] == 0:
-            if monotonic() > deadline:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                return
-            sleep(0.001)
-    except ChildProcessError:  # somebody else has waited for all children
-        pass

@@ -1,4 +1,4 @@
-"""What a latency check returns: named figures, and the same as a report."""
+"""The result of a latency check: named figures, and a report of them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ..core.interpreter import FREE_THREADED, Interpreter
 from ..core.verdict import Judged
 from .claim import LatencyClaim
 from .culprit import Culprit
-from .lateness import Spread, ms
+from .lateness import LatenessSpread, ms
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """One probe's figures without the workload and beside it, in the same run; None of a condition that was not measured."""
+    """The lateness of one probe without and beside the workload, in the same run; None where it was not measured."""
 
-    alone: Spread | None
-    beside: Spread | None
+    alone: LatenessSpread | None
+    beside: LatenessSpread | None
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One switch interval (seconds) and what it buys: lateness beside the workload, and each side's throughput."""
+    """One switch interval in seconds, with the lateness beside the workload and the throughput of both sides per second."""
 
     interval: float
-    heartbeat: Spread | None
-    echo: Spread | None
+    heartbeat: LatenessSpread | None
+    echo: LatenessSpread | None
     requests: float
     calls: float
 
@@ -47,20 +47,20 @@ class LatencyResult(Judged):
     """The outcome of one latency check. Times are seconds, rates are per second; what was not measured is None.
 
     Attributes:
-        workload: its name.
-        workers: threads that ran it.
+        workload: the name of the workload.
+        workers: the number of threads that ran it.
         heartbeat, echo, loop: lateness of each probe, counted from the intended time.
-        requests_alone, requests_beside: requests that the echo answered in a second.
-        calls_alone, calls_beside: calls of the workload in a second, without the probes and beside them.
-        stall: the longest that another process waited for an answer beside the workload.
-        oversleep: the longest that this other process, which shares no interpreter with the workload, itself woke late.
-        held: how much of the workload's time the GIL was held; None on a free-threaded build.
+        requests_alone, requests_beside: requests per second that the echo answered.
+        calls_alone, calls_beside: calls of the workload per second, without the probes and beside them.
+        stall: the longest time that another process waited for an answer beside the workload.
+        oversleep: the most by which that process, which shares no interpreter with the workload, woke late.
+        held: the share of the workload's time in which the GIL was held; None on a free-threaded build.
         holders: what held the GIL while the heartbeat waited for it, longest first.
-        sweep: what other switch intervals give.
-        switch_interval: the one that the verdict is for.
-        cores_used: CPU time of the workload's threads over wall time.
-        rounds: how many rounds, each alone and then beside the workload, were run.
-        seconds: what the whole check took.
+        sweep: the figures at other switch intervals.
+        switch_interval: the switch interval that the verdict is for, in seconds.
+        cores_used: CPU time of the workload's threads divided by wall time.
+        rounds: the number of rounds; each has a window beside the workload and one without it.
+        seconds: duration of the whole check.
     """
 
     workload: str
@@ -86,13 +86,13 @@ class LatencyResult(Judged):
 
     @property
     def convoy(self) -> float | None:
-        """Requests beside the workload over requests without it: 1 is no convoy effect at all."""
+        """Requests per second beside the workload over those without it; 1 means no convoy effect."""
         if self.requests_alone is None or self.requests_beside is None or self.requests_alone <= 0:
             return None
         return self.requests_beside / self.requests_alone
 
     def figures(self) -> dict[str, Any]:
-        """The figures by name, as JSON can hold them."""
+        """The figures by name; values that JSON can represent."""
         figures: dict[str, Any] = {
             "workers": self.workers,
             "switch_interval": self.switch_interval,
@@ -117,7 +117,7 @@ class LatencyResult(Judged):
         return figures
 
     def details(self) -> dict[str, Any]:
-        """How late each probe was, as (share, seconds) of its distribution, who held the GIL, and other switch intervals."""
+        """The quantiles of each probe as (share, seconds), what held the GIL, and the other switch intervals."""
         return {
             "lateness": {
                 name: {
@@ -138,7 +138,7 @@ class LatencyResult(Judged):
         return "\n".join([self.headline(), *(f"  {line}" for line in self.table()), *(f"  {line}" for line in self.sweep_table())])
 
     def table(self) -> list[str]:
-        """The measured figures, a line each."""
+        """The measured figures, one line each."""
         rows = [("interpreter", str(self.interpreter)), ("claim", str(self.claim))]
         for name, probe in self._probes():
             rows.append((name, _both(probe)))
@@ -148,8 +148,8 @@ class LatencyResult(Judged):
                 ("requests", f"{self.requests_alone:.0f}/s alone, {self.requests_beside:.0f}/s beside the workload{convoy}")
             )
         if self.stall is not None:
-            slept = "" if self.oversleep is None else f"; its own sleep ran over by {ms(self.oversleep)} at most"
-            rows.append(("from outside", f"another process waited {ms(self.stall)} for an answer at most{slept}"))
+            slept = "" if self.oversleep is None else f"; its own sleeps were up to {ms(self.oversleep)} too long"
+            rows.append(("from outside", f"another process waited up to {ms(self.stall)} for an answer{slept}"))
         if self.calls_beside is not None:
             alone = "" if self.calls_alone is None else f"{self.calls_alone:.3g} calls/s without the probes, "
             cores = "" if self.cores_used is None else f", {self.cores_used:.2f} cores used"
@@ -159,7 +159,7 @@ class LatencyResult(Judged):
         return [f"{name:<{width}}  {value}" for name, value in rows]
 
     def sweep_table(self) -> list[str]:
-        """What each switch interval gives, aligned; empty without a sweep."""
+        """The figures of each switch interval as aligned lines; empty without a sweep."""
         if not self.sweep:
             return []
         head = ("switch interval", "heartbeat p50", "p99", "echo p50", "p99", "requests/s", "calls/s")
@@ -167,7 +167,7 @@ class LatencyResult(Judged):
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
         lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
         if self.interpreter.build == FREE_THREADED:
-            lines.append("a free-threaded build accepts a switch interval, and has no use for it")
+            lines.append("a free-threaded build accepts a switch interval, but does not use it")
         return lines
 
     def _probes(self) -> list[tuple[str, Lateness]]:
@@ -177,11 +177,11 @@ class LatencyResult(Judged):
     def _held_rows(self) -> list[tuple[str, str]]:
         rows = []
         if self.held is not None:
-            share = f"{self.held.fraction:.0%} of the time ({self.held.knocks} knocks, longest wait {ms(self.held.longest)})"
+            share = f"{self.held.fraction:.0%} of the time ({self.held.samples} samples, longest wait {ms(self.held.longest)})"
             rows.append(("GIL held", self.held.unusable or share))
         elif self.interpreter.build == FREE_THREADED and self.heartbeat is not None:
             rows.append(
-                ("GIL held", "no GIL; what is left is stop-the-world pauses, locks inside the interpreter and missing cores")
+                ("GIL held", "no GIL; remaining causes: stop-the-world pauses, locks inside the interpreter, missing cores")
             )
         for index, holder in enumerate(self.holders[:3]):
             rows.append(("held by" if index == 0 else "", f"{holder.share:.0%} {holder}"))
@@ -192,14 +192,14 @@ def _both(probe: Lateness) -> str:
     return f"{_spread(probe.beside)} beside the workload; {_spread(probe.alone)} alone"
 
 
-def _spread(spread: Spread | None) -> str:
+def _spread(spread: LatenessSpread | None) -> str:
     if spread is None:
         return "not measured"
     return f"p50 {ms(spread.p50)}, p99 {ms(spread.p99)}, max {ms(spread.max)} (n={spread.n})"
 
 
 def _row(row: SweepRow) -> Sequence[str]:
-    def two(spread: Spread | None) -> tuple[str, str]:
+    def two(spread: LatenessSpread | None) -> tuple[str, str]:
         return ("-", "-") if spread is None else (ms(spread.p50), ms(spread.p99))
 
     return (f"{row.interval * 1e3:g} ms", *two(row.heartbeat), *two(row.echo), f"{row.requests:.0f}", f"{row.calls:.3g}")

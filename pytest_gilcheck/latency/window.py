@@ -1,4 +1,4 @@
-"""A stretch of time in which probes measure together, and what each probe is: a thread that fills one window at a time."""
+"""Windows of time in which all probes measure together, and the base of the probes: a thread for each window."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from .lateness import Wait
 
-_LEAVE = 0.2  # seconds a probe gets to end before its time
+_EXIT = 0.2  # seconds that a cancelled probe has to end
 
 
 @dataclass(frozen=True)
 class Window:
-    """From begin to end on the clock ``time.perf_counter``; judged if its waits count for the verdict beside the workload."""
+    """From begin to end, by ``time.perf_counter``; judged if the waits are beside the workload and count for the verdict."""
 
     begin: float
     end: float
@@ -21,14 +21,14 @@ class Window:
 
 
 class ProbeHung(Exception):
-    """A probe did not come back from its window."""
+    """A probe did not return from its window in time."""
 
 
 class Probe:
-    """Something that measures its own lateness in a thread.
+    """Measures its own lateness in a thread.
 
-    A thread is started for each window, before the workload is: to start one beside a workload that holds the GIL takes as long
-    as the longest stall.
+    Each window has a new thread, which starts before the workload does. To start a thread beside a workload that holds the GIL
+    takes as long as the longest stall.
     """
 
     name: ClassVar[str]
@@ -40,35 +40,35 @@ class Probe:
         self._cancelled = False
 
     def start(self, window: Window) -> None:
-        """Begin to measure; returns at once."""
+        """Start to measure; returns at once."""
         self._waits, self._error = [], None
         self._thread = threading.Thread(target=self._run, args=(window,), name=f"gilcheck-{self.name}", daemon=True)
         self._thread.start()
 
     def waits(self, limit: float) -> list[Wait]:
-        """What was measured, once the window is over.
+        """Wait for the end of the window and return the waits.
 
         Raises:
-            ProbeHung: that took more than ``limit`` seconds.
+            ProbeHung: the probe took more than ``limit`` seconds.
         """
-        assert self._thread is not None, "it was started"
+        assert self._thread is not None, "start() was called"
         self._thread.join(limit)
         if self._thread.is_alive():
-            raise ProbeHung(f"the {self.name} did not get to run within {limit:g} s")
+            raise ProbeHung(f"the {self.name} thread did not end its window within {limit:g} s")
         if self._error is not None:
             raise self._error
         return self._waits
 
     def close(self) -> None:
-        """Have it end before its window does, for what it measures is of no use any more."""
+        """Cancel the current window."""
         self._cancelled = True
         if self._thread is not None:
-            self._thread.join(_LEAVE)
+            self._thread.join(_EXIT)
 
     def _run(self, window: Window) -> None:
         try:
             self._waits = self._probe(window)
-        except BaseException as error:  # shown in the thread that asks for the waits
+        except BaseException as error:  # raised in the thread that calls `waits`
             self._error = error
 
     def _probe(self, window: Window) -> list[Wait]:

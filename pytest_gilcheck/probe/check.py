@@ -1,20 +1,21 @@
-"""Probe interpreters: all experiments over each of them, and whatever becomes of it."""
+"""Probes interpreters: runs all experiments on each of them, and collects the figures and the reasons for missing ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..core.cores import affinity
+from ..core.machine_lock import MachineLockTimeout, machine_lock
 from ..core.neighbours import busiest
-from ..core.turn import TurnTimeout, turn
 from . import session
-from .measuring import EXPERIMENTS, THOROUGH, Bench, Effort
-from .result import Column, Figure, Refused
+from .measuring import EXPERIMENTS, THOROUGH, Effort, ExperimentContext
+from .result import Figure, NotProbed, ProbedInterpreter
 from .rows import FACTS, GROUPS
 
-_TURN = 600.0  # seconds to wait for other timing checks on this machine
+_LOCK_TIMEOUT = 600.0  # seconds to wait for other timing checks on this machine
 _TEXTS = ("implementation", "version", "full", "platform")
 _NUMBERS = ("cores", "switch_interval", "check_interval")
 _FLAGS = ("gil", "free_threaded_build", "jit")
@@ -24,62 +25,61 @@ def probe(
     interpreters: Sequence[str],
     *,
     effort: Effort = THOROUGH,
-    patience: float = session.PATIENCE,
+    answer_timeout: float = session.ANSWER_TIMEOUT,
     progress: Callable[[str], None] = lambda label: None,
-) -> tuple[list[Column], list[Refused], list[str]]:
+) -> tuple[list[ProbedInterpreter], list[NotProbed], list[str]]:
     """Probe one interpreter after the other.
 
     Args:
-        interpreters: paths or names, each with arguments for it if need be.
-        effort: how much of everything.
-        patience: seconds that an interpreter may take for an answer.
-        progress: told what is going on.
+        interpreters: paths or names, each optionally followed by arguments for it.
+        effort: how much each experiment measures.
+        answer_timeout: seconds that an interpreter may take for an answer.
+        progress: called with the name of each experiment before it starts.
 
     Returns:
-        what was found, in their order; those that could not be probed; and doubts about the figures.
+        The probed interpreters in the order given, those that could not be probed, and notes about disturbed figures.
     """
-    columns: list[Column] = []
-    refused: list[Refused] = []
+    probed: list[ProbedInterpreter] = []
+    refused: list[NotProbed] = []
     notes: list[str] = []
     for given in interpreters:
         progress(f"{given}: starting")
         try:
-            bench = Bench(session.command(given), effort, patience)
-            facts = _facts(bench)
-            bench = replace(bench, warm=effort.warm if facts["jit"] else 0.0)
-        except session.Failed as error:
-            refused.append(Refused(given, str(error)))
+            context = ExperimentContext(session.command(given), effort, answer_timeout)
+            facts = _facts(context)
+            context = replace(context, warm=effort.warm if facts["jit"] else 0.0)
+        except session.ExperimentFailed as error:
+            refused.append(NotProbed(given, str(error)))
             continue
-        figures = _told(facts)
-        column = Column(given, facts, figures)
+        figures = _fact_figures(facts)
+        interpreter = ProbedInterpreter(given, facts, figures)
         busy: list[list[str]] = []
         for at, (name, experiment) in enumerate(EXPERIMENTS.items(), 1):
-            label = f"{column.label}: {name} ({at} of {len(EXPERIMENTS)})"
+            label = f"{interpreter.label}: {name} ({at} of {len(EXPERIMENTS)})"
             progress(label)
             rows = next(group for group in GROUPS if group.name == name).rows
             try:
-                with turn(_TURN, lambda label=label: progress(f"{label}: waiting for another timing check on this machine")):  # type: ignore[misc]
+                with machine_lock(_LOCK_TIMEOUT, partial(progress, f"{label}: waiting for another timing check on this machine")):
                     busy.append([other.partition(" (pid")[0] for other in busiest()])
-                    figures.update(experiment(bench))
-            except (session.Failed, TurnTimeout) as error:
+                    figures.update(experiment(context))
+            except (session.ExperimentFailed, MachineLockTimeout) as error:
                 figures.update({row.name: Figure.missing(str(error)) for row in rows})
         if any(busy):
             names = ", ".join(sorted({name for others in busy for name in others}))
-            notes.append(
-                f"{column.label}: others used the cores before {sum(map(bool, busy))} of {len(busy)} experiments ({names})"
-            )
-        columns.append(column)
-    if columns and affinity() < 3:
-        notes.append("a ping beside two busy threads comes from a process that has no core of its own here")
-    return columns, refused, notes
+            disturbed = f"{sum(map(bool, busy))} of {len(busy)} experiments"
+            notes.append(f"{interpreter.label}: other processes used the cores before {disturbed} ({names})")
+        probed.append(interpreter)
+    if probed and affinity() < 3:
+        notes.append("the pings beside two busy threads come from a process that has no core of its own here")
+    return probed, refused, notes
 
 
-def _facts(bench: Bench) -> dict[str, Any]:
-    with bench.guest() as guest:
-        facts = guest.ask("facts")
+def _facts(context: ExperimentContext) -> dict[str, Any]:
+    with context.start() as interpreter:
+        facts = interpreter.request("facts")
     if not all(isinstance(facts.get(name), str) for name in _TEXTS):
-        raise session.Gone("it does not say what Python it is")
-    facts |= {name: session.plain(facts[name]) for name in _TEXTS}
+        raise session.InterpreterGone("it did not report its implementation and version")
+    facts |= {name: session.printable(facts[name]) for name in _TEXTS}
     facts |= {name: _number(facts.get(name)) for name in _NUMBERS}
     facts |= {name: facts.get(name) if isinstance(facts.get(name), bool) else None for name in _FLAGS}
     return facts
@@ -89,8 +89,8 @@ def _number(value: object) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _told(facts: Mapping[str, Any]) -> dict[str, Figure]:
-    gil = {True: "yes", False: "no"}.get(facts["gil"], "it does not say")
+def _fact_figures(facts: Mapping[str, Any]) -> dict[str, Figure]:
+    gil = {True: "yes", False: "no"}.get(facts["gil"], "not reported")
     if facts["switch_interval"] is not None:
         interval = f"{facts['switch_interval'] * 1e3:g} ms"
     elif facts["check_interval"] is not None:
@@ -98,8 +98,8 @@ def _told(facts: Mapping[str, Any]) -> dict[str, Figure]:
     else:
         interval = "none"
     if facts["gil"] is False and interval != "none":
-        interval += ", to no effect"
+        interval += ", without effect"
     if facts["free_threaded_build"]:
         gil = f"{gil} (free-threaded build)"
-    texts = (facts["full"], gil, str(facts["cores"] or "it does not say"), facts["platform"], interval)
-    return {row.name: Figure.said(text) for row, text in zip(FACTS.rows, texts, strict=True)}
+    texts = (facts["full"], gil, str(facts["cores"] or "not reported"), facts["platform"], interval)
+    return {row.name: Figure.of_text(text) for row, text in zip(FACTS.rows, texts, strict=True)}

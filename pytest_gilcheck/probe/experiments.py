@@ -1,15 +1,14 @@
-"""The probed interpreter's side: runs by itself, and does what it is told over a socket.
+"""The script that a probed interpreter runs: it executes the commands that it receives over a socket.
 
-It runs under any Python from 2.7 on, PyPy and Jython included, with nothing installed: so it is one file, imports the standard
-library alone, keeps to the syntax that all of them have, and looks for each feature instead of trusting a version. (That is why
-it has no annotations, and no ``with`` of a thing that some version lacks.)
+It runs on every Python from 2.7 on, PyPy and Jython included, with nothing installed. Therefore it is one file, imports only the
+standard library, uses only syntax that all of them have, and tests for each feature instead of comparing versions. (That is why it
+has no annotations, and no ``with`` on an object that is no context manager in some version.)
 
     python experiments.py PORT KEY
 
-connects to that port of this machine, sends the key, and then reads commands: one JSON object a line, ``{"do": name, ...}``. Each
-is answered by one line: ``{"error": ...}``, or whatever the command measured; seconds, on a clock of its own, and never times of
-day. The end of the connection is the end of the process. Pings, signals, memory and cores are the other side's business
-(`session`): a thread in here would measure itself.
+connects to that port of this machine, sends the key, and then reads commands: one JSON object a line, ``{"do": name, ...}``. The
+answer to each is one line: ``{"error": ...}``, or what the command measured, in seconds by its own clock. The process ends with the
+connection. The other side (`session`) sends pings and signals and measures memory and cores: a thread in here would measure itself.
 """
 
 import itertools
@@ -23,10 +22,12 @@ import threading
 import time
 
 if __name__ == "__main__":
-    sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]  # our folder is no library
+    sys.path[:] = [
+        path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))
+    ]  # the folder of this package must not shadow the standard library
 
 try:
-    from java.lang import System  # of Jython: its time.time counts in milliseconds
+    from java.lang import System  # Jython: its time.time has a resolution of milliseconds
 
     def clock():
         return System.nanoTime() / 1e9
@@ -39,18 +40,18 @@ except ImportError:
     from threading import get_ident
 
 JIT = platform.python_implementation() in ("PyPy", "Jython", "GraalVM", "IronPython")
-NAP = 0.05  # seconds
-ITEMS = 10000  # numbers in the list that is dumped
-BUFFER = 1 << 20  # bytes that are hashed at a time
-OPERATION = 1.5  # seconds that the long operation in C shall take
-FOREVER = 60.0  # seconds; the other side has lost its patience long before
+SLEEP = 0.05  # seconds
+ITEMS = 10000  # numbers in the list for json.dumps
+BUFFER = 1 << 20  # bytes of one hash
+OPERATION = 1.5  # seconds for which the long operation in C is calibrated
+FOREVER = 60.0  # seconds; longer than the time limit of the other side
 
 
 # Facts
 
 
 def facts(order):
-    """What this interpreter says of itself; anything it does not know is null."""
+    """Return what this interpreter reports about itself; null for what it does not report."""
     enabled = getattr(sys, "_is_gil_enabled", None)
     name = platform.python_implementation()
     if enabled is not None:
@@ -82,11 +83,11 @@ def config(name):
 
 
 def asked(name):
-    """What ``sys.name()`` says; null where there is no such function."""
+    """Return ``sys.name()``; None where there is no such function."""
     try:
         import warnings
 
-        warnings.simplefilter("ignore")  # 3.2 to 3.8 have both functions, and deprecate one
+        warnings.simplefilter("ignore")  # 3.2 to 3.8 have both functions; one of them is deprecated
         return getattr(sys, name)()
     except Exception:
         return None
@@ -109,7 +110,7 @@ def cores():
         return None
 
 
-# Workloads, each repeated as often as it is told
+# Workloads; the argument is the number of repetitions
 
 
 def count(n):
@@ -131,19 +132,19 @@ def sha256(n):
         hashlib.sha256(data).digest()
 
 
-def nap(n):
+def sleep_once(n):
     for _ in range(n):
-        time.sleep(NAP)
+        time.sleep(SLEEP)
 
 
-WORK = {"count": count, "json": dump, "sha256": sha256, "sleep": nap}
+WORK = {"count": count, "json": dump, "sha256": sha256, "sleep": sleep_once}
 
 
 def prepare(order):
-    """How often a workload has to be repeated to take so many seconds, once a compiler has seen it for ``warm`` seconds."""
+    """Return the repetitions for which a workload takes ``seconds``, after ``warm`` seconds of warm-up for a JIT compiler."""
     work, wanted = WORK[order["work"]], order["seconds"]
-    if work is nap:
-        return {"n": 1, "seconds": NAP}
+    if work is sleep_once:
+        return {"n": 1, "seconds": SLEEP}
     n = 1
     took = timed(work, n)
     while took < wanted / 4:
@@ -153,7 +154,7 @@ def prepare(order):
     while True:
         n = max(1, int(n * wanted / max(took, 1e-9)))
         if clock() < warm_until:
-            lap(work, n, 2, True)  # as later on
+            lap(work, n, 2, True)  # as in the measured laps
         took = lap(work, n, 1, True)
         if clock() >= warm_until and (wanted / 1.5 < took < wanted * 1.5 or clock() > warm_until + 10 * wanted):
             return {"n": n, "seconds": took}
@@ -166,9 +167,9 @@ def timed(work, n):
 
 
 def lap(work, n, times, together):
-    """Seconds for so many runs of a workload, each in a thread of its own: together, or one after the other.
+    """Return the seconds of ``times`` runs of a workload, each in a thread of its own: together, or one after the other.
 
-    The sequence has threads too, so that their start costs the same on both sides.
+    The sequential lap uses threads as well, so that starting them costs the same in both.
     """
     failures = []
 
@@ -193,7 +194,7 @@ def lap(work, n, times, together):
 
 
 def pair(order):
-    """Two runs in sequence and two in threads, in the order that was asked for."""
+    """Measure two runs in sequence and two in threads, in the given order."""
     work, n = WORK[order["work"]], order["n"]
     took = {}
     for together in (False, True) if order["sequence_first"] else (True, False):
@@ -201,10 +202,10 @@ def pair(order):
     return {"sequence": took[False], "threads": took[True]}
 
 
-# Neighbours: threads that compute until they are told to stop
+# Busy threads: they compute until they are stopped
 
 
-class Burners:
+class BusyThreads:
     def __init__(self):
         self.threads = []
         self.stop = []
@@ -214,27 +215,27 @@ class Burners:
         for thread in self.threads:
             thread.join()
         self.stop = []
-        self.threads = [threading.Thread(target=burn, args=(self.stop,)) for _ in range(number)]
+        self.threads = [threading.Thread(target=compute, args=(self.stop,)) for _ in range(number)]
         for thread in self.threads:
             thread.daemon = True
             thread.start()
 
 
-def burn(stop):
+def compute(stop):
     while not stop:
         count(1000)
 
 
-BURNERS = Burners()
+BUSY_THREADS = BusyThreads()
 
 
-def burners(order):
-    BURNERS.set(order["number"])
+def busy_threads(order):
+    BUSY_THREADS.set(order["number"])
     return {}
 
 
 def echo(order):
-    """A thread that sends back what comes over a connection of its own."""
+    """Start a thread that sends back what it receives over a connection of its own."""
     sock = connected(order["port"], order["key"])
 
     def answer():
@@ -250,8 +251,8 @@ def echo(order):
     return {}
 
 
-def turns(order):
-    """How late a second thread gets its turn, after sleeping for 1 or 2 ms: counted from when it wanted to run."""
+def wakeups(order):
+    """Measure how late a second thread runs after a sleep of 1 or 2 ms, counted from its intended time."""
     late = []
 
     def run():
@@ -261,11 +262,11 @@ def turns(order):
             time.sleep(pause)
             late.append(clock() - due)
 
-    BURNERS.set(order["burners"])
+    BUSY_THREADS.set(order["busy_threads"])
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    BURNERS.set(0)
+    BUSY_THREADS.set(0)
     return {"late": late}
 
 
@@ -273,19 +274,21 @@ def turns(order):
 
 
 class Caught(Exception):
-    """What our handler raises, to get the main thread out of where it is."""
+    """Raised by the signal handler, so that the main thread leaves its place."""
 
 
 MAIN = get_ident()
 
 
 def interrupt(order):
-    """Go to a place and wait there for SIGINT. Says ``ready`` first, ``caught`` from the handler, and ``left`` at the end."""
+    """Enter a place and wait there for SIGINT. Sends ``ready`` first, ``caught`` from the handler, and ``left`` at the end."""
     import signal
 
     place, release = PLACES[order["place"]]()
     state = {"armed": True}
-    answers = dict((main, encoded({"caught": True, "main": main})) for main in (True, False))  # now: the handler is being timed
+    answers = dict(
+        (main, encoded({"caught": True, "main": main})) for main in (True, False)
+    )  # encoded before, because the handler is timed
 
     def handler(number, frame):
         if state["armed"]:
@@ -296,9 +299,9 @@ def interrupt(order):
     signal.signal(signal.SIGINT, handler)
     start = clock()
     try:
-        say({"ready": True})
+        reply({"ready": True})
         place()
-        count(1000)  # after an operation in C, the handler has yet to run
+        count(1000)  # the handler of a signal that came during an operation in C runs here
         left = "by itself"
     except Caught:
         left = "interrupted"
@@ -328,7 +331,7 @@ def in_loop():
 def in_acquire():
     lock, held, done = threading.Lock(), [], []
 
-    def hold():  # another thread: Jython's locks may be taken twice by the same
+    def hold():  # in another thread, because the locks of Jython are re-entrant
         lock.acquire()
         held.append(True)
         while not done:
@@ -350,7 +353,7 @@ def in_acquire():
 
 def in_join():
     stop = []
-    thread = threading.Thread(target=burn, args=(stop,))
+    thread = threading.Thread(target=compute, args=(stop,))
     thread.daemon = True
     thread.start()
 
@@ -361,7 +364,7 @@ def in_join():
     return lambda: thread.join(), release
 
 
-LENGTH = []  # how often the long operation repeats itself, once that is known
+LENGTH = []  # repetitions of the long operation, once it is calibrated
 
 
 def in_c():
@@ -371,7 +374,7 @@ def in_c():
             n *= 4
             took = timed(search, n)
         n = int(n * OPERATION / took)
-        for _ in range(5 if JIT else 0):  # a compiler makes it shorter and shorter
+        for _ in range(5 if JIT else 0):  # a JIT compiler makes it shorter with each run
             took = timed(search, n)
             if OPERATION * 0.8 < took < OPERATION * 1.2:
                 break
@@ -381,7 +384,7 @@ def in_c():
 
 
 def search(n):
-    """One operation that is written in C: of ``xrange`` where there is one (``range`` knows what it contains without looking)."""
+    """One long operation in C: ``in`` on ``xrange``, or on ``itertools.repeat``, because ``range`` computes the answer at once."""
     try:
         many = xrange(n)
     except NameError:
@@ -395,11 +398,11 @@ PLACES = {"sleep": in_sleep, "loop": in_loop, "acquire": in_acquire, "join": in_
 # Cost
 
 
-HELD = []  # calls that end what is being held
+HELD = []  # functions that end the threads or coroutines that wait
 
 
 def threads(order):
-    """Start so many threads that wait; `release` ends them."""
+    """Start threads that wait; `release` ends them."""
     gate = threading.Lock()
     gate.acquire()
 
@@ -430,7 +433,7 @@ def threads(order):
 
 
 def coroutines(order):
-    """Start so many coroutines that wait, of asyncio, or generators where there is none; `release` ends them."""
+    """Start coroutines of asyncio that wait, or generators where there is no asyncio; `release` ends them."""
     number = order["number"]
     try:
         import asyncio
@@ -501,9 +504,9 @@ COMMANDS = {
     "facts": facts,
     "prepare": prepare,
     "pair": pair,
-    "burners": burners,
+    "busy_threads": busy_threads,
     "echo": echo,
-    "turns": turns,
+    "wakeups": wakeups,
     "interrupt": interrupt,
     "threads": threads,
     "coroutines": coroutines,
@@ -523,7 +526,7 @@ def connected(port, key):
     return sock
 
 
-def say(answer):
+def reply(answer):
     CONNECTION[0].sendall(encoded(answer))
 
 
@@ -531,10 +534,10 @@ def encoded(answer):
     return (json.dumps(answer) + "\n").encode("ascii")
 
 
-def obey(order):
+def execute(order):
     try:
         return COMMANDS[order["do"]](order)
-    except:  # of Java too: whatever it is, it is this experiment's result  # noqa: E722
+    except:  # also exceptions of Java: every failure is the result of its experiment  # noqa: E722
         kind, error = sys.exc_info()[:2]
         return {"error": "%s: %s" % (getattr(kind, "__name__", kind), error)}
 
@@ -546,8 +549,8 @@ def main(port, key):
         while b"\n" in received:
             line, received = received.split(b"\n", 1)
             try:
-                say(obey(json.loads(line.decode("ascii"))))
-            except Caught:  # it came after the experiment had ended
+                reply(execute(json.loads(line.decode("ascii"))))
+            except Caught:  # the signal came after the end of the experiment
                 pass
         part = CONNECTION[0].recv(65536)
         if not part:

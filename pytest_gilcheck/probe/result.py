@@ -1,4 +1,4 @@
-"""What a probe has found: figures by name, for each interpreter, or why there is none."""
+"""The result of a probe: figures by name for each interpreter, or the reason why one is missing."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ RATIO, SECONDS, BYTES, RATE, TEXT = "ratio", "seconds", "bytes", "1/s", "text"
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, or why there is none.
+    """One figure, or the reason why it is missing.
 
     Attributes:
-        value: in its unit; None where there is none.
+        value: in its unit; None if it is missing, and for ``TEXT``.
         unit: ``RATIO``, ``SECONDS``, ``BYTES``, ``RATE`` or ``TEXT``.
-        low, high: the smallest and largest of what it is the median of.
-        count: how many that were; 0 where it is not a median.
-        text: for ``TEXT``, what is known.
-        note: what else has to be said of it; why there is none, if there is none.
+        low, high: the smallest and the largest of the values whose median it is; None if it is not a median.
+        count: the number of these values; 0 if it is not a median.
+        text: the text, for ``TEXT``.
+        note: a remark about the figure; the reason, if it is missing.
     """
 
     value: float | None
@@ -32,16 +32,18 @@ class Figure:
     note: str = ""
 
     @classmethod
-    def middle(cls, values: Sequence[float], unit: str, note: str = "") -> Figure:
-        """The median of values, with their range."""
+    def median_of(cls, values: Sequence[float], unit: str, note: str = "") -> Figure:
+        """Return the median of values, with their range."""
         return cls(median(values), unit, min(values), max(values), len(values), note=note)
 
     @classmethod
-    def said(cls, text: str) -> Figure:
+    def of_text(cls, text: str) -> Figure:
+        """Return a figure that is text."""
         return cls(None, TEXT, text=text)
 
     @classmethod
     def missing(cls, why: str) -> Figure:
+        """Return a missing figure, with the reason."""
         return cls(None, note=why)
 
 
@@ -49,13 +51,13 @@ Figures = Mapping[str, Figure]
 
 
 @dataclass(frozen=True)
-class Column:
+class ProbedInterpreter:
     """One probed interpreter.
 
     Attributes:
-        given: how it was named on the command line.
-        facts: what it says of itself.
-        figures: by row; every row has one.
+        given: its name on the command line.
+        facts: what it reports about itself.
+        figures: a figure for each row.
     """
 
     given: str
@@ -64,14 +66,14 @@ class Column:
 
     @property
     def label(self) -> str:
-        """For instance ``"CPython 3.13.0t"``."""
+        """Its short name, for instance ``"CPython 3.13.0t"``."""
         name = f"{self.facts['implementation']} {self.facts['version']}"
         if self.facts["free_threaded_build"]:
             name += "t" + (" GIL on" if self.facts["gil"] else "")
         return name
 
-    def interpreter(self) -> dict[str, Any]:
-        """The interpreter as evidence has it (`core.interpreter.Interpreter`)."""
+    def as_evidence(self) -> dict[str, Any]:
+        """Return its facts as evidence records them (the fields of `core.interpreter.Interpreter`)."""
         facts = self.facts
         return {
             "implementation": facts["implementation"],
@@ -85,12 +87,12 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Refused:
+class NotProbed:
     """An interpreter that could not be probed at all.
 
     Attributes:
-        given: how it was named on the command line.
-        why: in one line.
+        given: its name on the command line.
+        why: the reason, in one line.
     """
 
     given: str

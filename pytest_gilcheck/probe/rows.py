@@ -1,4 +1,4 @@
-"""The rows of the table: which figures there are, in which order, and what was published beside them."""
+"""The rows of the table: the figures, their order, and the published figures beside them."""
 
 from __future__ import annotations
 
@@ -6,82 +6,84 @@ from dataclasses import dataclass
 
 from . import published as p
 
-THREADS, COROUTINES = 200, 10_000  # that wait at once
+THREADS, COROUTINES = 200, 10_000  # that wait at the same time
 
 
 @dataclass(frozen=True)
-class Row:
+class ProbeRow:
     """One figure of every interpreter.
 
     Attributes:
-        name: in evidence, and in ``Column.figures``.
-        label: for people.
-        published: what others have measured.
+        name: in evidence, and in ``ProbedInterpreter.figures``.
+        label: in the table.
+        published: published figures of the same kind.
     """
 
     name: str
     label: str
-    published: tuple[p.Published, ...] = ()
+    published: tuple[p.PublishedFigure, ...] = ()
 
 
 @dataclass(frozen=True)
-class Group:
+class ProbeGroup:
     """The rows of one experiment.
 
     Attributes:
-        name: the experiment's, in evidence.
-        title: what it is, and how to read it.
+        name: of the experiment, in evidence.
+        title: what the experiment does, and how to read its figures.
         rows: its figures.
     """
 
     name: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ProbeRow, ...]
 
 
-FACTS = Group(
+FACTS = ProbeGroup(
     "facts",
-    "What it says of itself",
+    "Facts that the interpreter reports",
     (
-        Row("build", "build"),
-        Row("gil", "GIL"),
-        Row("cores", "cores it may use"),
-        Row("platform", "platform"),
-        Row("interval", "switch interval", (*p.INTERVAL, *p.TICK)),
+        ProbeRow("build", "build"),
+        ProbeRow("gil", "GIL"),
+        ProbeRow("cores", "cores it may use"),
+        ProbeRow("platform", "platform"),
+        ProbeRow("interval", "switch interval", (*p.INTERVAL, *p.TICK)),
     ),
 )
-COUNT = Group(
+COUNT = ProbeGroup(
     "count",
     "Counting down twice in Python: speedup of two threads over the sequence",
     (
-        Row("count", "all cores", p.COUNT_ALL),
-        Row("count_one_core", "one core", p.COUNT_ONE),
-        Row("count_cores", "two threads: all cores over one", p.COUNT_ALL_ONE),
-        Row("count_unit", "one thread: time of a step"),
+        ProbeRow("count", "all cores", p.COUNT_ALL),
+        ProbeRow("count_one_core", "one core", p.COUNT_ONE),
+        ProbeRow("count_cores", "two threads: all cores over one", p.COUNT_ALL_ONE),
+        ProbeRow("count_unit", "one thread: time of a step"),
     ),
 )
-JSON = Group(
+JSON = ProbeGroup(
     "json",
     "json.dumps of 10,000 numbers: speedup of two threads over the sequence",
-    (Row("json", "all cores", p.JSON), Row("json_unit", "one thread: time of a call", p.JSON_UNIT)),
+    (ProbeRow("json", "all cores", p.JSON), ProbeRow("json_unit", "one thread: time of a call", p.JSON_UNIT)),
 )
-SHA256 = Group(
+SHA256 = ProbeGroup(
     "sha256",
     "hashlib.sha256 of 1 MiB, again and again: speedup of two threads over the sequence",
-    (Row("sha256", "all cores", p.SHA256),),
+    (ProbeRow("sha256", "all cores", p.SHA256),),
 )
-SLEEP = Group("sleep", "time.sleep of 50 ms: speedup of two threads over the sequence", (Row("sleep", "all cores", p.SLEEP),))
-CONVOY = Group(
+SLEEP = ProbeGroup(
+    "sleep", "time.sleep of 50 ms: speedup of two threads over the sequence", (ProbeRow("sleep", "all cores", p.SLEEP),)
+)
+CONVOY = ProbeGroup(
     "convoy",
     "Convoy effect: an echo thread answers pings beside busy threads (pauses of 1 to 2 ms between pings; as long: pauses included)",
     tuple(
         row
         for number, beside in enumerate(("alone", "1 busy thread", "2 busy threads"))
         for row in (
-            Row(f"convoy_{number}_p50", f"{beside}: p50"),
-            Row(f"convoy_{number}_p99", f"{beside}: p99"),
-            Row(f"convoy_{number}_rate", f"{beside}: answers"),
-            *((Row(f"convoy_{number}", f"{beside}: as long as alone", p.CONVOY if number == 1 else ()),) if number else ()),
+            ProbeRow(f"convoy_{number}_p50", f"{beside}: p50"),
+            ProbeRow(f"convoy_{number}_p99", f"{beside}: p99"),
+            ProbeRow(f"convoy_{number}_rate", f"{beside}: answers"),
+            *((ProbeRow(f"convoy_{number}", f"{beside}: as long as alone", p.CONVOY if number == 1 else ()),) if number else ()),
         )
     ),
 )
@@ -92,33 +94,35 @@ PLACES = {
     "join": "Thread.join, busy thread",
     "c": "one long C operation",
 }
-INTERRUPT = Group(
+INTERRUPT = ProbeGroup(
     "interrupt",
-    "Ctrl-C: until the handler runs, with the main thread in",
+    "Ctrl-C: time until the handler runs, with the main thread in",
     tuple(
-        Row(f"interrupt_{place}", label, {"acquire": p.UNSTOPPABLE, "join": p.UNSTOPPABLE, "c": p.LONG_OPERATION}.get(place, ()))
+        ProbeRow(
+            f"interrupt_{place}", label, {"acquire": p.UNSTOPPABLE, "join": p.UNSTOPPABLE, "c": p.LONG_OPERATION}.get(place, ())
+        )
         for place, label in PLACES.items()
     ),
 )
-TURNS = Group(
-    "turns",
-    "A second thread wants its turn: how late it gets it",
+WAKEUPS = ProbeGroup(
+    "wakeups",
+    "A second thread sleeps and then needs the GIL: how late it runs",
     (
-        Row("turns_alone", "alone: p50"),
-        Row("turns_beside_p50", "beside a busy thread: p50", p.INTERVAL),
-        Row("turns_beside_p99", "beside a busy thread: p99"),
+        ProbeRow("wakeups_alone", "alone: p50"),
+        ProbeRow("wakeups_beside_p50", "beside a busy thread: p50", p.INTERVAL),
+        ProbeRow("wakeups_beside_p99", "beside a busy thread: p99"),
     ),
 )
-COST = Group(
+COST = ProbeGroup(
     "cost",
-    f"Cost of one that waits, where {THREADS} threads or {COROUTINES} coroutines do: time of its start and end, resident memory",
+    f"Cost of a waiting process, thread (of {THREADS}) or coroutine (of {COROUTINES}): time of start and end, resident memory",
     (
-        Row("cost_process", "process: first line of output", p.COST_PROCESS),
-        Row("cost_process_memory", "process: memory"),
-        Row("cost_thread", "thread: start and join", p.COST_THREAD),
-        Row("cost_thread_memory", "thread: memory"),
-        Row("cost_coroutine", "coroutine: start and end", p.COST_COROUTINE),
-        Row("cost_coroutine_memory", "coroutine: memory"),
+        ProbeRow("cost_process", "process: first line of output", p.COST_PROCESS),
+        ProbeRow("cost_process_memory", "process: memory"),
+        ProbeRow("cost_thread", "thread: start and join", p.COST_THREAD),
+        ProbeRow("cost_thread_memory", "thread: memory"),
+        ProbeRow("cost_coroutine", "coroutine: start and end", p.COST_COROUTINE),
+        ProbeRow("cost_coroutine_memory", "coroutine: memory"),
     ),
 )
-GROUPS = (FACTS, COUNT, JSON, SHA256, SLEEP, CONVOY, INTERRUPT, TURNS, COST)
+GROUPS = (FACTS, COUNT, JSON, SHA256, SLEEP, CONVOY, INTERRUPT, WAKEUPS, COST)

@@ -1,7 +1,7 @@
-"""A probed interpreter: started, told what to do, and gone afterwards, whatever it does.
+"""Starts a probed interpreter, sends it commands, and ends it with everything that it started.
 
-It runs in a process group of its own: a Ctrl-C at the terminal reaches us alone, and a launcher goes together with what it has
-launched. If we are killed ourselves, `core.warden` ends the group.
+It runs in a process group of its own: Ctrl-C at the terminal reaches only this process, and a launcher ends together with the
+process that it launched. If this process is killed, `core.reaper` ends the group.
 """
 
 from __future__ import annotations
@@ -23,37 +23,42 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import IO, Any
 
-from ..core import warden
 from ..core.cores import pinned
+from ..core.exit_status import describe_exit
+from ..core.lifecycle import start_program
 
 SCRIPT = Path(__file__).with_name("experiments.py")
-PATIENCE = 20.0  # seconds for an answer
-_LONGEST = 1 << 22  # bytes of an answer
-_LAST_WORDS = 2000  # bytes of its output that are kept
-_GRACE = 1.0  # seconds that its last words may take to arrive, and its processes to be gone
-_KEPT = {"PYTHON_GIL", "PYTHON_JIT", "PYTHONHASHSEED"}  # of its environment: what decides how it runs, not what it imports
+ANSWER_TIMEOUT = 20.0  # seconds for an answer
+_LONGEST = 1 << 22  # bytes of an answer, at most
+_KEPT_OUTPUT = 2000  # bytes of its output that are kept for error messages
+_GRACE = 1.0  # seconds for its last output to arrive, and for its processes to end
+_KEPT = {
+    "PYTHON_GIL",
+    "PYTHON_JIT",
+    "PYTHONHASHSEED",
+}  # PYTHON variables that are passed on: they decide how it runs, and not what it imports
 _POSIX = os.name == "posix"
 
 Answer = dict[str, Any]
 
 
-class Failed(Exception):
-    """An experiment got no figure out of the interpreter; the message says why, in one line."""
+class ExperimentFailed(Exception):
+    """An experiment got no figure from the interpreter; the message gives the reason in one line."""
 
 
-class NoAnswer(Failed):
-    """It was still running, and did not answer in time."""
+class NoAnswer(ExperimentFailed):
+    """The interpreter is running, and did not answer in time."""
 
 
-class Gone(Failed):
-    """It ended by itself, or said what our script does not say; whatever it is, it cannot be talked to."""
+class InterpreterGone(ExperimentFailed):
+    """The interpreter ended, or its answer is not one of the script: it cannot be used any further."""
 
 
 def command(given: str) -> list[str]:
-    """The command line of what was given as an interpreter: a path or name, or one followed by arguments for it.
+    """Return the command line of an interpreter: a path or a name, optionally followed by arguments.
 
     Raises:
-        Failed: there is nothing to run at that place.
+        ExperimentFailed: no such program exists.
     """
     try:
         words = [given] if shutil.which(given) else shlex.split(given)
@@ -62,146 +67,133 @@ def command(given: str) -> list[str]:
     program = shutil.which(words[0]) if words else None
     if program is None:
         there = words and Path(words[0]).exists()
-        raise Failed("it is no program that can be run" if there else "there is no such program")
+        raise ExperimentFailed("it is not a program that can be run" if there else "there is no such program")
     return [program, *words[1:]]
 
 
 def environment() -> dict[str, str]:
-    """Ours, without what our own interpreter was told about modules and warnings."""
+    """Return the environment without the PYTHON variables that apply to this interpreter, such as PYTHONPATH."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON") or name in _KEPT}
 
 
-class Program:
-    """A process with its group, ended by `close` at the latest.
+class InterpreterProcess:
+    """A process with a group of its own, which `close` ends.
 
     Args:
-        words: its command line.
-        cores: keep it on so many cores; None leaves it alone.
-        talks: whether we talk to it over its standard input and output; otherwise its last words there are kept.
+        command_line: the program and its arguments.
+        cores: pin it to this many cores; None does not pin it.
+        pipes: whether its standard input and output are pipes to this process. Otherwise the end of its output is kept.
 
     Raises:
-        Failed: the system cannot start it.
-        BadValue: it cannot be kept on so many cores.
+        ExperimentFailed: the system cannot start it.
+        BadValue: it cannot be pinned to so many cores.
     """
 
-    def __init__(self, words: Sequence[str], *, cores: int | None = None, talks: bool = False) -> None:
-        self.words = bytearray()
+    def __init__(self, command_line: Sequence[str], *, cores: int | None = None, pipes: bool = False) -> None:
+        self.output = bytearray()
         self.started = perf_counter()
-        if _POSIX:
-            warden.start()
         try:
-            with pinned(cores), _heard_signals():
-                self.process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+            with pinned(cores), _sigint_not_ignored():
+                self._life = start_program(
+                    command_line,
+                    group=True,
+                    stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL if talks else subprocess.STDOUT,
+                    stderr=subprocess.DEVNULL if pipes else subprocess.STDOUT,
                     env=environment(),
                     process_group=0 if _POSIX else None,
                 )
         except OSError as error:
-            raise Failed(f"it cannot be started ({error.strerror or error})") from error
-        if _POSIX:
-            warden.watch(self.process.pid)
+            raise ExperimentFailed(f"it cannot be started ({error.strerror or error})") from error
+        assert self._life.program is not None, "start_program has started it"
+        self.process = self._life.program
         assert self.process.stdout is not None, "it is a pipe"
-        self._listener: threading.Thread | None = None
-        if not talks:
-            self._listener = threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True)
-            self._listener.start()
+        self._reader: threading.Thread | None = None
+        if not pipes:
+            self._reader = threading.Thread(target=self._read_output, args=(self.process.stdout,), daemon=True)
+            self._reader.start()
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> InterpreterProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
-        """End it, with everything it has started that stayed in its group."""
-        try:
-            if _POSIX:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
-        except (ProcessLookupError, PermissionError):  # macOS says so of a group that is a zombie
-            pass
-        self.process.wait()
-        if _POSIX:
-            warden.release(self.process.pid)
-        if self._listener is not None:
-            self._listener.join(_GRACE)
+        """End it, and everything that it started in its group."""
+        self._life.end()
+        if self._reader is not None:
+            self._reader.join(_GRACE)
         for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None and (self._listener is None or not self._listener.is_alive()):
+            if pipe is not None and (self._reader is None or not self._reader.is_alive()):
                 try:
                     pipe.close()
                 except OSError:
                     pass
 
     def ended(self, seconds: float = 0.0) -> str | None:
-        """How it ended, in words; None while it runs, for so many seconds more."""
-        try:
-            status = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
+        """Wait up to ``seconds`` for its end; return how it ended, or None while it runs."""
+        if not self._life.wait(seconds):
             return None
-        if self._listener is not None:
-            self._listener.join(_GRACE)
-        return f"it exited with status {status}" if status >= 0 else f"it was killed by {_signal(-status)}"
+        if self._reader is not None:
+            self._reader.join(_GRACE)
+        return f"it {describe_exit(self._life.status)}"
 
-    def said(self) -> str:
-        """Its last words, to be added to a sentence."""
-        said = [line for line in self.words.decode(errors="replace").splitlines() if line.strip()]
-        return f"; its last words: {plain(said[-1])!r}" if said else ""
+    def last_output(self) -> str:
+        """Return the last line of its output, to be added to a message; empty if there is none."""
+        lines = [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
+        return f"; its last output: {printable(lines[-1])!r}" if lines else ""
 
-    def first_output(self, patience: float) -> float:
-        """Seconds from its start to the first thing it prints, of a program that talks.
+    def first_output(self, answer_timeout: float) -> float:
+        """Return the seconds from its start to its first output; only for a process with pipes.
 
         Raises:
-            NoAnswer, Gone: it prints nothing.
+            NoAnswer, InterpreterGone: it printed nothing.
         """
         assert self.process.stdout is not None, "it is a pipe"
-        heard: list[float] = []
+        times: list[float] = []
 
-        def listen(pipe: IO[bytes]) -> None:
+        def read_first(pipe: IO[bytes]) -> None:
             if pipe.read(1):
-                heard.append(perf_counter())
+                times.append(perf_counter())
 
-        self._listener = threading.Thread(
-            target=listen, args=(self.process.stdout,), daemon=True
-        )  # select does not know pipes on Windows
-        self._listener.start()
-        self._listener.join(patience)
-        if heard:
-            return heard[0] - self.started
+        # a thread, because select has no pipes on Windows
+        self._reader = threading.Thread(target=read_first, args=(self.process.stdout,), daemon=True)
+        self._reader.start()
+        self._reader.join(answer_timeout)
+        if times:
+            return times[0] - self.started
         raise (
-            NoAnswer(f"it printed nothing in {patience:g} s")
+            NoAnswer(f"it printed nothing in {answer_timeout:g} s")
             if self.ended() is None
-            else Gone(f"{self.ended()}, and printed nothing")
+            else InterpreterGone(f"{self.ended()}, and printed nothing")
         )
 
-    def _listen(self, pipe: IO[bytes]) -> None:
-        """Take in all it prints, so that it never waits for us, and keep the end of it."""
+    def _read_output(self, pipe: IO[bytes]) -> None:
+        """Read all its output, so that it never blocks on a full pipe, and keep the end of it."""
         try:
             while part := os.read(pipe.fileno(), 65536):
-                self.words += part
-                del self.words[:-_LAST_WORDS]
+                self.output += part
+                del self.output[:-_KEPT_OUTPUT]
         except (OSError, ValueError):
             pass
 
 
-class Guest(Program):
-    """An interpreter that runs our script, connected to us.
+class InterpreterSession(InterpreterProcess):
+    """An interpreter that runs our script and is connected to this process.
 
     Args:
         interpreter: its command line, without the script.
-        cores: keep it on so many cores; None leaves it alone.
-        patience: seconds that an answer may take.
+        cores: pin it to this many cores; None does not pin it.
+        answer_timeout: seconds that an answer may take.
 
     Raises:
-        Failed: it cannot be started, or does not connect, or is no Python.
-        BadValue: it cannot be kept on so many cores.
+        ExperimentFailed: it cannot be started, does not connect, or is not Python.
+        BadValue: it cannot be pinned to so many cores.
     """
 
-    def __init__(self, interpreter: Sequence[str], *, cores: int | None = None, patience: float = PATIENCE) -> None:
-        self.patience = patience
+    def __init__(self, interpreter: Sequence[str], *, cores: int | None = None, answer_timeout: float = ANSWER_TIMEOUT) -> None:
+        self.answer_timeout = answer_timeout
         self._received = b""
         self._connections: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -217,7 +209,7 @@ class Guest(Program):
             self.close()
             raise
 
-    def __enter__(self) -> Guest:
+    def __enter__(self) -> InterpreterSession:
         return self
 
     def close(self) -> None:
@@ -226,19 +218,19 @@ class Guest(Program):
             sock.close()
 
     def accept(self, key: str) -> socket.socket:
-        """Its next connection.
+        """Return its next connection.
 
         Raises:
-            NoAnswer, Gone: it does not connect.
+            NoAnswer, InterpreterGone: it did not connect.
         """
-        deadline = monotonic() + self.patience
+        deadline = monotonic() + self.answer_timeout
         while (left := deadline - monotonic()) > 0:
             self._server.settimeout(min(left, 0.05))
             try:
                 sock, _ = self._server.accept()
             except TimeoutError:
                 if (how := self.ended()) is not None:
-                    raise Gone(f"{how} before it ran our script{self.said()}") from None
+                    raise InterpreterGone(f"{how} before it ran our script{self.last_output()}") from None
                 continue
             try:
                 sock.settimeout(_GRACE)
@@ -248,146 +240,153 @@ class Guest(Program):
                     return sock
             except OSError:
                 pass
-            sock.close()  # somebody else on this machine
-        raise NoAnswer(f"it did not answer in {self.patience:g} s{self.said()}")
+            sock.close()  # another process of this machine
+        raise NoAnswer(f"it did not answer in {self.answer_timeout:g} s{self.last_output()}")
 
-    def ask(self, do: str, **order: Any) -> Answer:
-        """Have it do that, and wait for the answer.
+    def request(self, do: str, **order: Any) -> Answer:
+        """Send a command, and return the answer.
 
         Raises:
-            NoAnswer, Gone: there is none.
-            Failed: it answered with an error.
+            NoAnswer, InterpreterGone: there is no answer.
+            ExperimentFailed: the answer is an error.
         """
-        self.tell(do, **order)
-        return self.hear()
+        self.send(do, **order)
+        return self.receive()
 
-    def tell(self, do: str, **order: Any) -> None:
-        """Have it do that; `hear` gets the answer.
+    def send(self, do: str, **order: Any) -> None:
+        """Send a command; `receive` returns the answer.
 
         Raises:
-            Gone: it is no more.
+            InterpreterGone: the interpreter has ended.
         """
         try:
             self._control.sendall(json.dumps({"do": do, **order}).encode() + b"\n")
         except OSError:
             raise self._gone() from None
 
-    def hear(self, seconds: float | None = None) -> Answer:
-        """What it says next, within its patience or so many seconds.
+    def receive(self, seconds: float | None = None) -> Answer:
+        """Return its next answer.
+
+        Args:
+            seconds: how long to wait; its ``answer_timeout`` by default.
 
         Raises:
-            NoAnswer, Gone: nothing, or nothing that makes sense.
-            Failed: that there was an error.
+            NoAnswer, InterpreterGone: there is no answer, or none that can be read.
+            ExperimentFailed: the answer is an error.
         """
-        patience = self.patience if seconds is None else seconds
-        deadline = monotonic() + patience
+        answer_timeout = self.answer_timeout if seconds is None else seconds
+        deadline = monotonic() + answer_timeout
         while b"\n" not in self._received:
             self._control.settimeout(max(0.001, deadline - monotonic()))
             try:
                 part = self._control.recv(1 << 16)
             except TimeoutError:
-                raise NoAnswer(f"it did not answer in {patience:g} s") from None
+                raise NoAnswer(f"it did not answer in {answer_timeout:g} s") from None
             except OSError:
                 part = b""
             if not part:
                 raise self._gone()
             self._received += part
             if len(self._received) > _LONGEST:
-                raise Gone("its answer has no end")
+                raise InterpreterGone(f"its answer is longer than {_LONGEST} bytes")
         line, _, self._received = self._received.partition(b"\n")
         try:
             answer = json.loads(line)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise Gone(f"it answered {plain(line[:60].decode(errors='replace'))!r}, which is not what our script says")
+            raise InterpreterGone(
+                f"it answered {printable(line[:60].decode(errors='replace'))!r}, which is no answer of the script"
+            )
         if "error" in answer:
-            raise Failed(plain(str(answer["error"])))
+            raise ExperimentFailed(printable(str(answer["error"])))
         return answer
 
     def expect(self, name: str, seconds: float | None = None) -> Answer:
-        """Its next answer, which has to have that name.
+        """Return its next answer, which must have the field ``name``.
 
         Raises:
-            NoAnswer, Gone, Failed: as `hear`.
+            NoAnswer, InterpreterGone, ExperimentFailed: as `receive`.
         """
-        answer = self.hear(seconds)
+        answer = self.receive(seconds)
         if name not in answer:
-            raise Gone(f"it answered {plain(repr(answer))} instead of {name!r}")
+            raise InterpreterGone(f"it answered {printable(repr(answer))} instead of {name!r}")
         return answer
 
     def number(self, value: object) -> float:
-        """A number of its answer.
+        """Return a number of its answer.
 
         Raises:
-            Gone: that is none.
+            InterpreterGone: it is not a finite number.
         """
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise Gone(f"it answered {plain(repr(value))} instead of a number")
+            raise InterpreterGone(f"it answered {printable(repr(value))} instead of a number")
         return float(value)
 
     def connection(self) -> tuple[int, str]:
-        """Port and key for another connection to us."""
+        """Return the port and the key for another connection to this process."""
         return self._server.getsockname()[1], self._key
 
     def memory(self) -> int:
-        """Bytes of memory that it keeps resident.
+        """Return its resident memory in bytes.
 
         Raises:
-            Failed: it cannot be looked at.
+            ExperimentFailed: the system does not show it.
         """
         return resident(self.process.pid)
 
     def cpu(self) -> float:
-        """CPU seconds that it has used so far.
+        """Return the CPU seconds that it has used so far.
 
         Raises:
-            Failed: it cannot be looked at.
+            ExperimentFailed: the system does not show them.
         """
         return _summed(self.process.pid, lambda process: sum(process.cpu_times()[:2]))
 
     def interrupt(self) -> float:
-        """Send SIGINT to it; when, on the clock ``time.perf_counter``.
+        """Send SIGINT to its group; return the time of sending, by ``time.perf_counter``.
 
         Raises:
-            Failed: this system has no such signals.
+            ExperimentFailed: the system is not POSIX.
         """
         if not _POSIX:
-            raise Failed("signals are sent on POSIX systems only")
+            raise ExperimentFailed("signals are sent on POSIX systems only")
         sent = perf_counter()
-        os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does; a launcher gets it too
+        os.killpg(self.process.pid, signal.SIGINT)  # to the group, as a terminal does: it may be behind a launcher
         return sent
 
-    def _gone(self) -> Gone:
+    def _gone(self) -> InterpreterGone:
         how = self.ended(_GRACE)
-        return Gone("it closed the connection, and lives on" if how is None else f"{how} in the middle of it{self.said()}")
+        return InterpreterGone(
+            "it closed the connection, and is still running" if how is None else f"{how} during the experiment{self.last_output()}"
+        )
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process and its children keep resident: a launcher may have started the interpreter.
+    """Return the resident memory of a process and its children, in bytes: the interpreter may be the child of a launcher.
 
     Raises:
-        Failed: it cannot be looked at.
+        ExperimentFailed: the system does not show it.
     """
     return int(_summed(pid, lambda process: process.memory_info().rss))
 
 
 def _summed(pid: int, look: Callable[[Any], float]) -> float:
-    """What one look at each of a process and its children adds up to."""
+    """Return the sum of ``look`` over a process and its children."""
     import psutil  # slow to import
 
     try:
         process = psutil.Process(pid)
         return sum(map(look, (process, *process.children(recursive=True))))
     except psutil.Error as error:
-        raise Failed(f"it cannot be looked at ({type(error).__name__})") from error
+        raise ExperimentFailed(f"the system does not show its figures ({type(error).__name__})") from error
 
 
 @contextmanager
-def _heard_signals() -> Iterator[None]:
-    """What is started in the block does not ignore SIGINT, even if we do, as the job of a shell in the background does.
+def _sigint_not_ignored() -> Iterator[None]:
+    """Let processes started in the block receive SIGINT, even if this process ignores it, as the background job of a shell does.
 
-    A handler that Python has is reset by the system; being ignored is inherited, and a Java that ignores SIGINT keeps to it.
+    The system resets a signal handler of the parent, but a child inherits that a signal is ignored, and Java then ignores it too.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         yield
@@ -399,13 +398,6 @@ def _heard_signals() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def plain(text: str) -> str:
-    """Text for one line of a terminal, whatever it was."""
+def printable(text: str) -> str:
+    """Return the text as one printable line of at most 160 characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:160]

@@ -1,4 +1,4 @@
-"""Columns of figures as a table for people: one line for each figure, the published one last, as wide as the terminal."""
+"""The figures as a text table: one line for each figure, one column for each interpreter, published figures last."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Sequence
 
 from .published import SOURCES
-from .result import BYTES, RATE, RATIO, SECONDS, TEXT, Column, Figure
-from .rows import GROUPS, Row
+from .result import BYTES, RATE, RATIO, SECONDS, TEXT, Figure, ProbedInterpreter
+from .rows import GROUPS, ProbeRow
 
-_CELL = 19  # columns of the terminal for a figure
-_PUBLISHED = (22, 64)  # for the published ones: at least, at most
+_CELL = 19  # terminal columns for a figure
+_PUBLISHED = (22, 64)  # terminal columns for published figures: at least, at most
 _NARROWEST = 40
-_MOST_LINES = 3  # of a cell; what is longer becomes a footnote
+_MOST_LINES = 3  # of a cell; a longer text becomes a footnote
 _GAP = "  "
 _SCALES = {
     SECONDS: ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
@@ -22,35 +22,35 @@ _SCALES = {
 }
 
 
-def table(columns: Sequence[Column], width: int) -> str:
-    """The whole table; in several parts, one below the other, where the columns do not fit side by side."""
+def table(interpreters: Sequence[ProbedInterpreter], width: int) -> str:
+    """Return the table for a terminal of ``width`` columns. Interpreters that do not fit side by side follow in further parts."""
     label = max(len(row.label) for group in GROUPS for row in group.rows) + 2
     fit = max(1, (width - label - len(_GAP) - _PUBLISHED[0]) // (_CELL + len(_GAP)))
     notes: list[str] = []
     lines: list[str] = []
-    for first in range(0, len(columns), fit):
-        lines += _part(columns[first : first + fit], label, width, notes)
+    for first in range(0, len(interpreters), fit):
+        lines += _part(interpreters[first : first + fit], label, width, notes)
     below = [f"[{number}] {line}" for number, line in enumerate(notes, 1)]
     below += [
-        "Figures: median, and the range of what it is the median of. Published figures are of other machines: compare ratios."
+        "Figures: the median of several measurements, and their range. Published figures are of other machines: compare ratios."
     ]
     below += [f"[{name}] {source}" for name, source in SOURCES.items()]
     return "\n".join([*lines, *(part for line in below for part in textwrap.wrap(line, max(width, _NARROWEST)))])
 
 
-def _part(columns: Sequence[Column], label: int, width: int, notes: list[str]) -> list[str]:
-    taken = label + len(columns) * (_CELL + len(_GAP)) + len(_GAP)
-    widths = [label, *(_CELL for _ in columns), min(max(_PUBLISHED[0], width - taken), _PUBLISHED[1])]
-    lines = _line(["", *(column.label for column in columns), "published"], widths)
+def _part(interpreters: Sequence[ProbedInterpreter], label: int, width: int, notes: list[str]) -> list[str]:
+    taken = label + len(interpreters) * (_CELL + len(_GAP)) + len(_GAP)
+    widths = [label, *(_CELL for _ in interpreters), min(max(_PUBLISHED[0], width - taken), _PUBLISHED[1])]
+    lines = _line(["", *(interpreter.label for interpreter in interpreters), "published"], widths)
     for group in GROUPS:
         lines += ["", *textwrap.wrap(group.title, max(width, _NARROWEST))]
         for row in group.rows:
-            cells = [_cell(column.figures.get(row.name), notes) for column in columns]
+            cells = [_cell(interpreter.figures.get(row.name), notes) for interpreter in interpreters]
             lines += _line([f"  {row.label}", *cells, _published(row)], widths)
     return [*lines, ""]
 
 
-def _published(row: Row) -> str:
+def _published(row: ProbeRow) -> str:
     return "; ".join(map(str, row.published))
 
 
@@ -63,7 +63,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _cell(figure: Figure | None, notes: list[str]) -> str:
-    """A figure with what has to be said of it, here or in a footnote."""
+    """Return a figure with its note; a long note becomes a footnote."""
     if figure is None:
         return "not measured"
     value = shown(figure)
@@ -77,7 +77,7 @@ def _cell(figure: Figure | None, notes: list[str]) -> str:
 
 
 def shown(figure: Figure) -> str:
-    """A figure with its range, without its note; empty where there is none."""
+    """Return a figure with its range, without its note; empty if it is missing."""
     if figure.unit == TEXT:
         return figure.text
     if figure.value is None:
@@ -100,5 +100,5 @@ def shown(figure: Figure) -> str:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, and no exponent."""
+    """Return three significant digits, without an exponent."""
     return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"

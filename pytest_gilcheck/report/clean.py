@@ -1,4 +1,4 @@
-"""Text that others wrote, made safe to show: evidence comes from files, and a test's name may hold anything."""
+"""Makes text from evidence files safe to show: the name of a test or the message of an exception may contain anything."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import re
 import unicodedata
 
 _CONTROLS = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]"  # a terminal's own commands, whole
-    "|\x1b[@-_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"
+    # a terminal's commands, whole; each begins with ESC and a character, or with the one C1 character that stands for both
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
+    # DCS, SOS, OSC, PM and APC are strings up to a terminator; without one, the text after them stays, as text
+    "|(?:\x1b[PX\\]^_]|[\x90\x98\x9d-\x9f])(?:[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c))?"
+    "|\x1b[ -/]*[0-~]?"  # all others
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"  # C0 without tab and newline, C1
-    "|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]"  # which turn the direction of a line round
-    "|[\u200b\u2060\ufeff]"  # which nobody sees
-    "|[\ud800-\udfff]"  # half a character
+    "|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c]"  # characters that change the direction of text
+    "|[\u200b\u2060\ufeff]"  # characters without a width
+    "|[\ud800-\udfff]"  # lone surrogates
 )
 
 
 def clean(value: object) -> str:
-    """The text without what a terminal, or the direction of a line, would obey."""
+    """Return the text without escape sequences, controls other than tab and newline, and characters that change its direction."""
     return _CONTROLS.sub("", str(value))
 
 
 def one_line(value: object, width: int | None = None) -> str:
-    """The text on one line, cut at ``width`` columns."""
+    """Return the text on one line, cut at ``width`` columns; None does not cut it."""
     text = " ".join(clean(value).split())
     if width is None or columns(text) <= width:
         return text
@@ -29,23 +32,23 @@ def one_line(value: object, width: int | None = None) -> str:
 
 
 def name_of_test(subject: str, width: int) -> str:
-    """A test's name in so many columns: its end says more than its beginning."""
+    """Return the name of a test in at most ``width`` columns, cut at its beginning: the end of a name tells tests apart."""
     text = one_line(subject)
     return text if columns(text) <= width else f"\u2026{_beginning(text[::-1], width - 1)[::-1]}"
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal it takes: East Asian characters take two, and what is put on top of another none."""
+    """Return the number of terminal columns of a text: wide East Asian characters take two, combining characters none."""
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
 def padded(text: str, width: int) -> str:
-    """At least so many columns."""
+    """Return the text, followed by spaces up to ``width`` columns."""
     return text + " " * (width - columns(text))
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Lines of at most so many columns, all but the first with the indent; words longer than a line are cut."""
+    """Return lines of at most ``width`` columns. All but the first begin with ``indent``; a word longer than a line is cut."""
     lines: list[str] = []
     line = ""
     for word in one_line(text).split():
@@ -61,11 +64,11 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _beginning(text: str, width: int) -> str:
-    taken = 0
-    for place, character in enumerate(text):
-        taken += _columns_of(character)
-        if taken > width:
-            return text[:place]
+    used = 0
+    for position, character in enumerate(text):
+        used += _columns_of(character)
+        if used > width:
+            return text[:position]
     return text
 
 

@@ -1,4 +1,4 @@
-"""For GitHub Actions: annotations at the lines of tests, and the summary of a step."""
+"""Output for GitHub Actions: annotations at the lines of tests, and the summary of a step."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ _LEVELS = {"violated": "error", "inconclusive": "warning"}
 
 
 def annotation(record: Record, file: str, line: int) -> str | None:
-    """The workflow command that shows a check at its test; None of one that holds, or whose test asserts that it does not.
+    """Return the workflow command that annotates a check at its test.
 
     Args:
-        file: of the test, relative to the root of the repository.
+        file: the file of the test, relative to the root of the repository.
         line: counted from 1.
+
+    Returns:
+        None for a check that holds, and for a violated claim whose test passed because it asserts that.
     """
     level = _LEVELS.get(record["verdict"] or "")
     if level is None or asserted_violated(record):
@@ -30,7 +33,7 @@ def annotation(record: Record, file: str, line: int) -> str | None:
 
 
 def step_summary(table: Matrix, records: Sequence[Record]) -> str:
-    """Markdown for the file that ``GITHUB_STEP_SUMMARY`` names."""
+    """Return Markdown for the file that ``GITHUB_STEP_SUMMARY`` names."""
     title = one_line(summary_title(records))
     return f"### {title}\n\n{markdown(table)}\n"
 

@@ -1,12 +1,12 @@
-"""Evidence as one HTML file: a matrix of tests by interpreters, and for each test its figures, report and charts.
+"""Evidence as one HTML file: a matrix of tests by interpreters, and the figures, report and charts of each test.
 
-The matrix is plain HTML, rendered here: it can be read, searched and printed without a script. Everything else of a record is JSON,
-one line for each row of the matrix, and the page's script parses a line when its row is opened: opening the file costs the
-same whatever the details hold.
+The matrix is plain HTML, rendered here: it can be read, searched and printed without a script. The rest of each record is JSON, one
+line for each row of the matrix. The script of the page parses a line when its row is opened, so the time to open the file does not
+depend on the size of the details.
 
-A record may hold anything, because a test's name or the text of an exception may: `clean` takes out what a terminal or the
-direction of a line would obey, Jinja2 escapes what becomes HTML, `_data` escapes what becomes JSON, and a content security policy
-that knows our one style and our one script by their hashes refuses to run or load whatever got through.
+A record may contain anything, because the name of a test or the message of an exception may. `clean` removes escape sequences and
+characters that change the direction of text, Jinja2 escapes what becomes HTML, and `_escaped` escapes what becomes JSON. A content
+security policy with the hashes of our one style and our one script refuses to run or load anything else.
 """
 
 from __future__ import annotations
@@ -24,58 +24,60 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from ..checks import UNITS
 from ..core.errors import BadValue
-from ..core.evidence import UNITS, Record
+from ..core.evidence import Record
 from .clean import clean, one_line
-from .matrix import Cell, Matrix, Row, matrix
+from .matrix import Matrix, MatrixCell, MatrixRow, matrix
 from .words import MARKS, number, seconds, short_figure, slower
 
 VERDICTS = ("holds", "violated", "inconclusive", "measured")
 
 _SYMBOLS = {verdict: MARKS.get(verdict, MARKS[None]) for verdict in VERDICTS}
-_SCRIPTS = ("values.js", "svg.js", "charts.js", "lanes.js", "panel.js", "table.js")
-_NOTHING_ELSE = "base-uri 'none'; form-action 'none'"
-_AFTER_SEPARATORS = re.compile("(?<=/)|(?<=::)")  # where a name may go on in the next line
-_FACTS = ("GIL", "switch interval", "cores", "platform", "machine", "load", "commit", "recorded")  # of an interpreter
-_MOST_CHANGES = 100  # listed by name; the filter shows all
-_DEEPEST = 12  # containers inside containers
-_EXACT = 2**53  # integers beyond are rounded by JSON.parse
+_BEFORE_CHARTS = ("values.js", "svg.js", "charts.js")
+_AFTER_CHARTS = ("panel.js", "table.js")
+_NO_FORMS = "base-uri 'none'; form-action 'none'"
+_AFTER_SEPARATORS = re.compile("(?<=/)|(?<=::)")  # where a long name may be wrapped
+_FACTS = ("GIL", "switch interval", "cores", "platform", "machine", "load", "commit", "recorded")  # facts of an interpreter
+_MOST_CHANGES = 100  # changes listed by name; the filter shows all
+_DEEPEST = 12  # nested containers; deeper ones are cut
+_EXACT = 2**53  # JSON.parse rounds larger integers
 
 
 def unavailable() -> str | None:
-    """What to do before a page can be made; None if nothing is missing."""
+    """Return what must be installed before a page can be made; None if nothing is missing."""
     return None if importlib.util.find_spec("jinja2") else "Jinja2, which the HTML report needs: install pytest-gilcheck[html]"
 
 
 def page(
     records: Sequence[Record], *, title: str, notes: Sequence[str] = (), reference: str | None = None, ordered: bool = False
 ) -> str:
-    """The whole page; the same records give the same text.
+    """Return the whole page; the same records give the same text.
 
     Args:
-        records: evidence; what is missing or strange in one is missing from its row.
+        records: evidence. A part of a record that is missing or has the wrong type is missing from its row.
         title: of the page.
         notes: lines above the matrix, for instance which files were left out.
         reference, ordered: as for `matrix.matrix`.
 
     Raises:
         BadValue: Jinja2 is not installed.
-        LookupError: there is no column that is called as the reference is.
+        LookupError: no column has the label ``reference``.
     """
     if missing := unavailable():
         raise BadValue("html", title, missing, "the HTML report")
-    jinja2: Any = importlib.import_module("jinja2")  # an extra: not a name that type checkers may look for
+    jinja2: Any = importlib.import_module("jinja2")  # an optional dependency, so type checkers must not look for it
     trusted = importlib.import_module("markupsafe").Markup
-    found = matrix([_sound(record) for record in records], reference=reference, ordered=ordered)
+    found = matrix([_normalised(record) for record in records], reference=reference, ordered=ordered)
     columns = [_column(found, index) for index in range(len(found.columns))]
     everywhere = {name: columns[0][name] for name in _FACTS if len({column[name] for column in columns}) == 1}
-    style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(map(_file, _SCRIPTS)) + "})();\n"
+    style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(_scripts()) + "})();\n"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return str(
         environment.from_string(_file("page.html")).render(
             title=clean(title),
             notes=[clean(note) for note in notes],
-            policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; {_NOTHING_ELSE}",
+            policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; {_NO_FORMS}",
             style=trusted(style),
             script=trusted(script),
             facts=trusted(_escaped(json.dumps({"units": UNITS, "columns": [column.label for column in found.columns]}))),
@@ -98,7 +100,7 @@ def page(
 # -- what the template shows -----------------------------------------------------------------------------------------------------
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: MatrixRow) -> dict[str, Any]:
     verdicts = [_verdict(cell) for cell in row.cells if cell]
     return {
         "parts": _AFTER_SEPARATORS.split(row.subject),
@@ -111,7 +113,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def _column(found: Matrix, index: int) -> dict[str, Any]:
-    """An interpreter: what it is, where and when it ran, and what it gave."""
+    """Return the facts of one interpreter: what it is, where and when it ran, and the count of each verdict."""
     column = found.columns[index]
     cells = [cell for row in found.rows if (cell := row.cells[index])]
     python = column.interpreter
@@ -127,15 +129,15 @@ def _column(found: Matrix, index: int) -> dict[str, Any]:
         "switch interval": "" if interval is None else seconds(interval),
         "cores": python.get("cores", ""),
         "platform": python["platform"],
-        "machine": _several(_machine(cell.record["machine"]) for cell in cells),
+        "machine": _distinct(_machine(cell.record["machine"]) for cell in cells),
         "load": " to ".join(dict.fromkeys(f"{load:.2f}" for load in (loads[0], loads[-1]))) if loads else "",
-        "commit": _several(_commit(cell.record.get("run")) for cell in cells),
+        "commit": _distinct(_commit(cell.record.get("run")) for cell in cells),
         "recorded": " to ".join(dict.fromkeys((recorded[0], recorded[-1]))) if recorded else "",
     }
 
 
 def _changes(found: Matrix) -> dict[str, Any]:
-    """Which rows do not have the same verdict everywhere, and from which interpreter to which it changes."""
+    """Return the rows whose verdicts differ, each with the interpreters between which the verdict changes."""
     listed = []
     for row in filter(lambda row: row.changed, found.rows):
         here = [(column.label, _verdict(cell)) for column, cell in zip(found.columns, row.cells, strict=True) if cell]
@@ -146,16 +148,16 @@ def _changes(found: Matrix) -> dict[str, Any]:
     return {"changes": listed, "changed": sum(row.changed for row in found.rows)}
 
 
-def _verdict(cell: Cell) -> str:
+def _verdict(cell: MatrixCell) -> str:
     return cell.record["verdict"] or "measured"
 
 
-def _figure(cell: Cell) -> str:
+def _figure(cell: MatrixCell) -> str:
     figure = short_figure(cell.record)
     return "" if figure == "-" else figure
 
 
-def _cost(cell: Cell) -> str:
+def _cost(cell: MatrixCell) -> str:
     return "" if cell.cost is None else slower(cell.cost.ratio)
 
 
@@ -187,28 +189,30 @@ def _load(record: Record) -> float | None:
     return number({"load": load[0] if isinstance(load, list) and load else load}, "load")
 
 
-def _several(words: Iterable[str]) -> str:
-    """What was said, once each; only counted beyond three."""
+def _distinct(words: Iterable[str]) -> str:
+    """Return the distinct texts; of more than three, the first three and the number of the others."""
     once = [word for word in dict.fromkeys(words) if word]
     return "; ".join(once[:3]) + (f"; {len(once) - 3} more" if len(once) > 3 else "")
 
 
-# -- records that may hold anything ----------------------------------------------------------------------------------------------
+# -- records that may contain anything -------------------------------------------------------------------------------------------
 
 
-def _sound(record: Record) -> Record:
-    """The record with every part that a page relies on, of the type it relies on, and no text that is more than text."""
+def _normalised(record: Record) -> Record:
+    """Return the record with every part that the page needs, of the type that it needs, and all text cleaned."""
     plain = _plain(record)
     kept: Record = plain if isinstance(plain, dict) else {}
     given, verdict = kept.get("number"), kept.get("verdict", "inconclusive")
     parts = ("claim", "parameters", "figures", "details", "machine", "interpreter")
-    sound = kept | {name: kept[name] if isinstance(kept.get(name), dict) else {} for name in parts}
-    python = {"implementation": "CPython", "version": "unknown", "build": "unknown", "platform": ""} | sound["interpreter"]
-    return sound | {
+    normalised = kept | {name: kept[name] if isinstance(kept.get(name), dict) else {} for name in parts}
+    python = {"implementation": "CPython", "version": "unknown", "build": "unknown", "platform": ""} | normalised["interpreter"]
+    return normalised | {
         "check": one_line(kept.get("check") or "unknown", 40),
         "subject": clean(kept.get("subject") or "no name"),
         "number": given if isinstance(given, int) and not isinstance(given, bool) else 1,
-        "verdict": verdict if verdict is None or verdict in VERDICTS[:3] else "inconclusive",  # what cannot be told passes nothing
+        "verdict": verdict
+        if verdict is None or verdict in VERDICTS[:3]
+        else "inconclusive",  # a damaged verdict must not look like a pass
         "reason": clean(kept.get("reason") or ""),
         "recorded": one_line(kept.get("recorded") or "", 40),
         "file": clean(kept.get("file") or ""),
@@ -221,7 +225,7 @@ def _scalar(value: object) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """The same as JSON can hold it and a reader can bear it."""
+    """Return the value as JSON can hold it: text cleaned, infinities as text, nesting cut at `_DEEPEST`."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -240,7 +244,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 def _big(value: int) -> str:
     try:
         return str(value)
-    except ValueError:  # more digits than Python writes
+    except ValueError:  # more digits than Python converts
         return f"an integer of {value.bit_length()} bits"
 
 
@@ -248,7 +252,7 @@ def _big(value: int) -> str:
 
 
 def _data(found: Matrix) -> str:
-    """A JSON array with a line for each row: its records by column, null where there is none."""
+    """Return a JSON array with one line for each row: its records by column, null where there is none."""
     shown = ("verdict", "reason", "claim", "parameters", "figures", "details", "token", "gil", "load", "recorded", "run", "check")
     lines = [
         json.dumps([cell and {name: cell.record[name] for name in shown if name in cell.record} for cell in row.cells])
@@ -258,12 +262,20 @@ def _data(found: Matrix) -> str:
 
 
 def _escaped(text: str) -> str:
-    """JSON in ASCII (so U+2028 and U+2029 are escapes already) that nothing in it can end, or turn into a comment or an entity."""
+    """Return JSON that cannot end its script element nor begin a comment or an entity. It is ASCII: U+2028 is escaped."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _scripts() -> list[str]:
+    """The page's scripts in their order; each file of ``charts`` draws the check that it is named after."""
+    charts = sorted(entry.name for entry in resources.files(__package__).joinpath("page", "charts").iterdir())
+    return [_file(name) for name in (*_BEFORE_CHARTS, *(f"charts/{name}" for name in charts), *_AFTER_CHARTS)]
+
+
 def _file(name: str) -> str:
-    return resources.files(__package__).joinpath("page", name).read_text(encoding="utf-8")  # one kind of newline: hashed so
+    return (
+        resources.files(__package__).joinpath("page", *name.split("/")).read_text(encoding="utf-8")
+    )  # universal newlines: the policy has the hash of this text
 
 
 def _hash(text: str) -> str:

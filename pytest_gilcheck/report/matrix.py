@@ -1,8 +1,8 @@
-"""Tests by interpreters: what was said of each test on each, what changed, and what a build costs in one thread.
+"""The table of tests by interpreters: the verdict of each test on each, what changed, and what a build costs in one thread.
 
-The single-thread cost of a test is the time of one call in one thread over the same on the reference interpreter. The two were
-measured minutes apart, so its interval holds the ratio both as it was measured and in units of the machine's own speed at that time
-(`core.machine.yardstick`); where these differ, the machine changed, and the interval says how much that leaves open.
+The one-thread cost of a test is the time of one call in one thread, divided by the same on the reference interpreter. The two were
+measured minutes apart, so the interval of a cost contains two ratios: the one measured, and the one in units of the machine's speed
+at that time (`core.machine.yardstick`). Where they differ, the machine changed its speed, and the interval is that much wider.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ from ..core.evidence_files import interpreter_key
 from .clean import one_line
 from .words import number
 
-_LONGEST = 1e9  # seconds: no time of a call is longer
-_EXACT = 500  # values up to which the bounds are worked out exactly: that takes as long as the cube of their number
-_RISK = 0.05  # that the median is outside of its bounds; from six figures on there are such bounds
+_LONGEST = 1e9  # seconds; a longer time of a call is damage
+_EXACT = 500  # values up to which the bounds are computed exactly; the time for that grows with the cube of their number
+_RISK = 0.05  # probability that the median is outside its bounds; such bounds exist from six values on
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one call in one thread, over the reference's; above 1 is slower. Bounds are None if too little was measured."""
+    """The one-thread cost: seconds of one call, divided by the same on the reference. Above 1 is slower.
+
+    Attributes:
+        ratio: the ratio of the medians.
+        low, high: bounds of the ratio; None with fewer than six values on either side.
+    """
 
     ratio: float
     low: float | None
@@ -33,13 +38,13 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Column:
-    """One interpreter, or one file's or one worker's runs on it where two of them know the same test.
+class MatrixColumn:
+    """One interpreter. Where two files or two xdist workers have the same test on it, one column for each of them.
 
     Attributes:
         label: ``"3.13.5t"``, ``"3.13.5t GIL on"``, ``"PyPy 3.9.16"``.
         interpreter: as in its first record.
-        file: where its records come from, if that tells it from another column.
+        file: the file or worker of its records, where there is another column for the same interpreter; otherwise empty.
     """
 
     label: str
@@ -48,21 +53,21 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One check on one interpreter; its cost is None on the reference, and where none was measured."""
+class MatrixCell:
+    """One check on one interpreter. ``cost`` is None on the reference interpreter, and where no time was measured."""
 
     record: Record
     cost: Cost | None
 
 
 @dataclass(frozen=True)
-class Row:
-    """One check of one test, on every interpreter; None where it did not run."""
+class MatrixRow:
+    """One check of one test on every interpreter; a cell is None where the check did not run."""
 
     subject: str
     check: str
     number: int
-    cells: tuple[Cell | None, ...]
+    cells: tuple[MatrixCell | None, ...]
 
     @property
     def name(self) -> str:
@@ -74,45 +79,45 @@ class Row:
 
     @property
     def changed(self) -> bool:
-        """Whether the verdict is not the same everywhere."""
+        """Whether the verdicts of the cells differ."""
         return len(set(self.verdicts)) > 1
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The table.
+    """The table of tests by interpreters.
 
     Attributes:
         columns, rows: in order of appearance.
         reference: the column whose costs are 1.
-        replaced: how many records were left out, because a newer one is of the same check.
+        replaced: number of records left out because there is a newer one of the same check.
     """
 
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[MatrixColumn, ...]
+    rows: tuple[MatrixRow, ...]
     reference: int = 0
     replaced: int = 0
 
     def mean_cost(self, column: int) -> tuple[float, int] | None:
-        """Geometric mean of the costs of a column, and of how many tests; None of none."""
+        """Return the geometric mean of the costs of a column and the number of tests in it; None without any cost."""
         costs = [cell.cost.ratio for row in self.rows if (cell := row.cells[column]) is not None and cell.cost is not None]
         return (geometric_mean(costs), len(costs)) if costs else None
 
 
 def matrix(records: Iterable[Record], *, reference: str | None = None, ordered: bool = False) -> Matrix:
-    """The table of these records.
+    """Return the table of these records.
 
     Args:
-        records: a record's ``"file"`` and ``"worker"``, if it has them, tell columns of the same interpreter apart where they must.
-        reference: label of the column to compare costs with; the first by default.
-        ordered: columns by version, instead of in the order of their first record.
+        records: evidence. Their ``"file"`` and ``"worker"``, if present, separate columns of one interpreter where necessary.
+        reference: label of the column with which costs are compared; the first column by default.
+        ordered: sort the columns by version, instead of by their first record.
 
     Raises:
-        LookupError: there is no column of that label; its message names those that are.
+        LookupError: no column has that label; the message lists the labels.
     """
     kept, replaced = newest(records)
     groups = _columns(kept)
-    keys = sorted(groups, key=_age) if ordered else list(groups)
+    keys = sorted(groups, key=_version_order) if ordered else list(groups)
     columns = _labelled(keys, groups)
     index = 0
     if reference is not None:
@@ -125,14 +130,14 @@ def matrix(records: Iterable[Record], *, reference: str | None = None, ordered: 
     for entry in kept:
         cells.setdefault((entry["subject"], entry["check"], entry["number"]), {})[positions[id(entry)]] = entry
     rows = [
-        Row(*key, tuple(_cell(found.get(position), found.get(index)) for position in range(len(columns))))
+        MatrixRow(*key, tuple(_cell(found.get(position), found.get(index)) for position in range(len(columns))))
         for key, found in cells.items()
     ]
     return Matrix(tuple(columns), tuple(rows), index, replaced)
 
 
 def label_of(python: dict[str, Any]) -> str:
-    """A short name of an interpreter."""
+    """Return a short name of an interpreter, for instance ``"3.13.5t GIL on"``."""
     name = "" if python["implementation"] == "CPython" else f"{python['implementation']} "
     suffix = "t" if python.get("free_threaded_build") else ""
     state = " GIL on" if suffix and python["build"] == "gil" else ""
@@ -140,14 +145,14 @@ def label_of(python: dict[str, Any]) -> str:
 
 
 def cost(entry: Record, base: Record) -> Cost | None:
-    """What one call costs in one thread, against the same check on the reference."""
-    ours, theirs = one_thread(entry), one_thread(base)
-    if not ours or not theirs:
+    """Return the cost of ``entry`` compared with ``base``, the same check on the reference; None if either has no time."""
+    values, base_values = one_thread(entry), one_thread(base)
+    if not values or not base_values:
         return None
-    ratio = median(ours) / median(theirs)
-    if not 1e-6 < ratio < 1e6:  # no build does that: one of them is no time
+    ratio = median(values) / median(base_values)
+    if not 1e-6 < ratio < 1e6:  # no build differs that much: one of the two is damaged
         return None
-    bounds, others = median_bounds(ours), median_bounds(theirs)
+    bounds, others = median_bounds(values), median_bounds(base_values)
     if bounds is None or others is None:
         return Cost(ratio, None, None)
     low, high = bounds[0] / others[1], bounds[1] / others[0]
@@ -156,22 +161,23 @@ def cost(entry: Record, base: Record) -> Cost | None:
         slowest, fastest = (
             max(speeds) / min(before),
             min(speeds) / max(before),
-        )  # how much slower our machine was, at most and least
+        )  # the machine was slower by this factor, at most and at least
         low, high = min(low, low / slowest), max(high, high / fastest)
     return Cost(ratio, low, high)
 
 
 def median_bounds(values: Sequence[float]) -> tuple[float, float] | None:
-    """An interval of the median, of 95% or a little more, by order statistics: it asks nothing of the distribution. None of fewer
-    than six values.
+    """Return an interval that contains the median with a probability of at least 95%; None with fewer than six values.
+
+    Order statistics need no assumption about the distribution.
 
     Source: H. A. David, H. N. Nagaraja, Order Statistics (2003), 7.1.
     """
     ordered, n = sorted(values), len(values)
     if n > _EXACT:
-        cut = int((n - 1.96 * math.sqrt(n)) / 2)  # the binomial's normal approximation
+        cut = int((n - 1.96 * math.sqrt(n)) / 2)  # normal approximation of the binomial distribution
         return ordered[cut - 1], ordered[n - cut]
-    below, cut = 0.0, 0  # the chance that at most `cut - 1` values are below the median
+    below, cut = 0.0, 0  # probability that at most `cut - 1` values are below the median
     while 2 * (below + math.comb(n, cut) / 2**n) <= _RISK:
         below += math.comb(n, cut) / 2**n
         cut += 1
@@ -179,13 +185,13 @@ def median_bounds(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def one_thread(entry: Record) -> list[float]:
-    """Seconds of calls in one thread, as far as they were measured."""
+    """Return the measured seconds of calls in one thread; empty if there are none."""
     found = entry["details"].get("one_thread")
     values = found if isinstance(found, list) else []
-    sound = [float(value) for value in values if _positive(value)]
-    if not sound and _positive(only := number(entry["figures"], "call_seconds")):
-        sound = [float(only or 0)]
-    return sound
+    usable = [float(value) for value in values if _positive(value)]
+    if not usable and _positive(only := number(entry["figures"], "call_seconds")):
+        usable = [float(only or 0)]
+    return usable
 
 
 def _yardsticks(entry: Record) -> list[float]:
@@ -197,14 +203,14 @@ def _positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LONGEST
 
 
-def _cell(entry: Record | None, base: Record | None) -> Cell | None:
+def _cell(entry: Record | None, base: Record | None) -> MatrixCell | None:
     if entry is None:
         return None
-    return Cell(entry, None if base is None or base is entry else cost(entry, base))
+    return MatrixCell(entry, None if base is None or base is entry else cost(entry, base))
 
 
 def newest(records: Iterable[Record]) -> tuple[list[Record], int]:
-    """The newest record of each check, interpreter and file."""
+    """Return the newest record of each check, interpreter and file, and the number of records left out."""
     kept: dict[tuple[Any, ...], Record] = {}
     count = 0
     for entry in records:
@@ -216,24 +222,27 @@ def newest(records: Iterable[Record]) -> tuple[list[Record], int]:
 
 
 def _source(entry: Record, names: Sequence[str] = ("file", "worker")) -> str:
-    """What tells two records of the same check on the same interpreter apart: their files, or the workers of one run."""
+    """Return the values of these fields of a record, as one text: the file and the xdist worker that it came from."""
     return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
 def _columns(records: Sequence[Record]) -> dict[tuple[Any, ...], list[Record]]:
-    """Records by column: by interpreter; by file too where two files have the same check on the same interpreter; and by worker
-    where two workers of one file do, as with ``--dist each``, and not where they shared the tests."""
-    files, workers = _twice(records, (), ("file",)), _twice(records, ("file",), ("worker",))
+    """Return the records by column.
+
+    A column is an interpreter. Files of it are separate columns where two of them have the same check. Workers of one file are
+    separate columns where two of them have the same check, as with ``--dist each``, and not where they shared the tests.
+    """
+    files, workers = _with_duplicates(records, (), ("file",)), _with_duplicates(records, ("file",), ("worker",))
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for entry in records:
         python = interpreter_key(entry)
-        names = [name for name, known in (("file", files), ("worker", workers)) if python in known]
+        names = [name for name, duplicated in (("file", files), ("worker", workers)) if python in duplicated]
         groups.setdefault((python, _source(entry, names)), []).append(entry)
     return groups
 
 
-def _twice(records: Sequence[Record], same: Sequence[str], other: Sequence[str]) -> set[tuple[Any, ...]]:
-    """The interpreters on which one check is known twice, from the same of the first and another of the second."""
+def _with_duplicates(records: Sequence[Record], same: Sequence[str], other: Sequence[str]) -> set[tuple[Any, ...]]:
+    """Return the interpreters on which two records of one check have equal fields ``same`` and different fields ``other``."""
     found: set[tuple[Any, ...]] = set()
     owner: dict[tuple[Any, ...], str] = {}
     for entry in records:
@@ -243,7 +252,7 @@ def _twice(records: Sequence[Record], same: Sequence[str], other: Sequence[str])
     return found
 
 
-def _labelled(keys: list[tuple[Any, ...]], groups: dict[tuple[Any, ...], list[Record]]) -> list[Column]:
+def _labelled(keys: list[tuple[Any, ...]], groups: dict[tuple[Any, ...], list[Record]]) -> list[MatrixColumn]:
     pythons = [groups[key][0]["interpreter"] for key in keys]
     labels = [label_of(python) for python in pythons]
     platforms = {python["platform"] for python in pythons}
@@ -253,11 +262,11 @@ def _labelled(keys: list[tuple[Any, ...]], groups: dict[tuple[Any, ...], list[Re
             label = f"{label} ({one_line(key[1], 40)})"
         elif labels.count(label) > 1 and len(platforms) > 1:
             label = f"{label} {one_line(python['platform'], 30)}"
-        columns.append(Column(label, python, key[1]))
+        columns.append(MatrixColumn(label, python, key[1]))
     return columns
 
 
-def _age(key: tuple[Any, ...]) -> tuple[Any, ...]:
+def _version_order(key: tuple[Any, ...]) -> tuple[Any, ...]:
     implementation, version, build, free_threaded, platform = key[0]
     numbers = [int(part) if part.isdigit() else -1 for part in version.replace("rc", ".").replace("b", ".").split(".")]
     return (implementation != "CPython", implementation, numbers, bool(free_threaded), build == "gil", str(platform), key[1])

@@ -1,7 +1,7 @@
-"""What a comparison is to fail on: verdicts that changed, and figures that got worse by more than they are uncertain.
+"""The conditions of ``gilcheck compare --fail-on``: verdicts that changed, and figures that got worse beyond their uncertainty.
 
-Whatever cannot be told is a finding too, one that is not decided: a check of the baseline that did not run, a claim that is another
-one now, an interval that reaches beyond the limit. No condition is met by silence.
+An undecided condition is a finding too: a check of the baseline did not run, a claim changed, or an interval contains the limit.
+Missing evidence never counts as passed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..core.evidence import Record
 from .matrix import cost, label_of, newest, one_thread
 from .words import asserted_violated, interval, number, short_figure, slower
 
-ALONE = ("violated", "inconclusive")  # which need no baseline
+ALONE = ("violated", "inconclusive")  # conditions that need no baseline
 PLAIN = (*ALONE, "verdict-changed", "regressed", "missing")
 GRADED = ("slower", "speedup-lost")
 EXPECTED = "some of " + ", ".join(PLAIN) + ", slower:10%, speedup-lost:10%, by commas"
@@ -27,7 +27,12 @@ _Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition; ``share`` is of the graded ones: 0.1 for ``10%``."""
+    """One condition of ``--fail-on``.
+
+    Attributes:
+        name: one of `PLAIN` or `GRADED`.
+        share: the limit of a graded condition: 0.1 for ``10%``.
+    """
 
     name: str
     share: float = 0.0
@@ -38,28 +43,29 @@ class Condition:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a condition says of one check on one interpreter.
+    """What a condition found: one check on one interpreter.
 
     Attributes:
-        decided: False where the figures are too uncertain to say; that is no pass.
+        message: the figures, in one line.
+        decided: False where the figures are too uncertain to decide; such a finding is not a pass.
     """
 
     condition: Condition
     subject: str
     interpreter: str
-    words: str
+    message: str
     decided: bool = True
 
     def __str__(self) -> str:
-        undecided = "" if self.decided else " cannot be told"
-        return f"{self.condition}{undecided}: {self.subject} on {self.interpreter}: {self.words}"
+        undecided = "" if self.decided else " undecided"
+        return f"{self.condition}{undecided}: {self.subject} on {self.interpreter}: {self.message}"
 
 
 def conditions(text: str, source: str = "command line --fail-on") -> tuple[Condition, ...]:
-    """The conditions of a ``--fail-on``.
+    """Return the conditions that a ``--fail-on`` lists.
 
     Raises:
-        BadValue: one that does not exist, or has no sensible share.
+        BadValue: an unknown condition, or a limit that is not a percentage.
     """
     found = []
     for part in text.split(","):
@@ -74,12 +80,50 @@ def conditions(text: str, source: str = "command line --fail-on") -> tuple[Condi
     return tuple(found)
 
 
-def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: Sequence[Record]) -> list[Finding]:
-    """Everything that the conditions find in the records, held against the baseline's.
+UNFINISHED = Condition("unfinished run")
+REQUIRED_INTERPRETER, REQUIRED_CHECKS = Condition("require-interpreter"), Condition("require-checks")
 
-    Of several records of one check in one file the newest counts, as in the table. A record's counterpart is the baseline's newest
-    of the same check on the same interpreter and platform; another patch release counts as the same. A record without one is
-    new, and only its own verdict is looked at.
+
+def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int | None) -> list[Finding]:
+    """Return what was required and is not there.
+
+    Args:
+        interpreters: names such as ``3.14t`` or ``3.13.5t``; each must have at least one check with a verdict.
+        checks: how many checks with a verdict each interpreter must have at least; None requires none.
+    """
+    counts: dict[str, int] = {}
+    names: dict[str, set[str]] = {}
+    for entry in newest(records)[0]:
+        label = label_of(entry["interpreter"])
+        counts[label] = counts.get(label, 0) + (entry["verdict"] is not None)
+        names.setdefault(label, set()).update((label, _minor(label)))
+    ran = set().union(*(names[label] for label in names if counts[label]))
+    known = ", ".join(sorted(counts)) or "none"
+    found = [
+        Finding(REQUIRED_INTERPRETER, name, name, f"no check with a verdict is on record; interpreters on record: {known}")
+        for name in interpreters
+        if name not in ran
+    ]
+    if checks is not None:
+        found += [
+            Finding(REQUIRED_CHECKS, "all checks", label, f"{count} have a verdict, and {checks} are required")
+            for label, count in (counts or {"every interpreter": 0}).items()
+            if count < checks
+        ]
+    return found
+
+
+def _minor(label: str) -> str:
+    """``3.14t`` of ``3.14.0t``: a label without its patch release."""
+    return re.sub(r"^(\d+\.\d+)\.\w+?(t?)(?= |$)", r"\1\2", label)
+
+
+def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: Sequence[Record]) -> list[Finding]:
+    """Return everything that the conditions find in the records, compared with the baseline.
+
+    Of several records of one check in one file the newest counts, as in the table. A record is compared with the newest one of the
+    baseline with the same check, interpreter and platform; the patch release may differ. Without such a counterpart, only the
+    conditions that need no baseline apply.
     """
     records = newest(records)[0]
     before = {_key(entry): entry for entry in sorted(baseline, key=lambda entry: str(entry["recorded"]))}
@@ -88,19 +132,19 @@ def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: S
     found: list[Finding] = []
     for condition in wanted:
         if condition.name in ALONE:
-            found += _alone(condition, records)
+            found += _without_baseline(condition, records)
         elif condition.name == "missing":
             found += [_finding(condition, entry, f"the {entry['check']} check did not run") for entry in gone.values()]
         else:
-            found += _against(condition, records, before, gone)
+            found += _against_baseline(condition, records, before, gone)
     return found
 
 
-def _finding(condition: Condition, entry: Record, words: str, decided: bool = True) -> Finding:
-    return Finding(condition, entry["subject"], label_of(entry["interpreter"]), words, decided)
+def _finding(condition: Condition, entry: Record, message: str, decided: bool = True) -> Finding:
+    return Finding(condition, entry["subject"], label_of(entry["interpreter"]), message, decided)
 
 
-def _alone(condition: Condition, records: Sequence[Record]) -> list[Finding]:
+def _without_baseline(condition: Condition, records: Sequence[Record]) -> list[Finding]:
     if not any(entry["verdict"] for entry in records):
         return [Finding(condition, "every test", "every interpreter", "no check with a verdict is on record", decided=False)]
     return [
@@ -110,10 +154,10 @@ def _alone(condition: Condition, records: Sequence[Record]) -> list[Finding]:
     ]
 
 
-def _against(
+def _against_baseline(
     condition: Condition, records: Sequence[Record], before: Mapping[_Key, Record], gone: Mapping[_Key, Record]
 ) -> list[Finding]:
-    judge, graded = _JUDGES.get(condition.name, _turned), condition.name in GRADED
+    judge, graded = _JUDGES.get(condition.name, _verdict_change), condition.name in GRADED
     found: list[Finding] = []
     compared = 0
     gone = dict(gone)
@@ -122,55 +166,57 @@ def _against(
         if old is None:
             free = _key(entry | {"interpreter": entry["interpreter"] | {"build": "free-threaded"}})
             if entry["interpreter"].get("free_threaded_build") and gone.pop(free, None) is not None:
-                found.append(_finding(condition, entry, "was measured without a GIL, and its GIL is on now"))
+                found.append(_finding(condition, entry, "was measured without a GIL; the GIL is on now"))
                 compared += 1
             continue
-        if graded and not _has(condition, old):
+        if graded and not _has_figure(condition, old):
             continue
         compared += graded or bool(old["verdict"])
-        if (said := judge(condition, entry, old)) is not None:
-            found.append(_finding(condition, entry, *said))
+        if (result := judge(condition, entry, old)) is not None:
+            found.append(_finding(condition, entry, *result))
     lost = [entry for entry in gone.values() if _concerns(condition, entry)]
     if lost:
         one = f"{lost[0]['subject']} on {label_of(lost[0]['interpreter'])}"
-        words = f"{len(lost)} of the baseline did not run: {one}" + (", and others" if len(lost) > 1 else "")
-        found.append(Finding(condition, "checks", "those interpreters", words, decided=False))
+        message = f"{len(lost)} of the baseline did not run: {one}" + (", and others" if len(lost) > 1 else "")
+        found.append(Finding(condition, "checks", "those interpreters", message, decided=False))
     if not compared and not lost:
-        words = "the baseline has no check that these have, on the same interpreter, with what this condition compares"
-        found.append(Finding(condition, "every test", "every interpreter", words, decided=False))
+        message = (
+            "the baseline has no record of the same check on the same interpreter with the figure that this condition compares"
+        )
+        found.append(Finding(condition, "every test", "every interpreter", message, decided=False))
     return found
 
 
 def _concerns(condition: Condition, gone: Record) -> bool:
-    """Whether the condition cannot be told because this check of the baseline did not run."""
+    """Whether the condition is undecided because this check of the baseline did not run."""
     if condition.name in GRADED:
-        return _has(condition, gone)
+        return _has_figure(condition, gone)
     return gone["verdict"] == "holds" if condition.name == "regressed" else bool(gone["verdict"])
 
 
-def _has(condition: Condition, entry: Record) -> bool:
-    """Whether it has the figure that the graded condition compares."""
+def _has_figure(condition: Condition, entry: Record) -> bool:
+    """Whether the record has the figure that the graded condition compares."""
     return bool(one_thread(entry)) if condition.name == "slower" else _speedup(entry) is not None
 
 
-def _turned(condition: Condition, entry: Record, old: Record) -> tuple[str, bool] | None:
+def _verdict_change(condition: Condition, entry: Record, old: Record) -> tuple[str, bool] | None:
     was, verdict = old["verdict"] or "measured", entry["verdict"] or "measured"
     if was == verdict:
-        if verdict != "holds" or (other := _another_claim(entry, old)) is None:
+        if verdict != "holds" or (other := _changed_claim(entry, old)) is None:
             return None
-        return f"holds as before, and its claim is another: {other}", False
-    words = f"was {was}, is {verdict}: {entry['reason']}"
+        return f"holds as before, but with another claim: {other}", False
+    message = f"was {was}, is {verdict}: {entry['reason']}"
     if condition.name == "verdict-changed":
-        return words, True
-    if "holds" not in (was, verdict) and verdict == "violated":  # it may have been, and nobody could tell
-        return words, False
+        return message, True
+    if "holds" not in (was, verdict) and verdict == "violated":  # it may have been violated before: the baseline did not decide
+        return message, False
     if was != "holds":
         return None
-    return words, verdict == "violated"
+    return message, verdict == "violated"
 
 
-def _another_claim(entry: Record, old: Record) -> str | None:
-    """What is claimed now and was not, in a record that says what was; None if it is the same."""
+def _changed_claim(entry: Record, old: Record) -> str | None:
+    """Return the first difference between the claims of two records; None if there is none."""
     for name, now, then in [
         *((name, entry["claim"].get(name), value) for name, value in old["claim"].items()),
         ("threads", entry["figures"].get("threads"), old["figures"].get("threads")),
@@ -184,28 +230,28 @@ def _slower(condition: Condition, entry: Record, old: Record) -> tuple[str, bool
     ratio = cost(entry, old)
     if ratio is None:
         return "no time of one thread was measured", False
-    words = f"one call in one thread is {slower(ratio.ratio)}"
+    message = f"one call in one thread is {slower(ratio.ratio)}"
     if ratio.low is None or ratio.high is None:
-        return f"{words}; too little was measured for bounds", False
+        return f"{message}; too little was measured for bounds", False
     if ratio.high <= 1 + condition.share:
         return None
-    return f"{words} ({ratio.low:.2f} to {ratio.high:.2f})", ratio.low > 1 + condition.share
+    return f"{message} ({ratio.low:.2f} to {ratio.high:.2f})", ratio.low > 1 + condition.share
 
 
 def _speedup_lost(condition: Condition, entry: Record, old: Record) -> tuple[str, bool] | None:
     then = _speedup(old)
-    assert then is not None, "looked at before"
+    assert then is not None, "_against_baseline skips records without a speedup"
     if _speedup(entry) is None:
         return "no speedup was measured", False
-    words = (
+    message = (
         f"{short_figure(entry)} ({interval(entry) or 'no interval'}), was {short_figure(old)} ({interval(old) or 'no interval'})"
     )
     if (threads := [each["figures"].get("threads") for each in (old, entry)])[0] != threads[1]:
-        return f"{words}; with {threads[1]} threads, and {threads[0]} before", False
+        return f"{message}; with {threads[1]} threads, before with {threads[0]}", False
     if (least := number(entry["figures"], "low")) is not None and least >= (1 - condition.share) * then:
         return None
     high, low = number(entry["figures"], "high"), number(old["figures"], "low")
-    return words, high is not None and low is not None and high < (1 - condition.share) * low
+    return message, high is not None and low is not None and high < (1 - condition.share) * low
 
 
 _JUDGES = {"slower": _slower, "speedup-lost": _speedup_lost}

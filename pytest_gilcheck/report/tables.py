@@ -9,24 +9,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from .clean import clean, name_of_test, one_line, padded, wrapped
-from .matrix import Cell, Column, Matrix
+from .matrix import Matrix, MatrixCell, MatrixColumn
 from .regressions import Finding
-from .words import ASCII_MARKS, MARKS, WORST_FIRST, interval, main_figure, short_figure, slower
+from .words import ASCII_MARKS, MARKS, WORST_FIRST, bounds, interval, main_figure, short_figure, slower
 
-_HEAD = 12  # columns for what a line is about
+_HEAD = 12  # columns for the label of a line
 _NARROWEST, _WIDEST = 14, 24  # columns for one interpreter
 _COLUMNS = (
     "test", "check", "number", "interpreter", "verdict", "figure", "value", "unit", "low", "high", "cost", "cost_low", "cost_high",
     "reason",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs text that begins so
 
 
 def text(table: Matrix, found: Sequence[Finding] = (), *, width: int = 80, plain: bool = False) -> str:
-    """The matrix for a terminal of so many columns, and what was found; interpreters that do not fit follow below.
+    """Return the matrix for a terminal, followed by the findings.
 
     Args:
-        plain: in ASCII.
+        width: columns of the terminal; interpreters that do not fit follow in a second block.
+        plain: use ASCII only.
     """
     lines = [] if table.rows else ["no checks"]
     fit = max(1, (width - _HEAD) // _NARROWEST)
@@ -43,28 +44,29 @@ def text(table: Matrix, found: Sequence[Finding] = (), *, width: int = 80, plain
 
 
 def changes(table: Matrix) -> list[str]:
-    """A line for each test whose verdict is not the same everywhere, and one for records that were left out."""
+    """Return a line for each test whose verdicts differ between interpreters, and one for records that were left out."""
     lines = []
     for row in table.rows:
         if row.changed:
-            said: dict[str, list[str]] = {}
+            by_verdict: dict[str, list[str]] = {}
             for column, cell in zip(table.columns, row.cells, strict=True):
                 if cell is not None:
-                    said.setdefault(cell.record["verdict"] or "measured", []).append(column.label)
+                    by_verdict.setdefault(cell.record["verdict"] or "measured", []).append(column.label)
             lines.append(
-                f"changes: {one_line(row.name)}: " + "; ".join(f"{verdict} on {', '.join(on)}" for verdict, on in said.items())
+                f"changes: {one_line(row.name)}: "
+                + "; ".join(f"{verdict} on {', '.join(on)}" for verdict, on in by_verdict.items())
             )
     if table.replaced:
-        lines.append(f"{table.replaced} records are of checks that a newer record is of, and were left out")
+        lines.append(f"{table.replaced} records were left out because there is a newer record of the same check")
     return lines
 
 
 def markdown(table: Matrix, found: Sequence[Finding] = ()) -> str:
-    """The matrix as a GitHub table."""
+    """Return the matrix as a Markdown table, in GitHub's dialect."""
     head = ["test", *(column.label for column in table.columns)]
     lines = ["| " + " | ".join(map(_escaped, head)) + " |", "|" + " --- |" * len(head)]
     for row in table.rows:
-        cells = [f"`{_code(row.name)}`" + ("" if row.check == "scaling" else f" ({_escaped(row.check)})")]
+        cells = [f"`{_code(row.name)}`" + (f" ({_escaped(row.check)})")]
         for index, cell in enumerate(row.cells):
             cells.append(_escaped_cell(cell, index == table.reference))
         lines.append("| " + " | ".join(cells) + " |")
@@ -76,7 +78,7 @@ def markdown(table: Matrix, found: Sequence[Finding] = ()) -> str:
 
 
 def comma_separated(table: Matrix) -> str:
-    """A line for each test on each interpreter, with its main figure; every text that a spreadsheet would run gets a ``'``."""
+    """Return the matrix as CSV, a line for each test on each interpreter; text that a spreadsheet would run gets a ``'``."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -84,22 +86,20 @@ def comma_separated(table: Matrix) -> str:
         for column, cell in zip(table.columns, row.cells, strict=True):
             if cell is None:
                 continue
-            figures = cell.record["figures"]
             costs = (cell.cost.ratio, cell.cost.low, cell.cost.high) if cell.cost is not None else (None, None, None)
             figure = main_figure(cell.record) or (None, None, None)
-            bounds = (figures.get("low"), figures.get("high")) if row.check == "scaling" else (None, None)
-            line = [row.subject, row.check, row.number, column.label, cell.record["verdict"], *figure, *bounds, *costs]
-            writer.writerow([_inert(value) for value in [*line, one_line(cell.record["reason"])]])
+            line = [row.subject, row.check, row.number, column.label, cell.record["verdict"], *figure, *bounds(cell.record), *costs]
+            writer.writerow([_without_formula(value) for value in [*line, one_line(cell.record["reason"])]])
     return stream.getvalue()
 
 
 def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
-    """The matrix for programs: columns, rows with the records themselves, mean costs, and what was found."""
+    """Return the matrix as JSON: columns, rows with figures, mean costs, and findings."""
 
-    def told(column: Column) -> dict[str, Any]:
+    def column_document(column: MatrixColumn) -> dict[str, Any]:
         return {"label": column.label, "interpreter": column.interpreter, "file": column.file or None}
 
-    def shown(cell: Cell | None) -> dict[str, Any] | None:
+    def cell_document(cell: MatrixCell | None) -> dict[str, Any] | None:
         if cell is None:
             return None
         costs = None if cell.cost is None else {"ratio": cell.cost.ratio, "low": cell.cost.low, "high": cell.cost.high}
@@ -108,7 +108,7 @@ def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
 
     means = [table.mean_cost(index) for index in range(len(table.columns))]
     document = {
-        "columns": [told(column) for column in table.columns],
+        "columns": [column_document(column) for column in table.columns],
         "reference": table.columns[table.reference].label if table.columns else None,
         "rows": [
             {
@@ -116,7 +116,7 @@ def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
                 "check": row.check,
                 "number": row.number,
                 "changed": row.changed,
-                "cells": [shown(cell) for cell in row.cells],
+                "cells": [cell_document(cell) for cell in row.cells],
             }
             for row in table.rows
         ],
@@ -127,7 +127,7 @@ def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
                 "subject": finding.subject,
                 "interpreter": finding.interpreter,
                 "decided": finding.decided,
-                "words": finding.words,
+                "message": finding.message,
             }
             for finding in found
         ],
@@ -136,7 +136,7 @@ def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
 
 
 def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str]) -> list[str]:
-    """Some interpreters beside each other: a few lines for each test."""
+    """Return the lines of some interpreters side by side: a few lines for each test."""
     each = max(_NARROWEST, min(_WIDEST, (width - _HEAD) // len(part)))
 
     def line(head: str, cells: list[str]) -> str:
@@ -148,9 +148,9 @@ def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str])
         if all(cell is None for cell in cells):
             continue
         lines.append(name_of_test(row.name, width))
-        lines.append(line(f"  {one_line(row.check, _HEAD - 3)}", [_said(cell, marks) for cell in cells]))
-        if any(bounds := ["" if cell is None or row.check != "scaling" else interval(cell.record) for cell in cells]):
-            lines.append(line("  interval", bounds))
+        lines.append(line(f"  {one_line(row.check, _HEAD - 3)}", [_verdict_and_figure(cell, marks) for cell in cells]))
+        if any(intervals := ["" if cell is None else interval(cell.record) for cell in cells]):
+            lines.append(line("  interval", intervals))
         costs = ["reference" if index == table.reference else _cost(row.cells[index]) for index in part]
         if any(cell is not None and cell.cost is not None for cell in row.cells):
             lines.append(line("  1 thread", costs))
@@ -160,13 +160,13 @@ def _block(table: Matrix, part: range, width: int, marks: dict[str | None, str])
     return lines
 
 
-def _said(cell: Cell | None, marks: dict[str | None, str]) -> str:
+def _verdict_and_figure(cell: MatrixCell | None, marks: dict[str | None, str]) -> str:
     if cell is None:
         return ""
     return f"{marks.get(cell.record['verdict'], '?')} {short_figure(cell.record)}"
 
 
-def _cost(cell: Cell | None) -> str:
+def _cost(cell: MatrixCell | None) -> str:
     if cell is None or cell.cost is None:
         return ""
     certain = cell.cost.low is not None and cell.cost.high is not None and not cell.cost.low <= 1 <= cell.cost.high
@@ -188,19 +188,19 @@ def _legend(marks: dict[str | None, str]) -> str:
     return f"{verdicts}  ~ less than its own uncertainty"
 
 
-def _escaped_cell(cell: Cell | None, reference: bool) -> str:
+def _escaped_cell(cell: MatrixCell | None, reference: bool) -> str:
     if cell is None:
         return ""
     parts = [f"{MARKS.get(cell.record['verdict'], '?')} **{_escaped(short_figure(cell.record))}**"]
-    if cell.record["check"] == "scaling" and (bounds := interval(cell.record)):
-        parts[0] += f" ({bounds})"
+    if known := interval(cell.record):
+        parts[0] += f" ({known})"
     if not reference and (words := _cost(cell)):
         parts.append(f"one thread {words}")
     return "<br>".join(parts)
 
 
 def _escaped(value: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Return the text with every character escaped that means something to Markdown."""
     flat = one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return "".join(f"\\{mark}" if mark in "\\`*_{}[]|#~!@" else mark for mark in flat)
 
@@ -209,8 +209,8 @@ def _code(value: str) -> str:
     return one_line(value).replace("`", "'").replace("|", "\\|")
 
 
-def _inert(value: Any) -> Any:
+def _without_formula(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text_of_it = one_line(value)
-    return f"'{text_of_it}" if text_of_it.startswith(_FORMULA) else text_of_it
+    line = one_line(value)
+    return f"'{line}" if line.startswith(_FORMULA) else line

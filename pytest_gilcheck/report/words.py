@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..checks import CHECKS
 from ..core.evidence import Record
 from .clean import one_line
 
@@ -29,42 +30,41 @@ def asserted_violated(record: Record) -> bool:
 
 def main_figure(record: Record) -> tuple[str, float, str] | None:
     """The figure that the check is about: its name, value and unit ("times", "s" or "1"); None if there is none."""
-    figures = record["figures"]
-    match record["check"]:
-        case "scaling":
-            name, unit = "speedup", "times"
-        case "interrupt":
-            name, unit = "delivery_max", "s"
-        case "latency":
-            probes = [f"{probe}_beside_p99" for probe in ("heartbeat", "echo", "loop")]
-            known = [(value, probe) for probe in probes if (value := number(figures, probe)) is not None]
-            return (max(known)[1], max(known)[0], "s") if known else None
-        case "injection":
-            name, unit = "steps", "1"
-        case "fuzz":
-            name, unit = "schedules", "1"
-        case _:
-            return None
-    value = number(figures, name)
-    return None if value is None else (name, value, unit)
+    if (check := CHECKS.get(record["check"])) is None:
+        return None
+    known = [(value, name) for name in check.figure.names if (value := number(record["figures"], name)) is not None]
+    if not known:
+        return None
+    value, name = max(known)
+    return name, value, check.figure.unit
 
 
 def short_figure(record: Record) -> str:
     """The main figure, short: ``1.87x``, ``0.21 ms``, ``1,024 schedules``; a failure's kind; ``-`` if there is none."""
-    if record["check"] == "fuzz" and record["figures"].get("kind"):
-        return one_line(record["figures"]["kind"], 12)
     found = main_figure(record)
-    if found is None:
+    check = CHECKS.get(record["check"])
+    if check is not None and check.figure.instead and (text := record["figures"].get(check.figure.instead)):
+        return one_line(text, 12)
+    if found is None or check is None:
         return "-"
-    name, value, unit = found
+    _, value, unit = found
     if unit == "times":
         return f"{value:.2f}x"
-    return seconds(value) if unit == "s" else f"{value:,.0f} {name}"
+    return seconds(value) if unit == "s" else f"{value:,.0f} {check.figure.noun}"
+
+
+def bounds(record: Record) -> tuple[float | None, float | None]:
+    """What bounds the main figure, low and high; None where nothing does."""
+    check = CHECKS.get(record["check"])
+    if check is None or not check.figure.bounds:
+        return None, None
+    low, high = check.figure.bounds
+    return number(record["figures"], low), number(record["figures"], high)
 
 
 def interval(record: Record) -> str:
-    """The interval of the speedup, ``1.71 to 1.93``; empty where nothing bounds it."""
-    low, high = number(record["figures"], "low"), number(record["figures"], "high")
+    """The interval of the main figure, ``1.71 to 1.93``; empty where nothing bounds it."""
+    low, high = bounds(record)
     if low is None and high is None:
         return ""
     if high is None:

@@ -4,47 +4,46 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median
 
-from ..core.child import can_fork
+from ..core.advice import RETRY, longer
 from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
+from ..core.fork_safety import can_fork
 from ..core.held import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.machine import yardstick
 from ..core.team import Lap, Team, raise_plainly
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
-from .ceiling import fair, roomy
-from .claim import Claim
+from .claim import ScalingClaim
 from .diagnosis import Cause, diagnose, identity, scales
-from .judgement import Judgement, judge, refuted_by_held
-from .plan import Plan
+from .judgement import ScalingJudgement, judge, refuted_by_held
+from .plan import DEFAULT_BUDGET, LONGEST_DEFAULT_BUDGET, ScalingPlan
 from .processes import run_in_processes
+from .reading import RoundsReading, read_rounds
 from .reference import reference_kernel
 from .result import ScalingResult
 from .sampling import Calibration, Round, Sampler, shortest_unit
 from .statistics import LEAST
-from .watch import Seen, watch
+from .watch import WatchSummary, watch
 from .workload import repeated
 
-DEFAULT_BUDGET = 1.0  # seconds; longer for a slow workload, up to
-LONGEST_DEFAULT_BUDGET = 30.0
 _ROUNDS_WANTED = 5
 _HELD_SECONDS = 0.2
 _PROCESS_LAPS = 3
-_ONE_THREAD_LAPS = 3  # at least; each gives a figure for each thread
-_SHORT_LAP = 0.25  # seconds
-_MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a call
+_ONE_THREAD_LAPS = 3  # at least; each gives one figure for each thread
+_SHORT_LAP = 0.25  # seconds; laps are added only if they are shorter
+_MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a call, from which a result is rejected
 
 
 def scaling(
     work: Workload,
-    claimed: Claim,
-    how: Plan,
+    claim: ScalingClaim,
+    plan: ScalingPlan,
     *,
     name: str | None = None,
     progress: Callable[[str], None] = lambda label: None,
@@ -53,169 +52,180 @@ def scaling(
 
     Args:
         work: called without arguments, in worker threads; a coroutine function is awaited in an event loop of each thread.
-        claimed: what to judge.
-        how: how to measure.
-        name: for the report; the callable's own by default.
-        progress: told what comes before each lap.
+        claim: what to judge.
+        plan: how to measure.
+        name: of the workload in the report; the name of the callable by default.
+        progress: called with a label before each lap.
 
     Raises:
-        BaseException: what the workload raised in its first call, in one thread; KeyboardInterrupt within a group, because it
-            was not the user's.
-        BaseExceptionGroup: what it raised later, from every thread.
-        TeamHung: it did not return.
+        BaseException: the workload raised it in its first call, in one thread; a KeyboardInterrupt comes in a group, because
+            the user did not press Ctrl-C.
+        BaseExceptionGroup: what the workload raised later, from every thread.
+        TeamHung: a call did not return within the timeout.
         BadValue: the plan cannot be carried out on this system.
     """
     start = time.monotonic()
-    blank = ScalingResult(
+    template = ScalingResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
-        claim=claimed,
+        claim=claim,
         interpreter=Interpreter.current(),
-        threads=how.threads,
+        threads=plan.threads,
     )
     with ExitStack() as stack:
-        stack.enter_context(pinned(how.cores))
-        stack.enter_context(switch_interval(how.switchinterval))
-        blank = replace(blank, interpreter=Interpreter.current())
-        team = stack.enter_context(Team(how.threads))
-        if how.timeout < (least := 2 * how.threads * shortest_unit()):
-            raise BadValue("timeout", how.timeout, f"at least {least:g} seconds, which a lap of {how.threads} threads takes")
-        sampler = Sampler(work, reference_kernel(blank.interpreter.build), team, how.timeout, progress, how.setup)
-        _warm_up(sampler, max(1, how.warmup))
+        stack.enter_context(pinned(plan.cores))
+        stack.enter_context(switch_interval(plan.switchinterval))
+        template = replace(template, interpreter=Interpreter.current())
+        team = stack.enter_context(Team(plan.threads))
+        if plan.timeout < (least := 2 * plan.threads * shortest_unit()):
+            raise BadValue("timeout", plan.timeout, f"at least {least:g} seconds, the time of one lap of {plan.threads} threads")
+        sampler = Sampler(work, reference_kernel(template.interpreter.build), team, plan.timeout, progress, plan.setup)
+        _warm_up(sampler, max(1, plan.warmup))
         if (watched := watcher()) is not None:
-            reason = f"{watched} is active: timings under it say nothing; run timing checks without it"
-            return replace(blank, reason=reason, seconds=time.monotonic() - start)
-        result = _measured(blank, sampler, how, start)
-    if how.diagnosed and result.verdict is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
-        result = _with_processes(result, work, how, progress)
-    if build() != blank.interpreter.build:
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(blank.interpreter))
+            reason = f"{watched} is active and distorts all timings; run timing checks without it"
+            return replace(template, reason=reason, seconds=time.monotonic() - start)
+        result = _measured(template, sampler, plan, start)
+    if plan.diagnosed and result.verdict is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
+        result = _with_processes(result, work, plan, progress)
+    if build() != template.interpreter.build:
+        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 
 def _warm_up(sampler: Sampler, calls: int) -> None:
-    """The first calls, in one thread: what they raise is the workload's plain failure, threads or not."""
+    """Make the first calls in one thread. Their exceptions are raised as they are, because they do not depend on threads."""
     try:
         sampler.warm_up(calls)
     except BaseExceptionGroup as group:
         raise_plainly(group)
 
 
-def _measured(blank: ScalingResult, sampler: Sampler, how: Plan, start: float) -> ScalingResult:
+def _measured(template: ScalingResult, sampler: Sampler, plan: ScalingPlan, start: float) -> ScalingResult:
     calibration = sampler.calibration
-    blank = replace(blank, call_seconds=calibration.seconds, calls=calibration.calls, yardstick_before=yardstick())
+    template = replace(template, call_seconds=calibration.seconds, calls=calibration.calls, yardstick_before=yardstick())
     if (short := calibration.too_short) is not None:
-        return replace(blank, reason=f"the workload is too short to time: {short}; give it more to do in one call")
-    budget = how.budget or min(LONGEST_DEFAULT_BUDGET, max(DEFAULT_BUDGET, _ROUNDS_WANTED * _round_seconds(calibration, how)))
+        return replace(template, reason=f"the workload is too short to time: {short}; do more work in one call")
+    wanted = max(DEFAULT_BUDGET, _ROUNDS_WANTED * _round_seconds(calibration, plan))
+    budget = plan.budget or plan.scale * min(LONGEST_DEFAULT_BUDGET, wanted)
     held = None
-    if blank.interpreter.build != FREE_THREADED and _wants_speedup(blank.claim):
+    if template.interpreter.build != FREE_THREADED and _wants_speedup(template.claim):
         held = _held(sampler)
     rounds: list[Round] = []
-    judgement: Judgement | None = None
+    reading: RoundsReading | None = None
+    judgement: ScalingJudgement | None = None
     cores = usable_cores()
     before = time.monotonic()
     for r in sampler.rounds():
         rounds.append(r)
         now = time.monotonic()
         last, before = now - before, now
-        judgement = judge(blank.claim, rounds, held, how.threads, cores)
-        if judgement.verdict is not Verdict.INCONCLUSIVE or judgement.hopeless or refuted_by_held(blank.claim, held):
+        reading = read_rounds(rounds, plan.threads, cores)
+        judgement = judge(template.claim, reading, held)
+        if judgement.verdict is not Verdict.INCONCLUSIVE or judgement.hopeless or refuted_by_held(template.claim, held):
             break
-        if now - start + last > budget and (how.budget is not None or len(rounds) >= LEAST or now - start > budget):
+        if now - start + last > budget and (plan.budget is not None or len(rounds) >= LEAST or now - start > budget):
             break
-    assert judgement is not None, "there is at least one round"
-    judgement = _believed(judgement, rounds, calibration, how, budget)
-    return _concluded(blank, sampler, judgement, rounds, held, how, cores)
+    assert reading is not None, "there is at least one round"
+    assert judgement is not None
+    judgement = _believed(judgement, rounds, calibration, plan, budget)
+    return _concluded(template, sampler, judgement, reading, held, plan)
 
 
-def _believed(judgement: Judgement, rounds: list[Round], calibration: Calibration, how: Plan, budget: float) -> Judgement:
-    """Doubts about the measurement itself, which come before any verdict."""
-    measured = rounds[0].work.sequential.own_wall / 1e9 / (calibration.calls * how.threads)
+def _believed(
+    judgement: ScalingJudgement, rounds: list[Round], calibration: Calibration, plan: ScalingPlan, budget: float
+) -> ScalingJudgement:
+    """Reject the measurement (verdict: inconclusive) if the workload changed speed; explain it if too few rounds were completed."""
+    measured = rounds[0].work.sequential.own_wall / 1e9 / (calibration.calls * plan.threads)
     factor = measured / calibration.seconds
     if not 1 / _MISCALIBRATED < factor < _MISCALIBRATED:
-        reason = f"the workload changed speed while it was measured: one call took {factor:.2g}x as long as just before"
-        return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; give it the same work each time, or more warmup")
+        reason = f"the workload changed speed during the measurement: one call took {factor:.2g}x as long as in the calibration"
+        advice = "give every call the same work, or raise warmup="
+        return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; {advice}")
     if judgement.verdict is Verdict.INCONCLUSIVE and len(rounds) < 3 and not judgement.hopeless:
-        took = _round_seconds(calibration, how)
-        reason = f"{len(rounds)} round(s) fitted into budget={budget:g} s, and at least 3 are needed; one takes about {took:.2g} s"
-        wanted = math.ceil(_ROUNDS_WANTED * took)
-        return replace(judgement, reason=f"{reason}: {f'budget={wanted}' if wanted > budget else 'a quieter machine'} would do")
+        took = _round_seconds(calibration, plan)
+        rounds_run = f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}"
+        reason = f"{rounds_run} fitted into budget={budget:g} s, at least 3 are needed, and one takes about {took:.2g} s"
+        needed = _ROUNDS_WANTED * took
+        return replace(judgement, reason=f"{reason}; {longer(needed, budget) if needed > budget else RETRY}")
     return judgement
 
 
 def _concluded(
-    blank: ScalingResult, sampler: Sampler, judgement: Judgement, rounds: list[Round], held: Held | None, how: Plan, cores: int
+    template: ScalingResult,
+    sampler: Sampler,
+    judgement: ScalingJudgement,
+    reading: RoundsReading,
+    held: Held | None,
+    plan: ScalingPlan,
 ) -> ScalingResult:
-    trusted = [r for r in rounds if (roomy(r, blank.threads) or fair(r, blank.threads, cores))] or rounds
-    speedup = median(r.work.speedup for r in trusted)
-    terms = identity(trusted)
-    seen: Seen | None = None
-    limited = judgement.verdict is not Verdict.INCONCLUSIVE and not scales(speedup, judgement.ceiling, how.threads)
-    if limited and how.diagnosed:
-        if held is None and blank.interpreter.build != FREE_THREADED:
+    terms = identity(reading.trusted)
+    seen: WatchSummary | None = None
+    limited = judgement.verdict is not Verdict.INCONCLUSIVE and not scales(reading)
+    if limited and plan.diagnosed:
+        if held is None and template.interpreter.build != FREE_THREADED:
             held = _held(sampler)
         seen = watch(sampler)
     result = replace(
-        blank,
+        template,
         verdict=judgement.verdict,
         reason=judgement.reason,
-        speedup=speedup,
-        interval=(judgement.low or 0.0, _meaningful(judgement.high, how.threads)),
-        ceiling=judgement.ceiling.typical,
+        speedup=reading.speedup,
+        interval=(judgement.low or 0.0, _meaningful(judgement.high, plan.threads)),
+        ceiling=reading.ceiling.typical,
         threshold=judgement.threshold,
-        rounds=len(rounds),
+        rounds=len(reading.rounds),
         held=held,
         identity=terms,
-        pairs=tuple(rounds),
-        extra=_one_thread_laps(sampler, rounds),
+        pairs=reading.rounds,
+        extra=_one_thread_laps(sampler, reading.rounds),
         yardstick_after=yardstick(),
     )
-    return replace(result, diagnosis=diagnose(result.verdict, speedup, judgement.ceiling, how.threads, terms, held, seen))
+    return replace(result, diagnosis=diagnose(result.verdict, reading, terms, held, seen))
 
 
-def _one_thread_laps(sampler: Sampler, rounds: list[Round]) -> tuple[Lap, ...]:
-    """A few more sequential laps where the verdict took few rounds: other interpreters are compared by them. Not of long ones."""
+def _one_thread_laps(sampler: Sampler, rounds: Sequence[Round]) -> tuple[Lap, ...]:
+    """Add sequential laps if the verdict took few rounds, because interpreters are compared by them; none if a lap is long."""
     laps = _ONE_THREAD_LAPS - len(rounds)
     short = rounds[0].work.sequential.wall / 1e9 <= _SHORT_LAP
     return tuple(sampler.sequential(f"one thread, lap {number + 1}") for number in range(laps if short else 0))
 
 
-def _with_processes(result: ScalingResult, work: Workload, how: Plan, progress: Callable[[str], None]) -> ScalingResult:
-    """Add what processes give, now that no thread of ours is alive; nothing is added where this process cannot be forked."""
+def _with_processes(result: ScalingResult, work: Workload, plan: ScalingPlan, progress: Callable[[str], None]) -> ScalingResult:
+    """Add the speedup with processes, if this process can be forked; the threads of the check must have ended."""
     assert result.calls is not None
-    if how.setup is not None or can_fork() is not None:
+    if plan.setup is not None or can_fork() is not None:
         return result
-    with pinned(how.cores):
+    with pinned(plan.cores):
         walls = []
         for lap in range(_PROCESS_LAPS):
             progress(f"processes, lap {lap + 1}")
-            walls.append(run_in_processes(repeated(work, result.calls), how.threads, how.timeout))
+            walls.append(run_in_processes(repeated(work, result.calls), plan.threads, plan.timeout))
     measured = [wall for wall in walls if wall is not None]
     if not measured:
         return result
     sequential, wall = median(r.work.sequential.wall for r in result.pairs) / 1e9, min(measured)
-    details = (*result.diagnosis.details, f"the same work in {how.threads} processes: {sequential / wall:.2f}x")
+    details = (*result.diagnosis.details, f"the same work in {plan.threads} processes: {sequential / wall:.2f}x")
     return replace(result, diagnosis=replace(result.diagnosis, details=details))
 
 
 def _held(sampler: Sampler) -> Held | None:
-    """The GIL-held fraction; None with a setup, whose own share of the GIL could not be told from the workload's."""
+    """The GIL-held fraction; None with a setup, which holds the GIL too and cannot be separated from the workload."""
     if sampler.setup is not None:
         return None
     sampler.progress("GIL-held fraction")
     return held_fraction(repeated(sampler.work, 1), seconds=_HELD_SECONDS, limit=sampler.limit)
 
 
-def _wants_speedup(claimed: Claim) -> bool:
-    return claimed.min_speedup is None or claimed.min_speedup > 1
+def _wants_speedup(claim: ScalingClaim) -> bool:
+    return claim.min_speedup is None or claim.min_speedup > 1
 
 
 def _meaningful(high: float | None, threads: int) -> float:
-    """The upper bound; infinity if it is none. A lap that was denied a core nearly all the time bounds nothing."""
+    """The upper bound, or infinity. A lap without a core for nearly all of its time gives no bound."""
     return math.inf if high is None or high > 1.5 * threads else high
 
 
-def _round_seconds(calibration: Calibration, how: Plan) -> float:
-    """A round of a workload that does not scale at all."""
-    return 2 * how.threads * (calibration.calls * calibration.seconds) + 0.02
+def _round_seconds(calibration: Calibration, plan: ScalingPlan) -> float:
+    """The seconds of one round of a workload that does not scale at all."""
+    return 2 * plan.threads * (calibration.calls * calibration.seconds) + 0.02

@@ -1,4 +1,4 @@
-"""Throughput over the number of workers, mode beside mode, with the laws that fit it."""
+"""Throughput over the number of workers for several modes, with fitted scaling laws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
+from ..core.advice import LONGER
 from ..core.cores import usable_cores
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, watcher
@@ -16,28 +17,28 @@ from ..core.neighbours import busiest
 from ..core.workloads import Workload, name_of
 from . import modes as m
 from .models import Fit, amdahl, universal_scalability
-from .plan import plan
+from .plan import DEFAULT_TIMEOUT
 from .sampling import SHORTEST_UNIT
 from .workload import Latencies
 
 DEFAULT_BUDGET = 5.0
 _ROUNDS = 5
 _BAR = 40  # columns
-_ENOUGH_FOR_USL = 5  # numbers of workers from which its three terms are more than a guess
+_ENOUGH_FOR_USL = 5  # numbers of workers from which its three terms are well determined
 
 
 @dataclass(frozen=True)
 class Point:
-    """One number of workers in one mode; medians over the rounds.
+    """The figures of one number of workers in one mode, as medians over the rounds.
 
     Attributes:
         mode: sequential, threads, processes, interpreters or asyncio.
-        workers: how many at once.
-        throughput: calls per second, all workers together.
-        speedup: over the sequential throughput.
-        efficiency: speedup over workers.
-        p50, p99: seconds that one call took; for processes the mean stands for both.
-        low, high: the least and the greatest speedup of a round, over the median sequential throughput.
+        workers: the number of workers that ran at once.
+        throughput: calls per second of all workers together.
+        speedup: throughput divided by the sequential throughput.
+        efficiency: speedup divided by workers.
+        p50, p99: quantiles of the seconds of one call; for processes, both are the mean.
+        low, high: the lowest and the highest speedup of a round, over the median sequential throughput.
     """
 
     mode: str
@@ -56,11 +57,11 @@ class CurveResult:
     """A measured curve.
 
     Attributes:
-        workload, interpreter: what ran, and where.
-        points: in the order they were asked for.
-        usl, amdahl: the fitted laws by mode, where there are enough points.
-        notes: what was skipped and why, and doubts about the figures.
-        rounds: over how many rounds the medians are.
+        workload, interpreter: the name of the workload, and the interpreter that ran it.
+        points: in the order of the arguments.
+        usl, amdahl: the fitted laws by mode, for modes with enough points.
+        notes: what was skipped and why, and what makes the figures unreliable.
+        rounds: the number of rounds that the medians are taken over.
     """
 
     workload: str
@@ -72,13 +73,13 @@ class CurveResult:
     rounds: int
 
     def figures(self) -> dict[str, Any]:
-        """Throughput at its best in each mode, and the rounds."""
+        """The best throughput of each mode, and the number of rounds."""
         modes = dict.fromkeys(point.mode for point in self.points)
         best = {mode: max(point.throughput for point in self.points if point.mode == mode) for mode in modes}
         return {"rounds": self.rounds, **{f"{mode}_calls": throughput for mode, throughput in best.items()}}
 
     def details(self) -> dict[str, Any]:
-        """All points, and the parameters of the fitted laws; see `models.Fit`."""
+        """All points, and the parameters of the fitted laws (see `models.Fit`)."""
         laws = {"usl": self.usl, "amdahl": self.amdahl}
         return {
             "points": self.points,
@@ -120,42 +121,39 @@ def curve(
     *,
     workers: Sequence[int] | None = None,
     modes: Sequence[str] | None = None,
-    budget: float | None = None,
-    timeout: float | None = None,
+    budget: float = DEFAULT_BUDGET,
+    timeout: float = DEFAULT_TIMEOUT,
     name: str | None = None,
     progress: Callable[[str], None] = lambda label: None,
-    sources: Mapping[str, str] | None = None,
 ) -> CurveResult:
-    """Measure the curve: every mode and number of workers once a round, so that drift hits all alike.
+    """Measure the curve. Each round runs every mode and number of workers once, so that drift affects all equally.
 
     Raises:
-        BadValue: an argument that cannot be used.
+        BadValue: an argument is invalid.
         ChildProcessError: the workload failed in a forked process.
         BaseException, BaseExceptionGroup, TeamHung: as the scaling check.
     """
     counts = _counts(workers)
-    how = plan(budget=budget, timeout=timeout, sources=dict(sources or {}))
-    budget, limit = how.budget or DEFAULT_BUDGET, how.timeout
     chosen = tuple(m.MODES if modes is None else modes)
     if unknown := [mode for mode in chosen if mode not in m.MODES]:
         raise BadValue("modes", unknown[0], f"some of {', '.join(m.MODES)}")
     notes = [f"{mode}: skipped: {why}" for mode in chosen if (why := m.unavailable(mode, work)) is not None]
     if (watched := watcher()) is not None:
-        notes.append(f"{watched} is active: these figures are of the code under it, not of the code")
+        notes.append(f"{watched} is active and distorts all figures; run without it")
     running = [mode for mode in chosen if m.unavailable(mode, work) is None and mode != m.SEQUENTIAL]
     wanted = [(m.SEQUENTIAL, 1)] + [(mode, count) for mode in running for count in counts]
     measured: dict[tuple[str, int], list[tuple[float, Latencies]]] = {key: [] for key in wanted}
-    calls = _calibrated(work, limit, progress)
+    calls = _calibrated(work, timeout, progress)
     start, rounds = time.monotonic(), 0
     while rounds < _ROUNDS and (rounds < 1 or (time.monotonic() - start) * (rounds + 1) / rounds <= budget):
         rounds += 1
         for mode, count in list(wanted):
-            if (mode, count) not in wanted:  # an earlier number of workers showed that the mode does not work
+            if (mode, count) not in wanted:  # the mode failed with an earlier number of workers
                 continue
             label = f"curve, round {rounds}, {mode} with {count}"
             progress(label)
             try:
-                with m.open_mode(mode, work, count, limit) as lap:  # opened anew each time: no fork while threads are alive
+                with m.open_mode(mode, work, count, timeout) as lap:  # opened for each lap: no fork while threads are alive
                     measured[mode, count].append(lap(calls, label))
             except m.ModeFailed as error:
                 notes.append(str(error))
@@ -165,14 +163,16 @@ def curve(
     points = tuple(_point(mode, count, measured[mode, count], calls, base) for mode, count in wanted)
     by_mode = {mode: {p.workers: p.throughput for p in points if p.mode == mode} for mode in running}
     if rounds < _ROUNDS:
-        notes.append(f"budget={budget:g} s was enough for {rounds} of {_ROUNDS} rounds")
+        notes.append(f"budget={budget:g} s was enough for {rounds} of {_ROUNDS} rounds; {LONGER}")
     if (cores := usable_cores()) < max(counts, default=1):
-        notes.append(f"{cores} cores can be used here: beyond {cores} workers a fit shows the machine, not the workload")
+        notes.append(
+            f"{cores} cores are usable here: with more than {cores} workers, a fit describes the machine and not the workload"
+        )
     if neighbours := busiest():
-        notes.append(f"busy beside this: {', '.join(neighbours)}; it lowers every figure with more than one worker")
+        notes.append(f"other busy processes: {', '.join(neighbours)}; they lower every figure with more than one worker")
     usl = {mode: fit for mode in running if (fit := universal_scalability(by_mode[mode])) is not None}
     if usl and len(counts) < _ENOUGH_FOR_USL:
-        notes.append(f"{len(counts)} numbers of workers are few for the Universal Scalability Law: {_ENOUGH_FOR_USL} or more")
+        notes.append(f"{len(counts)} numbers of workers are few for the Universal Scalability Law; pass {_ENOUGH_FOR_USL} or more")
     laws = {mode: fit for mode in running if (fit := amdahl(by_mode[mode])) is not None}
     return CurveResult(name or name_of(work), Interpreter.current(), points, usl, laws, tuple(notes), rounds)
 

@@ -1,8 +1,8 @@
-"""Why it scales or does not: one cause, with the figures that name it.
+"""What limits the speedup: one cause, with its figures.
 
-The identity  S = (U_threaded / U_sequential) / (CPU_threaded / CPU_sequential),  with U the CPU time over the wall time, holds
-exactly for every pair. It splits "no parallelism" (U stays at 1: the threads take turns) from "parallel but wasteful" (U grows,
-and so does the CPU time for the same work: they fight over a cache line, a reference count, a lock).
+The identity  S = (U_threaded / U_sequential) / (CPU_threaded / CPU_sequential),  with U the CPU time divided by the wall time, is
+exact for every pair of laps. It separates "no parallelism" (U stays at 1: one thread runs at a time) from "parallel but wasteful"
+(U grows, but so does the CPU time for the same work: the threads contend for a cache line, a reference count or a lock).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from statistics import median
 from ..core.held import Held
 from ..core.neighbours import busiest
 from ..core.verdict import Verdict
-from .ceiling import Ceiling
+from .reading import RoundsReading
 from .sampling import Round
-from .watch import Seen
+from .watch import WatchSummary
 
-_QUEUED = 0.3  # share of samples at one lock's line from which that lock is the cause
-_HELD = 0.5  # h from which the GIL is
-_WASTE = 1.25  # times the CPU for the same work
-_PARALLEL = 1.25  # times the cores used
+_QUEUED = 0.3  # share of samples in which a thread waits for one lock, from which that lock is the cause
+_HELD = 0.5  # h from which the GIL is the cause
+_WASTE = 1.25  # factor on the CPU time for the same work, from which contention is the cause
+_PARALLEL = 1.25  # factor on the cores used, from which the threads run in parallel
 _NEAR_CEILING = 0.85
 
 
@@ -40,14 +40,14 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Identity:
-    """Medians over the rounds.
+    """The terms of the identity, as medians over the rounds.
 
     Attributes:
-        cores_sequential, cores_threaded: CPU time over wall time, U.
-        cpu_inflation: CPU time of the threaded lap over the sequential one's, for the same work.
-        blocked: share of the threads' time in which they neither ran nor were denied a core: they waited for each other, for
-            the GIL, or for something outside.
-        denied: share in which the machine denied them a core; None where the kernel does not say.
+        cores_sequential, cores_threaded: CPU time divided by wall time, U.
+        cpu_inflation: CPU time of the threaded lap divided by that of the sequential lap, for the same work.
+        blocked: share of the threads' time in which they neither ran nor waited for a core: they waited for each other, for the
+            GIL, or for I/O.
+        denied: share of the threads' time in which they were ready to run without a core; None where the kernel does not count it.
         voluntary, involuntary: context switches of the process in a threaded lap; None where not counted.
         voluntary_sequential: the same in a sequential lap.
     """
@@ -64,12 +64,12 @@ class Identity:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The cause, in one line and in full.
+    """The cause of a speedup, with its figures.
 
     Attributes:
-        cause: which it is.
+        cause: the cause.
         text: one line with the figures.
-        details: further lines: stacks, what processes gave, who else was busy.
+        details: further lines: stacks, the speedup with processes, other busy processes.
     """
 
     cause: Cause
@@ -78,7 +78,7 @@ class Diagnosis:
 
 
 def identity(rounds: Sequence[Round]) -> Identity:
-    """The identity's terms over these rounds; at least one round."""
+    """The terms of the identity over at least one round."""
     work = [r.work for r in rounds]
     denied = [pair.threaded.denied for pair in work]
     threaded = [pair.threaded.switches for pair in work]
@@ -95,46 +95,45 @@ def identity(rounds: Sequence[Round]) -> Identity:
     )
 
 
-def scales(speedup: float, top: Ceiling, threads: int) -> bool:
-    """Whether nothing is left to explain: it reaches what the machine gives, or what no machine exceeds."""
-    return speedup >= _NEAR_CEILING * threads or (speedup >= _NEAR_CEILING * top.typical and top.typical > _PARALLEL)
+def scales(reading: RoundsReading) -> bool:
+    """Whether the speedup is near the ceiling, or near the number of threads, so that there is no cause to find."""
+    speedup, ceiling = reading.speedup, reading.ceiling.typical
+    return speedup >= _NEAR_CEILING * reading.threads or (speedup >= _NEAR_CEILING * ceiling and ceiling > _PARALLEL)
 
 
 def diagnose(
     verdict: Verdict,
-    speedup: float,
-    top: Ceiling,
-    threads: int,
+    reading: RoundsReading,
     terms: Identity,
     held: Held | None,
-    seen: Seen | None,
+    seen: WatchSummary | None,
 ) -> Diagnosis:
     """Name the cause.
 
     Args:
-        verdict: what was decided.
-        speedup: the best estimate; its distance from the ceiling tells whether anything is wrong.
-        top, threads: the ceiling, and how many ran at once.
-        terms: the identity.
-        held: the GIL-held fraction, if measured.
-        seen: what a look at the threads showed, if one was taken.
+        verdict: the verdict on the claim.
+        reading: of the rounds.
+        terms: of the identity, over the trusted rounds.
+        held: the GIL-held fraction; None where it was not measured.
+        seen: the sampled stacks of the threads; None where they were not sampled.
     """
     details = _details(held, seen)
+    speedup, ceiling = reading.speedup, reading.ceiling.typical
     by_gil = held is not None and not held.unusable and held.fraction >= _HELD
-    if scales(speedup, top, threads) and not (verdict is Verdict.VIOLATED and by_gil):  # a noisy speedup does not outweigh that
-        return Diagnosis(Cause.SCALES, f"scales: {speedup:.2f}x, beside {top.typical:.2f}x by a kernel that does", details)
+    if scales(reading) and not (verdict is Verdict.VIOLATED and by_gil):  # the held fraction is less noisy than the speedup
+        return Diagnosis(Cause.SCALES, f"scales: {speedup:.2f}x; the reference kernel reached {ceiling:.2f}x", details)
     if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED:
-        share = f"{seen.lock_share:.0%} of looks found a thread there"
-        text = f"serialised by your own lock {seen.lock_name!r}, at {seen.lock_line}: {share}"
+        share = f"a thread waited there in {seen.lock_share:.0%} of the samples"
+        text = f"serialised by the lock {seen.lock_name!r} at {seen.lock_line}: {share}"
         return Diagnosis(Cause.LOCK, text, details)
     if held is not None and by_gil:
         where = f" of the time, mostly at {held.holder}" if held.holder else " of the time"
-        text = f"serialised by the GIL: would scale without it, unless something else serialises; held {held.fraction:.0%}{where}"
+        text = f"serialised by the GIL, held {held.fraction:.0%}{where}; without a GIL it scales unless something else limits it"
         return Diagnosis(Cause.GIL, text, details)
     if verdict is Verdict.INCONCLUSIVE and (terms.denied or 0) > 0.05:
-        text = f"this machine has no spare core now: the threads were denied one {terms.denied:.0%} of their time"
+        text = f"machine too busy: the threads were ready to run without a core for {terms.denied:.0%} of their time"
         if neighbours := busiest():
-            details = (f"busy meanwhile: {', '.join(neighbours)}", *details)
+            details = (f"other busy processes: {', '.join(neighbours)}", *details)
         return Diagnosis(Cause.MACHINE, text, details)
     if terms.cpu_inflation >= _WASTE:
         text = (
@@ -142,13 +141,13 @@ def diagnose(
             f"{terms.cpu_inflation:.2f}x the CPU time"
         )
         return Diagnosis(Cause.CONTENTION, text, details)
-    if terms.cores_threaded < _PARALLEL * terms.cores_sequential and speedup < _NEAR_CEILING * top.typical:
-        text = f"the threads wait for each other or for something outside: blocked {terms.blocked:.0%} of their time"
+    if terms.cores_threaded < _PARALLEL * terms.cores_sequential and speedup < _NEAR_CEILING * ceiling:
+        text = f"the threads wait for each other or for I/O: blocked {terms.blocked:.0%} of their time"
         return Diagnosis(Cause.WAITING, text, details)
-    return Diagnosis(Cause.UNKNOWN, f"{terms.cores_threaded:.2f} cores busy; nothing single explains the rest", details)
+    return Diagnosis(Cause.UNKNOWN, f"{terms.cores_threaded:.2f} cores busy; no single cause found", details)
 
 
-def _details(held: Held | None, seen: Seen | None) -> tuple[str, ...]:
+def _details(held: Held | None, seen: WatchSummary | None) -> tuple[str, ...]:
     lines = []
     if held is not None and held.unusable:
         lines.append(f"the GIL-held fraction could not be measured: {held.unusable}")
@@ -156,15 +155,15 @@ def _details(held: Held | None, seen: Seen | None) -> tuple[str, ...]:
         shares = ", ".join(f"{line} {share:.0%}" for line, share in held.holders.items())
         lines.append(f"GIL held by: {shares}; longest wait {held.longest * 1e3:.1f} ms")
     if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED and seen.holder:
-        lines.append(f"held meanwhile by a thread at: {' <- '.join(seen.holder)}")
+        lines.append(f"the lock is held by a thread at: {' <- '.join(seen.holder)}")
     elif seen is not None and seen.running:
-        lines.append(f"running most: {' <- '.join(seen.running)}")
+        lines.append(f"most often running: {' <- '.join(seen.running)}")
     return tuple(lines)
 
 
 def _blocked(r: Round) -> float:
     lap = r.work.threaded
-    wall = sum(stint.wall for stint in lap.stints)
+    wall = sum(timing.wall for timing in lap.timings)
     return max(0.0, wall - lap.cpu - (lap.run_queue or 0)) / max(1, wall)
 
 

@@ -1,49 +1,43 @@
-"""From rounds to a verdict.
+"""From the reading of the rounds to a verdict.
 
-The claim is a threshold on the speedup, and what is held against it is an interval:
+The claim is a threshold on the speedup. It is compared with an interval:
 
-- it *holds* when the lower bound reaches the threshold;
-- it is *violated* when the upper bound stays 7% below it (the dead zone keeps a workload whose truth lies at the threshold from
-  flipping), and the machine showed that it had more to give;
-- otherwise it is undecided, and once the budget is spent, inconclusive.
+- it *holds* if the lower bound reaches the threshold;
+- it is *violated* if the upper bound is at least 7% below the threshold and the machine has shown that it could give more (without
+  the 7%, a workload exactly at the threshold would change its verdict from run to run);
+- otherwise it is undecided, and inconclusive once the budget is spent.
 
-Which rounds may speak depends on the side that noise is on. Neighbours only take parallelism away, so for a threshold above 1
-high rounds prove, disturbed or not, and only roomy rounds refute. For a threshold of at most 1 only fair rounds count, both
-ways; and threads that share one core never run at the same time and hide their contention, so they prove nothing. On a GIL
-build the held fraction refutes without any of this: speedup is at most 1/h.
+`reading` explains which rounds count. On a GIL build the held fraction h refutes a claim without any round: the speedup is at
+most 1/h.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..core.advice import LONGER, RETRY
 from ..core.held import Held
 from ..core.verdict import Verdict
-from .ceiling import Ceiling, ceiling, fair, filled, roomy
-from .claim import Claim
-from .sampling import Round
-from .statistics import changed_speed, high_outvoted, low_one_sided, low_outvoted
+from .claim import ScalingClaim
+from .reading import Bounds, Ceiling, RoundsReading
 
 DEAD_ZONE = 0.93  # of the threshold: violated only below
-HELD_MARGIN = 1.05  # on 1/h, for the error of h
-NEAR_CEILING = 0.8  # a speedup from this share of the ceiling up may be the machine's limit, and does not condemn the workload
-WHOLE_CORES = 0.85  # of the usable cores, that the reference kernel reaches only if each is a core of its own
-HYPERTHREADS = 0.5  # of the ceiling; where cores may be hyperthreads, only a speedup below it condemns
-SERIAL = 1.1  # a threshold up to here would be met by serial code, and is no test of efficiency
-SPEED_CHANGED = 1.5
+HELD_MARGIN = 1.05  # factor on 1/h, for the error of h
+NEAR_CEILING = 0.8  # share of the ceiling from which the machine may be what limits the speedup
+WHOLE_CORES = 0.85  # share of the usable cores that the reference kernel reaches only if each of them is a physical core
+HYPERTHREADS = 0.5  # share of the ceiling; where cores may be hyperthreads, only a lower speedup violates
+SERIAL = 1.1  # serial code would meet a threshold up to here, so it does not test efficiency
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What the rounds so far say.
+class ScalingJudgement:
+    """What the rounds so far say about the claim.
 
     Attributes:
         verdict: inconclusive while undecided.
-        reason: what decided, or what is missing, in one line.
-        low, high: bounds of the speedup; None where nothing bounds it.
-        threshold: the speedup that was asked for.
-        ceiling: what the machine could give.
+        reason: one line: what decided, or what is missing and what to do.
+        low, high: bounds of the speedup; None where there is no bound.
+        threshold: the speedup that the claim asks for on this machine.
         hopeless: undecided, and more rounds like these will not change that.
     """
 
@@ -52,158 +46,133 @@ class Judgement:
     low: float | None
     high: float | None
     threshold: float
-    ceiling: Ceiling
     hopeless: bool = False
 
 
-def judge(claim: Claim, rounds: Sequence[Round], held: Held | None, threads: int, cores: int) -> Judgement:
-    """Judge the claim by these rounds; at least one round.
+def judge(claim: ScalingClaim, reading: RoundsReading, held: Held | None) -> ScalingJudgement:
+    """Judge the claim by the rounds so far.
 
     Args:
         claim: the threshold, absolute or as a share of the ceiling.
-        rounds: all rounds so far, in order.
-        held: the GIL-held fraction where it was measured and can be trusted.
-        threads, cores: how many threads ran at once, on how many usable cores.
+        reading: of all rounds so far.
+        held: the GIL-held fraction; None where it was not measured.
     """
-    top = ceiling(rounds, threads, cores)
-    proves, refutes = _thresholds(claim, top)
-    low, high = _bounds(rounds, held, proves, threads, cores)
+    threads, cores, ceiling = reading.threads, reading.cores, reading.ceiling
+    proves, refutes = _thresholds(claim, ceiling)
+    limit = _by_held(held)
+    low, high = (bounds := _limited(reading.bounds(proves), limit)).low, bounds.high
 
-    def so(verdict: Verdict, reason: str, hopeless: bool = False) -> Judgement:
-        return Judgement(verdict, reason, low, high, proves, top, hopeless)
+    def conclude(verdict: Verdict, reason: str, hopeless: bool = False) -> ScalingJudgement:
+        return ScalingJudgement(verdict, reason, low, high, proves, hopeless)
 
-    if (changed := _changed_speed(rounds)) is not None:
-        return so(
+    if (changed := reading.changed_speed) is not None:
+        return conclude(
             Verdict.INCONCLUSIVE,
-            f"the workload changed speed while it was measured: it takes {changed:.2g}x as long as at first; "
-            "give it the same work each time (see setup), or more warmup",
+            f"the workload changed speed during the measurement: it takes {changed:.2g}x as long as at first; "
+            "give every call the same work (see setup=), or raise warmup=",
             hopeless=True,
         )
     if claim.efficiency is not None:
         if low is not None and low >= claim.efficiency * threads:
-            return so(Verdict.HOLDS, f"at least {low:.2f}x with {threads} threads; asked for {claim}")
+            return conclude(Verdict.HOLDS, f"at least {low:.2f}x with {threads} threads; asked for {claim}")
         if proves < SERIAL:
-            return so(
+            return conclude(
                 Verdict.INCONCLUSIVE,
-                f"this machine can give {top.high:.2f}x at most, and {claim.efficiency:.0%} of that any serial code would reach; "
-                "more cores would help",
+                f"this machine gives at most {ceiling.high:.2f}x, and serial code would reach {claim.efficiency:.0%} of that; "
+                "retry on a machine with more cores",
                 hopeless=cores < 2,
             )
     if low is not None and low >= proves:
-        return so(Verdict.HOLDS, f"at least {low:.2f}x with {threads} threads; asked for {claim}{_meaning(claim, proves)}")
-    if (limit := _by_held(held)) is not None and limit < refutes:
-        assert held is not None
-        return so(
+        return conclude(Verdict.HOLDS, f"at least {low:.2f}x with {threads} threads; asked for {claim}{_meaning(claim, proves)}")
+    if held is not None and limit is not None and limit < refutes:
+        return conclude(
             Verdict.VIOLATED,
-            f"it holds the GIL {held.fraction:.0%} of its time, so no machine gives more than {limit:.2f}x; "
+            f"the workload holds the GIL {held.fraction:.0%} of its time, so no machine gives more than {limit:.2f}x; "
             f"asked for {claim}{_meaning(claim, proves)}",
         )
-    refuted = high is not None and high < refutes * DEAD_ZONE
     if (
-        refuted
-        and high is not None
-        and (proves <= 1 or _machine_had_more(high, top, min(threads, cores)) or _blocked(rounds, refutes, threads))
+        high is not None
+        and high < refutes * DEAD_ZONE
+        and (proves <= 1 or _machine_had_more(high, reading) or _blocked(reading, refutes))
     ):
-        return so(Verdict.VIOLATED, f"at most {high:.2f}x with {threads} threads; asked for {claim}{_meaning(claim, proves)}")
-    reason, hopeless = _missing(rounds, (low, high), top, proves, threads, cores)
-    return so(Verdict.INCONCLUSIVE, reason, hopeless)
+        return conclude(Verdict.VIOLATED, f"at most {high:.2f}x with {threads} threads; asked for {claim}{_meaning(claim, proves)}")
+    return conclude(Verdict.INCONCLUSIVE, *_missing(reading, bounds, proves))
 
 
-def refuted_by_held(claim: Claim, held: Held | None) -> bool:
-    """Whether the held fraction alone refutes an absolute claim, on any machine: then no round need be run."""
+def refuted_by_held(claim: ScalingClaim, held: Held | None) -> bool:
+    """Whether the held fraction alone refutes an absolute claim on any machine, so that no further round is needed."""
     limit = _by_held(held)
     return claim.min_speedup is not None and limit is not None and limit < claim.min_speedup
 
 
-def _thresholds(claim: Claim, top: Ceiling) -> tuple[float, float]:
-    """The speedup from which the claim is proved, and the one below which it is refuted.
+def _thresholds(claim: ScalingClaim, ceiling: Ceiling) -> tuple[float, float]:
+    """The speedup that proves the claim, and the speedup below which it is refuted.
 
-    They differ for a share of the ceiling: the ceiling itself is an interval.
+    They differ for a claim on efficiency, because the ceiling is an interval.
     """
     if claim.min_speedup is not None:
         return claim.min_speedup, claim.min_speedup
     assert claim.efficiency is not None
-    return claim.efficiency * top.high, claim.efficiency * (top.low or 0.0)
+    return claim.efficiency * ceiling.high, claim.efficiency * (ceiling.low or 0.0)
 
 
-def _bounds(
-    rounds: Sequence[Round], held: Held | None, threshold: float, threads: int, cores: int
-) -> tuple[float | None, float | None]:
-    if threshold > 1:
-        low = low_one_sided([r.work.low for r in rounds])
-        high = high_outvoted([r.work.high for r in rounds if roomy(r, threads)])
-    else:
-        left_alone = [r for r in rounds if fair(r, threads, cores)]
-        low = low_outvoted([r.work.low for r in left_alone if cores > 1 or roomy(r, threads)])
-        high = high_outvoted([r.work.high for r in left_alone])
-    limits = [bound for bound in (high, _by_held(held)) if bound is not None]
-    return low, min(limits, default=None)
+def _limited(bounds: Bounds, limit: float | None) -> Bounds:
+    """The bounds, with the limit as a further upper bound."""
+    return Bounds(bounds.low, min((high for high in (bounds.high, limit) if high is not None), default=None))
 
 
 def _by_held(held: Held | None) -> float | None:
+    """The upper bound on the speedup by the held fraction; None where it gives none."""
     if held is None or held.unusable or held.fraction <= 0:
         return None
     return HELD_MARGIN / held.fraction
 
 
-def _machine_had_more(high: float, top: Ceiling, most: int) -> bool:
-    """Whether the reference kernel showed, in these rounds, clearly more than the workload can have.
+def _machine_had_more(high: float, reading: RoundsReading) -> bool:
+    """Whether the reference kernel reached clearly more in these rounds than the upper bound of the workload.
 
-    To have a core each is not enough: two virtual cores that the host has put on one physical core give a hashing kernel
-    1.3x and ``json.dumps`` 1.1x, with no run-queue time at all, and for minutes. So unless the kernel reached nearly all that
-    the cores should give, the workload must stay below half of it: hyperthreads cost no workload as much.
+    It is not enough that every thread has a core: two virtual cores that the host runs on one physical core give a hashing kernel
+    1.3x and ``json.dumps`` 1.1x, for minutes and without any run-queue time. So if the reference kernel reached less than nearly
+    all cores, the workload must stay below half of what the kernel reached; no workload loses that much to hyperthreads.
     """
-    if top.low is None:
+    shown = reading.ceiling.low
+    if shown is None:
         return False
-    return high < top.low * (NEAR_CEILING if top.low >= WHOLE_CORES * most else HYPERTHREADS)
+    return high < shown * (NEAR_CEILING if shown >= WHOLE_CORES * min(reading.threads, reading.cores) else HYPERTHREADS)
 
 
-def _blocked(rounds: Sequence[Round], refutes: float, threads: int) -> bool:
-    """Whether the threads spent so much of their time blocked that no faster and no idler machine would do.
+def _blocked(reading: RoundsReading, refutes: float) -> bool:
+    """Whether the threads were blocked for so long that no faster and no idler machine would reach the threshold.
 
-    The reference kernel, looked at in the same way, must be able to do what was asked: time that a hypervisor steals would
-    look like blocking, and in the kernel too.
+    By the same figure, the reference kernel must reach the threshold. Time that a hypervisor steals looks like blocking, but it
+    does so in the reference kernel too.
     """
-    ideal = high_outvoted([r.work.ideal for r in rounds if roomy(r, threads)])
-    reference = low_one_sided([r.reference.ideal for r in rounds])
+    ideal, reference = reading.ideal, reading.reference_ideal
     return ideal is not None and ideal < refutes * DEAD_ZONE and reference is not None and reference >= refutes
 
 
-def _changed_speed(rounds: Sequence[Round]) -> float | None:
-    """By what factor the workload's sequential time changed; None if it did not.
-
-    It must show in seconds and in units of the reference kernel's time as well: the machine may change speed, which a workload
-    that computes shows in seconds, and one that waits shows in those units.
-    """
-    work = [r.work.sequential.own_wall for r in rounds]
-    relative = [r.work.sequential.own_wall / r.reference.sequential.own_wall for r in rounds]
-    factors = [changed_speed(times, SPEED_CHANGED) for times in (work, relative)]
-    known = [factor for factor in factors if factor is not None]
-    return min(known, key=lambda factor: abs(factor - 1)) if len(known) == 2 and (known[0] > 1) == (known[1] > 1) else None
-
-
-def _meaning(claim: Claim, threshold: float) -> str:
+def _meaning(claim: ScalingClaim, threshold: float) -> str:
     return "" if claim.efficiency is None else f", here {threshold:.2f}x"
 
 
-def _missing(
-    rounds: Sequence[Round], bounds: tuple[float | None, float | None], top: Ceiling, threshold: float, threads: int, cores: int
-) -> tuple[str, bool]:
-    """Why these rounds do not decide and what would help, and whether more of them would not."""
-    speedups = sorted(r.work.speedup for r in rounds)
-    seen = f"rounds gave {speedups[0]:.2f}x to {speedups[-1]:.2f}x"
-    if threshold > 1 and cores < min(threads, threshold) and all(filled(r.work.threaded, threads, cores) for r in rounds):
-        reason = f"only {cores} of the {threads} cores that the threads need can be used here (affinity or container quota)"
-        return f"{reason}; {seen}; more cores would help", len(rounds) >= 3
-    if threshold <= 1 and cores < 2 and all(filled(r.work.threaded, threads, cores) for r in rounds):
-        reason = "on one core threads never run at the same time, so contention between them cannot show"
-        return f"{reason}; {seen}; more cores would help", len(rounds) > 3
-    usable = sum(roomy(r, threads) if threshold > 1 else fair(r, threads, cores) for r in rounds)
-    if usable < len(rounds) / 2 or (threshold > 1 and top.typical < threshold):
-        reason = f"the machine itself could give only {top.typical:.2f}x, with {usable} of {len(rounds)} rounds undisturbed"
-        return f"{reason}; {seen}; a quieter machine or a longer budget would help", False
-    low, high = bounds
+def _missing(reading: RoundsReading, bounds: Bounds, threshold: float) -> tuple[str, bool]:
+    """Why these rounds do not decide and what to do; and whether more rounds cannot help."""
+    count, threads, cores = len(reading.rounds), reading.threads, reading.cores
+    speedups = [r.work.speedup for r in reading.rounds]
+    seen = f"rounds gave {min(speedups):.2f}x to {max(speedups):.2f}x"
+    if threshold > 1 and cores < min(threads, threshold) and reading.full:
+        reason = f"only {cores} of the {threads} cores that the threads need are usable here (affinity or container quota)"
+        return f"{reason}; {seen}; retry with more cores", count >= 3
+    if threshold <= 1 and cores < 2 and reading.full:
+        reason = "on one core threads never run at the same time, so contention between them does not show"
+        return f"{reason}; {seen}; retry with more cores", count > 3
+    usable = len(reading.counted(threshold))
+    if usable < count / 2 or (threshold > 1 and reading.ceiling.typical < threshold):
+        reached = f"the reference kernel reached {reading.ceiling.typical:.2f}x"
+        reason = f"machine too busy: {reached}, {usable} of {count} rounds were undisturbed"
+        return f"{reason}; {seen}; {RETRY}", False
+    low, high = bounds.low, bounds.high
     if low is not None and high is not None and high >= threshold * DEAD_ZONE:
-        reason = f"the speedup lies between {low:.2f}x and {high:.2f}x, too close to the {threshold:.2f}x asked for to call"
-        return f"{reason}; a longer budget or a clearer threshold would help", False
-    return f"{len(rounds)} rounds did not decide: {seen}; a longer budget would help", False
+        reason = f"the speedup lies between {low:.2f}x and {high:.2f}x, too close to the {threshold:.2f}x asked for"
+        return f"{reason}; {LONGER}, or ask for clearly more or less", False
+    return f"{count} rounds did not decide: {seen}; {LONGER}", False

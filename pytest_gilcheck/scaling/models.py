@@ -1,12 +1,12 @@
-"""Scaling laws fitted to throughput: Gunther's Universal Scalability Law and Amdahl's.
+"""Scaling laws fitted to throughput: Gunther's Universal Scalability Law (USL) and Amdahl's law.
 
 With X(N) calls per second by N workers,
 
     X(N) = g N / (1 + a (N - 1) + b N (N - 1))
 
-g is the throughput of one worker, a the contention (the share that is serial), b the coherence cost (what every pair of workers
-costs); with b > 0 the throughput has a peak. N / X is linear in 1, N - 1 and N (N - 1), so a least-squares fit of three terms
-does; a negative term means that its effect is below the noise, and it is fitted again without. Amdahl's law is b = 0.
+g is the throughput of one worker, a the contention (the serial share), and b the coherence cost (of each pair of workers). With b
+> 0 the throughput has a peak. N / X is linear in 1, N - 1 and N (N - 1), so a least-squares fit of three terms is enough. A
+negative term means that the effect is below the noise; then the fit is repeated without it. Amdahl's law is the case b = 0.
 
 Sources: N. J. Gunther, Guerrilla Capacity Planning (2007); G. M. Amdahl, AFIPS 30 (1967).
 """
@@ -29,7 +29,7 @@ class Fit:
         contention: a, 0 to 1.
         coherence: b; 0 for Amdahl's law.
         residual: root mean square of the relative error over the points.
-        points: how many it was fitted to.
+        points: the number of points of the fit.
     """
 
     single: float
@@ -40,25 +40,25 @@ class Fit:
 
     @property
     def peak(self) -> float | None:
-        """The number of workers beyond which throughput falls; None if it never does."""
+        """The number of workers with the highest throughput; None if throughput never falls."""
         if self.coherence <= 0:
             return None
         return math.sqrt(max(0.0, 1 - self.contention) / self.coherence)
 
     def throughput(self, workers: float) -> float:
-        """Calls per second by so many workers."""
+        """Calls per second of this number of workers."""
         return self.single * workers / (1 + self.contention * (workers - 1) + self.coherence * workers * (workers - 1))
 
 
 def universal_scalability(throughput: Mapping[int, float]) -> Fit | None:
-    """Fit the USL to workers -> calls/s; None with fewer than three numbers of workers."""
+    """Fit the USL to a mapping of workers to calls/s; None with fewer than three numbers of workers."""
     if len(throughput) < FEWEST_POINTS:
         return None
     return _fit(throughput, (0, 1, 2))
 
 
 def amdahl(throughput: Mapping[int, float]) -> Fit | None:
-    """Fit Amdahl's law to workers -> calls/s; None with fewer than two numbers of workers."""
+    """Fit Amdahl's law to a mapping of workers to calls/s; None with fewer than two numbers of workers."""
     return _fit(throughput, (0, 1)) if len(throughput) >= 2 else None
 
 
@@ -66,7 +66,7 @@ def _fit(throughput: Mapping[int, float], terms: tuple[int, ...]) -> Fit | None:
     rows = [(1.0, n - 1.0, n * (n - 1.0)) for n in throughput]
     times = [n / x for n, x in throughput.items()]
     while True:
-        # relative errors count: each equation is divided by what it should give
+        # minimise relative errors: each equation is divided by its right side
         left = [[row[term] / time for term in terms] for row, time in zip(rows, times, strict=True)]
         solution = _least_squares(left, [1.0] * len(times))
         if solution is None:
@@ -85,7 +85,7 @@ def _fit(throughput: Mapping[int, float], terms: tuple[int, ...]) -> Fit | None:
 
 
 def _least_squares(left: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
-    """Solve the normal equations by elimination; None if they are singular."""
+    """Solve the normal equations by Gaussian elimination; None if they are singular."""
     size = len(left[0])
     matrix = [
         [sum(row[i] * row[j] for row in left) for j in range(size)] + [sum(row[i] * y for row, y in zip(left, right, strict=True))]

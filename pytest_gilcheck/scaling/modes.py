@@ -1,4 +1,4 @@
-"""The ways to run N workers at once: threads, processes, interpreters, asyncio tasks."""
+"""The modes in which N workers run at once: threads, processes, interpreters, asyncio tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ..core.child import can_fork
+from ..core.fork_safety import can_fork
 from ..core.team import Team
 from ..core.workloads import Workload, is_async
 from .processes import run_in_processes
@@ -23,22 +23,22 @@ LapOf = Callable[[int, str], tuple[float, Latencies]]  # calls by each worker, l
 
 
 class ModeFailed(Exception):
-    """What only trying could tell: the workload does not run in this mode."""
+    """The workload was tried in this mode and does not run in it."""
 
 
 def unavailable(mode: str, work: Workload) -> str | None:
-    """Why this workload cannot run in this mode, here; None if it can."""
+    """Why this workload cannot run in this mode here; None if it can."""
     if mode == PROCESSES:
         return can_fork()
     if mode == INTERPRETERS:
         if sys.version_info < (3, 14):
             return "subinterpreters need Python 3.14"
         if is_async(work):
-            return "a coroutine function cannot be handed to another interpreter"
+            return "a coroutine function cannot be passed to another interpreter"
         try:
             pickle.dumps(work)
-        except Exception as error:  # pickle raises whatever the object's own hooks raise
-            return f"the workload cannot be handed to another interpreter: {error}"
+        except Exception as error:  # the object's own hooks may raise anything
+            return f"the workload cannot be passed to another interpreter: {error}"
     if mode == ASYNCIO and not is_async(work):
         return "the workload is not a coroutine function"
     return None
@@ -46,7 +46,7 @@ def unavailable(mode: str, work: Workload) -> str | None:
 
 @contextmanager
 def open_mode(mode: str, work: Workload, workers: int, limit: float) -> Iterator[LapOf]:
-    """Workers in this mode, ready for laps."""
+    """Start workers in this mode and yield a function that runs a lap of them."""
     with ExitStack() as stack:
         if mode == PROCESSES:
             yield lambda calls, _: _processes(work, workers, calls, limit)
@@ -75,7 +75,7 @@ def _tasks(team: Team, work: Workload, tasks: int, calls: int, limit: float, lab
 
 
 def _processes(work: Workload, workers: int, calls: int, limit: float) -> tuple[float, Latencies]:
-    """Latencies of forks are left in the forks: a pipe full of floats would be work of its own. Their mean is kept."""
+    """The latencies stay in the child processes, because to send them would take time too; only their mean is returned."""
     wall = run_in_processes(lambda: timed_calls(work, calls), workers, limit)
     if wall is None:
         raise ChildProcessError(f"the workload failed, or took over {limit:g} s, in one of {workers} forked processes")
@@ -100,7 +100,7 @@ def _interpreters(stack: ExitStack, team: Team, work: Workload, limit: float) ->
         return timed.wall / 1e9, latencies
 
     try:
-        lap(1, "warming up the interpreters")  # imports the workload's module in each
+        lap(1, "warming up the interpreters")  # imports the module of the workload in each interpreter
     except ExceptionGroup as group:
         why = str(group.exceptions[0].__cause__ or group.exceptions[0]).strip().splitlines()[-1]
         raise ModeFailed(f"{INTERPRETERS}: skipped: the workload does not run in another interpreter: {why}") from group

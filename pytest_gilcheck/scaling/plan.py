@@ -1,19 +1,21 @@
-"""How to measure scaling: unchecked values into a plan."""
+"""How to measure scaling: the arguments that are no claim."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..core.arguments import Arguments
 from ..core.cores import usable_cores
-from ..core.values import Given, interval
 
+DEFAULT_BUDGET = 1.0  # seconds; longer for a slow workload, up to
+LONGEST_DEFAULT_BUDGET = 30.0
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_THREADS = 4  # or as many as there are cores, if fewer; never fewer than 2
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScalingPlan:
     """How to measure; everything already checked.
 
     Attributes:
@@ -24,6 +26,7 @@ class Plan:
         switchinterval: seconds, for the check; None leaves it alone.
         warmup: untimed calls first.
         setup: called before each lap, untimed.
+        scale: stretches the default budget (``--gilcheck-budget-scale``).
         diagnosed: whether to look for the cause too, which takes about as long again where it does not scale.
     """
 
@@ -34,37 +37,19 @@ class Plan:
     switchinterval: float | None = None
     warmup: int = 1
     setup: Callable[[], object] | None = None
+    scale: float = 1.0
     diagnosed: bool = True
 
 
-def plan(
-    *,
-    threads: object = None,
-    budget: object = None,
-    timeout: object = None,
-    cores: object = None,
-    switchinterval: object = None,
-    warmup: object = None,
-    setup: object = None,
-    sources: dict[str, str] | None = None,
-) -> Plan:
-    """A plan out of unchecked values; None takes the default.
-
-    Args:
-        sources: where each value came from, by its name, for errors.
-
-    Raises:
-        BadValue: a value of the wrong type or range.
-    """
-    given = Given(sources)
-    return Plan(
-        threads=given.whole("threads", threads, 2, max(2, min(DEFAULT_THREADS, usable_cores()))),
-        budget=given.seconds("budget", budget, None),
-        timeout=given.seconds("timeout", timeout, DEFAULT_TIMEOUT),
-        cores=given.whole("cores", cores, 1, None),
-        switchinterval=None
-        if switchinterval is None
-        else interval("switchinterval", switchinterval, given.source("switchinterval")),
-        warmup=given.whole("warmup", warmup, 0, 1),
-        setup=given.callable("setup", setup),
+def plan(given: Arguments) -> ScalingPlan:
+    """The plan out of what was given; what was not takes its default."""
+    return ScalingPlan(
+        threads=given.get("threads", max(2, min(DEFAULT_THREADS, usable_cores()))),
+        budget=given.get("budget"),
+        timeout=given.time("timeout", DEFAULT_TIMEOUT),
+        cores=given.get("cores"),
+        switchinterval=given.get("switchinterval"),
+        warmup=given.get("warmup", 1),
+        setup=given.get("setup"),
+        scale=given.scale,
     )

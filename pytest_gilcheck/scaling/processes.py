@@ -1,4 +1,4 @@
-"""The same work in processes: what is left when no GIL, no lock and no object is shared."""
+"""The same work in processes, which share no GIL, no lock and no object."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..core.child import ChildSide, Ending, ParentSide, fork
 
 
 def run_in_processes(call: Callable[[], object], processes: int, limit: float) -> float | None:
-    """Wall seconds from the first start to the last end of ``processes`` forks that each make the call once.
+    """Make the call once in each of ``processes`` forks; wall seconds from the first start to the last end.
 
     Returns:
-        None if one of them crashed, raised or outran ``limit``.
+        None if one of them crashed, raised an exception or took longer than ``limit`` seconds.
     """
     waiting, go = os.pipe()
     sides: list[ParentSide] = []
@@ -28,7 +28,7 @@ def run_in_processes(call: Callable[[], object], processes: int, limit: float) -
             else:
                 sides.append(side)
     finally:
-        os.close(go)  # every child sees the end of the pipe at once
+        os.close(go)  # closing the pipe starts all children at once
         outcomes = [side.wait() for side in sides]
         os.close(waiting)
     if any(outcome.ending is not Ending.ANSWERED for outcome in outcomes):
@@ -45,6 +45,6 @@ def _run_child(side: ChildSide, call: Callable[[], object], waiting: int) -> NoR
         start = time.perf_counter()
         call()
         answer: tuple[float, float] | None = (start, time.perf_counter())
-    except BaseException:  # the threads showed it already, or it is the fork's own trouble: no figure either way
+    except BaseException:  # threads raise it too, or it is caused by the fork: there is no figure
         answer = None
     side.answer(pickle.dumps(answer))

@@ -1,8 +1,8 @@
-"""Kernels known to scale, one for each build: what they reach is what the machine can give right now, the ceiling.
+"""Reference kernels known to scale, one for each build: their speedup is the ceiling, what the machine can give right now.
 
-On a GIL build it is ``hashlib``, which lets go of the GIL; counting in Python has a ceiling of 1 there. On a free-threaded one
-it is a pure-Python count, which touches nothing that threads share, and as much hashing: two hyperthreads of one core give
-hashing far less than they give the interpreter, and a ceiling by the interpreter alone condemned hashing workloads.
+On a GIL build it is ``hashlib``, which releases the GIL; a loop in Python has a ceiling of 1 there. On a free-threaded build it
+is a loop in Python, which uses no shared object, and hashing for the same time. Two hyperthreads of one core speed up hashing far
+less than the interpreter, and with a ceiling from the loop alone, hashing workloads were wrongly violated.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from ..core.interpreter import FREE_THREADED
 
-_BUFFER = bytes(1 << 18)  # in the second-level cache: the ceiling is to be of cores, not of memory
+_BUFFER = bytes(1 << 18)  # fits the second-level cache: the ceiling measures cores, not memory
 
 
 def reference_kernel(build: str) -> Callable[[], None]:
-    """The kernel for this build; one call takes well below a millisecond."""
+    """The reference kernel for this build; one call takes far less than a millisecond."""
     return count_and_hash if build == FREE_THREADED else hash_buffer
 
 

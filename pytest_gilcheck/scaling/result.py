@@ -1,4 +1,4 @@
-"""What a scaling check returns: named figures, and the same as a report."""
+"""The result of a scaling check: named figures, and a report of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..core.held import Held
 from ..core.interpreter import Interpreter
 from ..core.team import Lap
 from ..core.verdict import Judged
-from .claim import Claim
+from .claim import ScalingClaim
 from .diagnosis import Cause, Diagnosis, Identity
 from .sampling import Round
 
@@ -20,26 +20,27 @@ class ScalingResult(Judged):
     """The outcome of one scaling check. Ratios are plain numbers, times are seconds; what was not measured is None.
 
     Attributes:
-        workload: its name.
-        speedup: sequential over threaded time, the median of the rounds that may be believed. A point: the verdict is
-            taken from `interval`.
-        interval: (low, high) bounds of the speedup; 0.0 and infinity where nothing bounds it.
-        ceiling: the speedup of a kernel known to scale, in the same rounds (median).
-        efficiency: speedup over ceiling.
-        threads: how many ran at once.
-        cores_used: CPU time over wall time while they did.
+        workload: the name of the workload.
+        speedup: sequential time divided by threaded time, the median of the trusted rounds. The verdict does not follow from this
+            point, but from `interval`.
+        interval: (low, high) bounds of the speedup; 0.0 and infinity where there is no bound.
+        ceiling: the speedup of the reference kernel in the same rounds, a median.
+        efficiency: speedup divided by ceiling.
+        threads: the number of threads that ran at once.
+        cores_used: CPU time divided by wall time in threaded laps.
         cause: what limits the speedup; ``str(cause)`` is one of scales, gil, lock, contention, waiting, machine, unknown.
-        rounds: how many rounds were run.
-        seconds: what the whole check took.
+        rounds: the number of rounds.
+        seconds: duration of the whole check.
         threshold: the speedup that the claim asks for on this machine.
-        claim, interpreter, held, identity, diagnosis: the evidence behind these.
-        call_seconds, calls: time of one call alone, and calls by each thread in a lap.
-        pairs, extra: the laps of all rounds; sequential laps beyond them, for `one_thread`.
-        yardstick_before, yardstick_after: seconds that `core.machine.yardstick` took around the measurement.
+        claim, interpreter, held, identity, diagnosis: what these figures are based on.
+        call_seconds, calls: time of one call in one thread, and calls by each thread in a lap.
+        pairs: the laps of all rounds.
+        extra: further sequential laps, for `one_thread`.
+        yardstick_before, yardstick_after: seconds of `core.machine.yardstick` before and after the measurement.
     """
 
     workload: str
-    claim: Claim
+    claim: ScalingClaim
     interpreter: Interpreter
     threads: int
     speedup: float | None = None
@@ -60,10 +61,12 @@ class ScalingResult(Judged):
 
     @property
     def one_thread(self) -> list[float]:
-        """Seconds of one call in one thread alone, a figure for each thread's part of each sequential lap, less the time for which
-        it had no core."""
+        """Seconds of one call in one thread, without the time for which it had no core.
+
+        One figure for each thread's part of each sequential lap.
+        """
         laps = [r.work.sequential for r in self.pairs] + list(self.extra)
-        return [max(1, stint.wall - (stint.run_queue or 0)) / (self.calls or 1) / 1e9 for lap in laps for stint in lap.stints]
+        return [max(1, timing.wall - (timing.run_queue or 0)) / (self.calls or 1) / 1e9 for lap in laps for timing in lap.timings]
 
     @property
     def efficiency(self) -> float | None:
@@ -78,7 +81,7 @@ class ScalingResult(Judged):
         return self.diagnosis.cause
 
     def figures(self) -> dict[str, Any]:
-        """The figures by name, as JSON can hold them: an open bound is None."""
+        """The figures by name, as values that JSON can represent; a missing bound is None."""
         low, high = self.interval
         figures: dict[str, Any] = {
             "speedup": self.speedup,
@@ -110,7 +113,7 @@ class ScalingResult(Judged):
         return figures
 
     def details(self) -> dict[str, Any]:
-        """`one_thread`, and every round: speedup with its two bounds, the reference kernel's, seconds for a call in each arm."""
+        """`one_thread`, and for each round the speedup with its bounds, the ceiling, and the seconds of a call in each arm."""
         each = (self.calls or 1) * self.threads * 1e9
         return {
             "one_thread": self.one_thread,
@@ -137,7 +140,7 @@ class ScalingResult(Judged):
         return "\n".join(lines)
 
     def table(self) -> list[str]:
-        """The measured figures, a line each."""
+        """The measured figures, one line each."""
         rows = [("interpreter", str(self.interpreter))]
         if self.speedup is not None:
             low, high = self.interval
@@ -145,7 +148,7 @@ class ScalingResult(Judged):
             rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
             rows.append(("speedup", f"{self.speedup:.2f}x with {self.threads} threads (interval {bounds}; {rounds})"))
         if self.ceiling is not None:
-            rows.append(("ceiling", f"{self.ceiling:.2f}x by a kernel that scales, in the same rounds"))
+            rows.append(("ceiling", f"{self.ceiling:.2f}x by the reference kernel, in the same rounds"))
         if (terms := self.identity) is not None:
             rows.append(
                 (
@@ -154,7 +157,7 @@ class ScalingResult(Judged):
                     f"CPU time for the same work {terms.cpu_inflation:.2f}x",
                 )
             )
-            denied = "" if terms.denied is None else f", denied a core {terms.denied:.0%}"
+            denied = "" if terms.denied is None else f", without a core {terms.denied:.0%}"
             rows.append(("threads' time", f"blocked {terms.blocked:.0%}{denied}"))
             if terms.voluntary is not None:
                 rows.append(
@@ -165,7 +168,7 @@ class ScalingResult(Judged):
                     )
                 )
         if self.held is not None and not self.held.unusable:
-            rows.append(("GIL held", f"{self.held.fraction:.0%} of the time by one thread alone ({self.held.knocks} knocks)"))
+            rows.append(("GIL held", f"{self.held.fraction:.0%} of the time by one thread alone ({self.held.samples} samples)"))
         if self.call_seconds is not None and self.calls is not None:
             rows.append(("one call", f"{_time(self.call_seconds)}, {self.calls} by each thread in a lap"))
         width = max(len(name) for name, _ in rows)

@@ -1,8 +1,8 @@
-"""Paired, interleaved rounds: sequential against threaded, the workload beside a kernel known to scale.
+"""Paired, interleaved rounds: sequential and threaded laps of the workload, and of a reference kernel known to scale.
 
 A round is four laps: N units one after the other and N units at once, for the workload and for the reference kernel. Both arms
-run in the same threads behind a barrier, in ABBA order, so that a drift of the machine's speed hits both alike. Blocks (all
-sequential laps first) do not work: the speed of a shared machine moves by tens of percent between them.
+run in the same threads behind a barrier, in ABBA order, so that a drift of the machine's speed affects both equally. Blocks (all
+sequential laps first) do not work: the speed of a shared machine changes by tens of percent between them.
 """
 
 from __future__ import annotations
@@ -13,28 +13,35 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from ..core.errors import BadValue
 from ..core.team import Lap, Team
 from ..core.workloads import Workload, is_async
 from .workload import repeated
 
-SHORTEST_UNIT = 0.02  # seconds for one thread's part; at 5 ms the first thread is done before the second gets the GIL
+SHORTEST_UNIT = 0.02  # seconds of one thread's part; with 5 ms the first thread ends before the second gets the GIL
 REFERENCE_UNIT = 0.006
-SWITCH_INTERVALS = 4  # units are at least this many of them, or threads hardly meet under the GIL
+SWITCH_INTERVALS = 4  # a unit is at least this many switch intervals; in shorter ones threads hardly overlap with a GIL
 _MOST_CALLS = 10_000_000
-_HARDLY_WORK = 3.0  # a call must take this many times as long as the loop around it
-_SHORTEST_CALL = 1e-6  # seconds; below, what wraps a call (a test's arguments, say) is a good part of it
-_TRUSTED = 0.002  # seconds from which one timing is taken for a measurement
+_HARDLY_WORK = 3.0  # a call must take at least this many times the time of the loop around it
+_SHORTEST_CALL = (
+    1e-6  # seconds; in a shorter call, the wrapper (the arguments of a test, for instance) takes a large part of the time
+)
+_TRUSTED = 0.002  # seconds; a shorter timing is not used for calibration
+
+
+_reference_calls: WeakKeyDictionary[Callable[[], None], int] = WeakKeyDictionary()  # by kernel
 
 
 @dataclass(frozen=True)
-class Pair:
+class LapPair:
     """A sequential and a threaded lap of the same work.
 
-    The speedup has two bounds, because the kernel says for how long a thread was runnable but had no core: ``low`` takes such
-    time off the sequential lap, ``high`` off the threaded one. ``ideal`` also takes off what CPU time the threads used beyond
-    the sequential lap's: no machine gives more, because what is left they spent blocked.
+    The speedup has two bounds, because the kernel counts the time for which a thread was ready to run without a core. ``low``
+    subtracts that time from the sequential lap, ``high`` from the threaded lap. ``ideal`` also subtracts the CPU time that the
+    threads used in excess of the sequential lap. No machine gives more than ``ideal``, because the threads were blocked for the
+    rest.
     """
 
     sequential: Lap
@@ -54,34 +61,34 @@ class Pair:
 
     @property
     def ideal(self) -> float:
-        needed = min(stint.cpu for stint in self.sequential.stints)
-        excess = max(0, max(stint.cpu for stint in self.threaded.stints) - needed)
+        needed = min(timing.cpu for timing in self.sequential.timings)
+        excess = max(0, max(timing.cpu for timing in self.threaded.timings) - needed)
         return self.sequential.wall / max(1, self.threaded.wall - self._denied - excess)
 
     @property
     def _denied(self) -> int:
-        return max((stint.run_queue or 0) for stint in self.threaded.stints)
+        return max((timing.run_queue or 0) for timing in self.threaded.timings)
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round: the workload's pair and the reference kernel's."""
+    """One round: a pair of laps of the workload, and one of the reference kernel."""
 
     index: int
-    work: Pair
-    reference: Pair
+    work: LapPair
+    reference: LapPair
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How the workload is repeated to be long enough to time.
+    """How often the workload is repeated in a lap, so that the lap is long enough to time.
 
     Attributes:
-        calls: how often one thread calls the workload in a lap.
-        seconds: for one call, alone.
-        overhead: seconds of the calling loop itself, for each call.
-        reference_calls: the same for the reference kernel.
-        unit: seconds that one thread's part should take at least.
+        calls: calls of the workload by each thread in a lap.
+        seconds: time of one call in one thread.
+        overhead: seconds for each call that the calling loop itself takes.
+        reference_calls: calls of the reference kernel by each thread in a lap.
+        unit: the shortest time of one thread's part, in seconds.
     """
 
     calls: int
@@ -92,11 +99,11 @@ class Calibration:
 
     @property
     def too_short(self) -> str | None:
-        """Why the workload cannot be timed; None if it can."""
+        """Why the workload is too short to be timed; None if it is not."""
         if self.seconds < max(_SHORTEST_CALL, _HARDLY_WORK * self.overhead):
-            return f"one call takes {self.seconds * 1e9:.0f} ns, of which the loop around it {self.overhead * 1e9:.0f} ns"
+            return f"one call takes {self.seconds * 1e9:.0f} ns, and the loop around it {self.overhead * 1e9:.0f} ns of that"
         if self.calls * self.seconds < self.unit / 4:
-            return f"one thread's part of a round takes {self.calls * self.seconds * 1e3:.2g} ms, too little for threads to meet"
+            return f"one thread's part of a round takes {self.calls * self.seconds * 1e3:.2g} ms, too short for threads to overlap"
         return None
 
 
@@ -105,12 +112,12 @@ class Sampler:
 
     Args:
         work: the workload.
-        reference: the kernel for the ceiling.
-        team: the threads; all of them take part in a threaded lap.
+        reference: the reference kernel.
+        team: the threads; all of them take part in every lap of a round.
         limit: seconds that one lap may take.
-        progress: told what comes before each lap.
-        setup: called before each lap, in the calling thread and outside the time. With it, each thread calls the workload just
-            once in a threaded lap, and a sequential lap makes as many calls, so that both arms use up what was set up alike.
+        progress: called with a label before each lap.
+        setup: called before each lap, in the calling thread, untimed. With a setup, each thread calls the workload once in a lap,
+            so that both arms use up the same part of what was set up.
     """
 
     def __init__(
@@ -128,14 +135,14 @@ class Sampler:
     def warm_up(self, calls: int) -> None:
         """Call the workload in one thread, untimed."""
         for call in range(calls):
-            first = repeated(self.work, 1) if is_async(self.work) else lambda: _ran(self.work())
+            first = repeated(self.work, 1) if is_async(self.work) else lambda: _refuse_unfinished(self.work())
             self._lap([first], f"warm-up call {call + 1}", self.setup)
 
     @cached_property
     def calibration(self) -> Calibration:
-        """Double the calls until a lap is long enough to be measured."""
+        """How often each thread calls the workload in a lap; measured at the first use."""
         unit = shortest_unit()
-        reference_calls, _ = self._calibrate(self.reference, REFERENCE_UNIT)
+        reference_calls = self._reference_calls()
         if self.setup is not None:
             lap = self._lap([repeated(self.work, 1)], "calibration", self.setup)
             return Calibration(1, lap.wall / 1e9, 0.0, reference_calls, unit)
@@ -143,40 +150,42 @@ class Sampler:
         return Calibration(calls, seconds, self._loop_overhead(min(calls, 100_000)), reference_calls, unit)
 
     def rounds(self) -> Iterator[Round]:
-        """Endless rounds; the caller stops."""
+        """Run rounds without end; the caller stops the iteration."""
         size, index = len(self.team), 0
         calibration = self.calibration
         while True:
             index += 1
             work = self._pair(self.work, calibration.calls, size, index, "", self.setup)
             reference = self._pair(self.reference, calibration.reference_calls, size, index, "reference, ", None)
+            if not 0.5 < reference.sequential.own_wall / 1e9 / size / REFERENCE_UNIT < 2:
+                _reference_calls.pop(self.reference, None)  # the next check calibrates again
             yield Round(index, work, reference)
 
     def sequential(self, label: str) -> Lap:
-        """One more sequential lap: every thread's part, one after the other."""
-        return self._in_turn(self.work, self.calibration.calls, label, self.setup)
+        """Run one more sequential lap: the parts of all threads, one after the other."""
+        return self._sequential_lap(self.work, self.calibration.calls, label, self.setup)
 
     def threaded(self, label: str, around: Callable[[Callable[[], None]], Callable[[], None]] = lambda call: call) -> Lap:
-        """One more threaded lap, each thread's call wrapped by ``around``."""
+        """Run one more threaded lap; ``around`` wraps the part of each thread."""
         part = around(repeated(self.work, self.calibration.calls))
         return self._lap([part] * len(self.team), label, self.setup)
 
-    def _pair(self, work: Workload, calls: int, size: int, index: int, kind: str, setup: Callable[[], object] | None) -> Pair:
+    def _pair(self, work: Workload, calls: int, size: int, index: int, kind: str, setup: Callable[[], object] | None) -> LapPair:
         def sequential() -> Lap:
-            return self._in_turn(work, calls, f"round {index}, {kind}sequential", setup)
+            return self._sequential_lap(work, calls, f"round {index}, {kind}sequential", setup)
 
         def threaded() -> Lap:
             return self._lap([repeated(work, calls)] * size, f"round {index}, {kind}threaded", setup)
 
         if index % 2:
             first = sequential()
-            return Pair(first, threaded())
+            return LapPair(first, threaded())
         second = threaded()
-        return Pair(sequential(), second)
+        return LapPair(sequential(), second)
 
-    def _in_turn(self, work: Workload, calls: int, label: str, setup: Callable[[], object] | None) -> Lap:
+    def _sequential_lap(self, work: Workload, calls: int, label: str, setup: Callable[[], object] | None) -> Lap:
         self._prepare(label, setup)
-        return self.team.in_turn(repeated(work, calls), limit=self.limit, label=label)
+        return self.team.run_sequentially(repeated(work, calls), limit=self.limit, label=label)
 
     def _lap(self, calls: list[Callable[[], None]], label: str, setup: Callable[[], object] | None) -> Lap:
         self._prepare(label, setup)
@@ -186,6 +195,19 @@ class Sampler:
         self.progress(label)
         if setup is not None:
             setup()
+
+    def _reference_calls(self) -> int:
+        """Calls of the reference kernel in a lap, calibrated once in this process.
+
+        This is sound, because the figure describes the machine and not the workload, and sets only the length of the laps. The
+        ceiling is the ratio of two laps with the same calls, both measured in this check. A machine that has changed its speed
+        since then makes both laps longer or shorter. Beside 23 busy processes on two cores, 12 calibrations gave 40 to 42 calls.
+        `rounds` discards a figure that turns out to be wrong by a factor of 2.
+        """
+        if (calls := _reference_calls.get(self.reference)) is None:
+            calls, _ = self._calibrate(self.reference, REFERENCE_UNIT)
+            _reference_calls[self.reference] = calls
+        return calls
 
     def _calibrate(self, work: Workload, unit: float) -> tuple[int, float]:
         calls = 1
@@ -203,17 +225,21 @@ class Sampler:
 
 
 def shortest_unit() -> float:
-    """Seconds that one thread's part of a lap takes at least."""
+    """The shortest time of one thread's part of a lap, in seconds."""
     return max(SHORTEST_UNIT, SWITCH_INTERVALS * sys.getswitchinterval())
 
 
-def _ran(result: object) -> None:
-    """Refuse work that only looks done: a coroutine or generator that nobody ran."""
+def _refuse_unfinished(result: object) -> None:
+    """Raise a BadValue for a result that shows that no work was done: a coroutine or generator that nothing has run."""
     if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
             result.close()
-        raise BadValue("work", result, "work that is done when the call returns; it returned something nobody awaits or runs")
+        raise BadValue(
+            "work",
+            result,
+            "a call that has done its work when it returns; it returned a coroutine or generator, which nothing awaits or runs",
+        )
 
 
 def _nothing() -> None:
-    """The least a call can be."""
+    """A call without work, to time the loop around it."""

@@ -1,12 +1,12 @@
-"""Bounds on the true speedup from a handful of rounds: order statistics with a known chance to be wrong.
+"""Bounds on the true speedup from a few rounds: order statistics with a known probability of error.
 
-The median of rounds is no bound: on a busy machine rounds are biased, all to the same side, and a mean or a t-interval is
-confidently wrong (two perfectly parallel threads beside one busy process measure 0.99). So a bound counts only rounds that are
-able to speak against it, and asks how many more did than did not.
+The median of the rounds is not a bound. On a busy machine all rounds are biased to the same side, and a mean or a t-interval is
+precise and wrong: two perfectly parallel threads beside one busy process measure 0.99. So a bound counts only rounds that are
+able to contradict it, and compares how many do with how many do not.
 
-`outvoted` is Wald's sequential probability ratio test of signs: when a round falls on the wrong side of the truth with
-probability at most 0.15, the chance that the wrong side ever leads by 3 is (0.15/0.85)**3, 0.55%. It may be looked at after
-every round, which is what lets a check stop early.
+`low_outvoted` and `high_outvoted` are Wald's sequential probability ratio test of signs. If a round falls on the wrong side of
+the truth with probability at most 0.15, the probability that the wrong side ever leads by 3 is (0.15/0.85)**3, or 0.55%. The test
+is valid after every round, so a check can stop early.
 
 Source: A. Wald, Sequential Tests of Statistical Hypotheses, Annals of Mathematical Statistics 16 (1945).
 """
@@ -16,41 +16,41 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-LEAD = 3
-LEAST = 3
-SHARE = 0.6
+LEAD = 3  # by how many rounds a bound must win
+LEAST = 3  # rounds that must reach a one-sided bound
+SHARE = 0.6  # of the rounds, that must reach a one-sided bound
 
 
 def low_outvoted(values: Sequence[float], lead: int = LEAD) -> float | None:
-    """The largest bound that at least ``lead`` more of the values reach than miss; None with too few values.
+    """The largest bound that at least ``lead`` more values reach than miss; None with too few values.
 
-    For rounds that can err to either side.
+    For rounds with noise to either side.
     """
     rank = _winning_rank(len(values), lead)
     return None if rank is None else sorted(values, reverse=True)[rank - 1]
 
 
 def high_outvoted(values: Sequence[float], lead: int = LEAD) -> float | None:
-    """The smallest bound that at least ``lead`` more of the values stay below than exceed; None with too few values."""
+    """The smallest bound that at least ``lead`` more values stay below than exceed; None with too few values."""
     rank = _winning_rank(len(values), lead)
     return None if rank is None else sorted(values)[rank - 1]
 
 
 def low_one_sided(values: Sequence[float], least: int = LEAST, share: float = SHARE) -> float | None:
-    """The largest bound that at least ``least`` and at least ``share`` of the values reach; None with too few values.
+    """The largest bound that at least ``least`` values, and ``share`` of all values, reach; None with too few values.
 
-    For rounds in which noise can only lower the value: those that are high are to be believed, those that are low say nothing.
+    For rounds in which noise can only lower the value: a high value counts, and a low one says nothing.
     """
     rank = max(least, math.ceil(share * len(values)))
     return sorted(values, reverse=True)[rank - 1] if rank <= len(values) else None
 
 
 def changed_speed(times: Sequence[float], factor: float) -> float | None:
-    """By what factor the later half of the times differs from the earlier, every one of them; None if it does not.
+    """The factor by which every time of the later half differs from every time of the earlier half; None if not all do.
 
     Args:
-        times: how long the same work took, in order, in any unit; at least 4, or nothing is said.
-        factor: how much of a change counts, above 1.
+        times: of the same work, in order, in any unit; with fewer than 4 the result is None.
+        factor: above 1; a smaller change does not count.
     """
     if len(times) < 4:
         return None
@@ -62,6 +62,6 @@ def changed_speed(times: Sequence[float], factor: float) -> float | None:
 
 
 def _winning_rank(n: int, lead: int) -> int | None:
-    """How many of n must agree for the others to be outvoted by ``lead``."""
+    """The number of n values that must agree so that they outvote the others by ``lead``."""
     rank = (n + lead + 1) // 2
     return rank if n >= lead else None

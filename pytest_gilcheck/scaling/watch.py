@@ -1,18 +1,16 @@
-"""Where threads sit while they do not scale: sampled stacks, and the locks they queue for.
+"""Where threads wait while they do not scale: sampled stacks, and the locks that they wait for.
 
-A thread that waits for a lock of the program's own stays at the line that takes it; threads that wait for the GIL are spread
-over whatever they run. So a line that takes a lock and at which threads are found most of the time, on one and the same lock,
-names the culprit.
+A thread that waits for a lock of the program stays at the line that takes the lock. Threads that wait for the GIL are spread over
+all their code. So a line that takes a lock, and at which most samples find a thread waiting for the same lock, is the cause.
 
-With a GIL the sampler reads ``sys._current_frames``: while it runs, nothing else does. On a free-threaded build other
-threads' frames must not be touched, so each thread notes its own line in a trace function, which slows it down many times:
-for finding a line that is good enough, and it is never on during a timed lap.
+With a GIL the sampler reads ``sys._current_frames``, because no other thread runs meanwhile. On a free-threaded build the frames
+of other threads must not be read. There each thread records its own line in a trace function. That slows the thread down many
+times, but is precise enough to find a line, and is never active in a timed lap.
 """
 
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import threading
 import time
@@ -25,10 +23,11 @@ from typing import Any
 from ..core.clocks import thread_cpu_ns
 from ..core.interpreter import FREE_THREADED, build
 from ..core.origin import standard
+from ..core.source import frame_place, line_text
 from .sampling import Sampler
 
 _INTERVAL = 0.001  # seconds between samples
-_LONG_ENOUGH = 0.25  # seconds of watching
+_LONG_ENOUGH = 0.25  # seconds of sampling
 _ENOUGH = 60  # samples
 _DEPTH = 6  # frames kept of a stack
 
@@ -36,8 +35,8 @@ Stack = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Spot:
-    """Where a thread is: its stack, innermost line first, and the lock that this line takes, if it takes one."""
+class ThreadSpot:
+    """Where a thread is: its stack, innermost line first, and the lock that the innermost line takes, if any."""
 
     stack: Stack
     lock: int | None = None
@@ -45,16 +44,16 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the samples say.
+class WatchSummary:
+    """The summary of the samples.
 
     Attributes:
-        samples: how many looks at one thread there were.
-        lock_line: the line at which most threads queue for one lock; None if none stands out.
-        lock_name: how the program calls that lock.
-        lock_share: the share of samples at that line.
-        holder: the commonest stack of the other threads at those moments: who held the lock.
-        running: the commonest stack of threads whose CPU clock advanced.
+        samples: the number of samples, each of one thread.
+        lock_line: the line at which threads wait most often for one lock; None if no thread waits for a lock.
+        lock_name: the name of that lock in the program.
+        lock_share: the share of samples at that lock.
+        holder: the most frequent stack of the other threads in those samples, one of which held the lock.
+        running: the most frequent stack of threads whose CPU clock advanced.
     """
 
     samples: int
@@ -65,52 +64,53 @@ class Seen:
     running: Stack
 
 
-def watch(sampler: Sampler) -> Seen:
-    """Run threaded laps for about a quarter of a second and look at the threads meanwhile.
+def watch(sampler: Sampler) -> WatchSummary:
+    """Run threaded laps for about a quarter of a second and sample the stacks of the threads meanwhile.
 
     Raises:
         TeamHung, BaseExceptionGroup: as a timed lap.
     """
     idents = sampler.team.idents()
-    eyes: _Frames | _Notes = _Notes() if build() == FREE_THREADED else _Frames()
-    looks: list[dict[int, tuple[Spot, bool]]] = []
+    places: _CurrentFrames | _RecordedPlaces = _RecordedPlaces() if build() == FREE_THREADED else _CurrentFrames()
+    samples_taken: list[dict[int, tuple[ThreadSpot, bool]]] = []
     ended = threading.Event()
 
-    def look() -> None:
+    def sample() -> None:
         clocks: dict[int, int | None] = {}
         while not ended.is_set():
             time.sleep(_INTERVAL)
             now = {ident: thread_cpu_ns(ident) for ident in idents}
-            spots = eyes.look(idents)
-            looks.append({ident: (spot, now[ident] != clocks.get(ident)) for ident, spot in spots.items()})
+            spots = places.read(idents)
+            samples_taken.append({ident: (spot, now[ident] != clocks.get(ident)) for ident, spot in spots.items()})
             clocks = now
 
-    observer = threading.Thread(target=look, name="gilcheck-observer", daemon=True)
+    observer = threading.Thread(target=sample, name="gilcheck-observer", daemon=True)
     observer.start()
     deadline = time.monotonic() + _LONG_ENOUGH
     try:
-        while time.monotonic() < deadline and len(looks) < _ENOUGH:
-            sampler.threaded("watching the threads", eyes.around)
+        while time.monotonic() < deadline and len(samples_taken) < _ENOUGH:
+            sampler.threaded("watching the threads", places.around)
     finally:
         ended.set()
         observer.join()
-    return _summed(looks)
+    return _summary(samples_taken)
 
 
-def _summed(looks: list[dict[int, tuple[Spot, bool]]]) -> Seen:
-    looks = [at for at in looks if len(at) > 1]  # alone, a thread queues for nothing: with an unfair lock the last one runs alone
-    samples = sum(len(at) for at in looks)
+def _summary(samples_taken: list[dict[int, tuple[ThreadSpot, bool]]]) -> WatchSummary:
+    # a single thread waits for nothing: with an unfair lock the last thread runs alone
+    samples_taken = [at for at in samples_taken if len(at) > 1]
+    samples = sum(len(at) for at in samples_taken)
     queues: Counter[tuple[int, str]] = Counter()
     lines: dict[int, Counter[tuple[str, str]]] = {}
-    for at in looks:
+    for at in samples_taken:
         for spot, _ in at.values():
             if spot.lock is not None:
                 queues[spot.lock, spot.lock_name] += 1
                 lines.setdefault(spot.lock, Counter())[_own_line(spot.stack), spot.lock_name] += 1
-    running = Counter(spot.stack for at in looks for spot, advanced in at.values() if advanced and spot.lock is None)
+    running = Counter(spot.stack for at in samples_taken for spot, advanced in at.values() if advanced and spot.lock is None)
     top_running = running.most_common(1)[0][0] if running else ()
     if not queues:
-        return Seen(samples, None, "", 0.0, (), top_running)
+        return WatchSummary(samples, None, "", 0.0, (), top_running)
     shares: Counter[int] = Counter()
     for (lock, _), count in queues.items():
         shares[lock] += count
@@ -118,31 +118,31 @@ def _summed(looks: list[dict[int, tuple[Spot, bool]]]) -> Seen:
     (line, name), _ = lines[lock].most_common(1)[0]
     beside = Counter(
         spot.stack
-        for at in looks
+        for at in samples_taken
         if any(other.lock == lock for other, _ in at.values())
         for spot, _ in at.values()
         if spot.lock != lock
     )
-    return Seen(samples, line, name, count / max(1, samples), beside.most_common(1)[0][0] if beside else (), top_running)
+    return WatchSummary(samples, line, name, count / max(1, samples), beside.most_common(1)[0][0] if beside else (), top_running)
 
 
-class _Frames:
-    """Looks at other threads' frames; only ever with the GIL in hand."""
+class _CurrentFrames:
+    """Reads the frames of other threads; only while it holds the GIL."""
 
     def around(self, call: Callable[[], None]) -> Callable[[], None]:
         return call
 
-    def look(self, idents: list[int]) -> dict[int, Spot]:
+    def read(self, idents: list[int]) -> dict[int, ThreadSpot]:
         frames = sys._current_frames()
         spots = {ident: _spot(frames[ident]) for ident in idents if ident in frames}
         return {ident: spot for ident, spot in spots.items() if spot is not None}
 
 
-class _Notes:
-    """Each thread notes its own place."""
+class _RecordedPlaces:
+    """Each thread records its own place."""
 
     def __init__(self) -> None:
-        self._notes: dict[int, Spot] = {}
+        self._recorded: dict[int, ThreadSpot] = {}
 
     def around(self, call: Callable[[], None]) -> Callable[[], None]:
         def traced() -> None:
@@ -150,7 +150,7 @@ class _Notes:
 
             def trace(frame: FrameType, event: str, _: Any) -> Any:
                 if event in ("call", "line") and (spot := _spot(frame)) is not None:
-                    self._notes[ident] = spot
+                    self._recorded[ident] = spot
                 return trace
 
             sys.settrace(trace)
@@ -158,29 +158,29 @@ class _Notes:
                 call()
             finally:
                 sys.settrace(None)
-                self._notes.pop(ident, None)
+                self._recorded.pop(ident, None)
 
         return traced
 
-    def look(self, idents: list[int]) -> dict[int, Spot]:
-        return {ident: spot for ident in idents if (spot := self._notes.get(ident)) is not None}
+    def read(self, idents: list[int]) -> dict[int, ThreadSpot]:
+        return {ident: spot for ident in idents if (spot := self._recorded.get(ident)) is not None}
 
 
-def _spot(frame: FrameType) -> Spot | None:
-    """The frame's place; None while the thread is in our own code, between calls of the workload."""
+def _spot(frame: FrameType) -> ThreadSpot | None:
+    """The place of the frame; None while the thread is in this package, between calls of the workload."""
     if frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
         return None
     stack: list[str] = []
     at: FrameType | None = frame
     while at is not None and len(stack) < _DEPTH and not at.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        stack.append(f"{at.f_code.co_filename}:{at.f_lineno} ({at.f_code.co_qualname})")
+        stack.append(frame_place(at))
         at = at.f_back
     lock, name = _lock_taken(frame)
-    return Spot(tuple(stack), lock, name)
+    return ThreadSpot(tuple(stack), lock, name)
 
 
 def _own_line(stack: Stack) -> str:
-    """The innermost line outside the standard library, with what it called in there."""
+    """The innermost line outside the standard library, with the library function that it called."""
     for depth, line in enumerate(stack):
         if not standard(line):
             return line if depth == 0 else f"{line}, in {stack[0].rpartition('(')[2].rstrip(')')}"
@@ -188,7 +188,7 @@ def _own_line(stack: Stack) -> str:
 
 
 def _lock_taken(frame: FrameType) -> tuple[int | None, str]:
-    """The identity and name of the lock that the frame's current line takes."""
+    """The id and the name of the lock that the current line of the frame takes; (None, "") if it takes none."""
     for path in _lock_expressions(frame.f_code.co_filename, frame.f_lineno):
         value = _resolved(path, frame)
         if hasattr(value, "acquire") and hasattr(value, "release"):
@@ -200,10 +200,10 @@ _parsed: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
 
 
 def _lock_expressions(filename: str, line: int) -> tuple[tuple[str, ...], ...]:
-    """Names and attribute chains that this source line enters with ``with``, or calls ``acquire`` of."""
+    """The names and attribute chains that this source line uses in ``with`` or calls ``acquire`` on."""
     if (known := _parsed.get((filename, line))) is not None:
         return known
-    text = linecache.getline(filename, line).strip()
+    text = line_text(filename, line)
     found: list[tuple[str, ...]] = []
     if text.startswith(("with ", "async with ")) or ".acquire(" in text:
         try:
@@ -230,7 +230,7 @@ def _chain(expression: ast.expr) -> tuple[str, ...] | None:
 
 
 def _resolved(path: tuple[str, ...], frame: FrameType) -> object:
-    """The value of a chain in the frame, through plain attributes only: no property of the program's may run here."""
+    """The value of a chain in the frame. Only plain attributes are followed, because a property would run code of the program."""
     first, *rest = path
     value = frame.f_locals.get(first, frame.f_globals.get(first))
     for name in rest:

@@ -1,6 +1,6 @@
-"""A workload as something that can be repeated: callables and coroutine functions alike.
+"""Repeats a workload, a callable or a coroutine function.
 
-Subinterpreters import this module: it may import nothing that refuses to load there, as ``faulthandler`` does.
+Subinterpreters import this module. So it must not import a module that cannot be imported there, such as ``faulthandler``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Latencies = list[float]  # seconds of each call
 
 
 def repeated(work: Workload, times: int) -> Callable[[], None]:
-    """A call that runs ``work`` so many times; a coroutine function gets one event loop for all of them."""
+    """A callable that calls ``work`` ``times`` times; a coroutine function is awaited in one event loop for all calls."""
     if not is_async(work):
 
         def run() -> None:
@@ -33,7 +33,7 @@ def repeated(work: Workload, times: int) -> Callable[[], None]:
 
 
 def timed_calls(work: Workload, calls: int) -> Latencies:
-    """Call so many times; the seconds each call took."""
+    """Call ``work`` ``calls`` times and return the seconds that each call took."""
     if is_async(work):
         return asyncio.run(timed_awaits(work, calls))
     latencies = []

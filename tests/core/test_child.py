@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
 
-from pytest_gilcheck.core.child import ChildSide, Ending, call, can_fork, fork
+from pytest_gilcheck.core.child import ChildSide, Ending, fork
+
+from .forked_call import call
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 
@@ -18,22 +19,17 @@ def hold_the_gil():
     sum(range(10**12))
 
 
-def test_what_a_child_returns_comes_back():
+def test_what_the_function_returns_is_returned():
     outcome, value = call(lambda: {"answer": 42}, limit=10)
     assert (outcome.ending, value) == (Ending.ANSWERED, {"answer": 42})
 
 
-def test_what_a_child_raises_is_raised_here():
+def test_what_the_function_raises_is_raised_in_the_parent():
     def fail():
         raise LookupError("in there")
 
     with pytest.raises(LookupError, match="in there"):
         call(fail, limit=10)
-
-
-def test_what_cannot_be_pickled_is_an_error_not_a_hang():
-    with pytest.raises(RuntimeError, match="cannot be pickled"):
-        call(threading.Lock, limit=10)
 
 
 def test_an_exit_in_the_child_is_a_result_with_its_status():
@@ -49,7 +45,7 @@ def test_a_segfault_in_the_child_is_a_result_with_its_stack():
 
 
 @pytest.mark.parametrize("stuck", [hold_the_gil, lambda: time.sleep(60)], ids=["holding the GIL in C", "asleep"])
-def test_a_hang_is_ended_with_stacks_even_when_the_gil_is_never_let_go(stuck):
+def test_a_hang_is_ended_with_stacks_even_when_the_gil_is_never_released(stuck):
     start = time.monotonic()
     outcome, _ = call(stuck, limit=0.3)
     assert outcome.ending is Ending.HUNG
@@ -57,20 +53,20 @@ def test_a_hang_is_ended_with_stacks_even_when_the_gil_is_never_let_go(stuck):
     assert time.monotonic() - start < 20
 
 
-def test_a_child_that_ignores_every_signal_it_can_is_ended_all_the_same():
-    def ignore():
+def test_a_child_that_ignores_all_signals_is_killed():
+    def ignore_signals():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2):
             signal.signal(number, signal.SIG_IGN)
         time.sleep(60)
 
-    assert call(ignore, limit=0.3)[0].ending is Ending.HUNG
+    assert call(ignore_signals, limit=0.3)[0].ending is Ending.HUNG
 
 
 def test_grandchildren_do_not_outlive_the_child():
-    def leave_one_behind():
+    def start_another():
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
 
-    _, pid = call(leave_one_behind, limit=20)
+    _, pid = call(start_another, limit=20)
     for _ in range(200):
         try:
             with open(f"/proc/{pid}/stat") as file:
@@ -82,12 +78,12 @@ def test_grandchildren_do_not_outlive_the_child():
     pytest.fail(f"process {pid} is still running")
 
 
-def test_a_stopped_clock_does_not_run_out_and_a_set_one_does():
+def test_a_suspended_deadline_does_not_end_the_child():
     side = fork(limit=0.2)
     if isinstance(side, ChildSide):
-        side.clock(None)
+        side.set_deadline(None)
         time.sleep(0.6)
-        side.clock(10)
+        side.set_deadline(10)
         side.answer(b"still here")
     assert side.wait().payload == b"still here"
 
@@ -104,29 +100,17 @@ def test_a_fork_of_a_process_with_an_armed_faulthandler_timer_does_not_deadlock(
         faulthandler.cancel_dump_traceback_later()
 
 
-def test_a_process_with_threads_of_its_own_is_not_forked():
-    assert can_fork() is None
-    release = threading.Event()
-    thread = threading.Thread(target=release.wait, name="somebody's server")
-    thread.start()
-    try:
-        assert "somebody's server" in (can_fork() or "")
-    finally:
-        release.set()
-        thread.join()
-
-
-def test_a_child_that_is_stopped_is_ended_and_says_what_it_may_have_wanted():
+def test_a_stopped_child_is_ended_and_the_message_names_the_terminal():
     outcome, _ = call(lambda: os.kill(os.getpid(), signal.SIGSTOP), limit=30)
     assert outcome.ending is Ending.STOPPED
-    assert "wants the terminal" in str(outcome)
+    assert "reads from the terminal" in str(outcome)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
 def test_a_child_does_not_outlive_its_parent_however_that_dies():
     program = """
 import os, time
-from pytest_gilcheck.core.child import call
+from tests.core.forked_call import call
 call(lambda: (print(os.getpid(), flush=True), time.sleep(60)), 60)
 """
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
@@ -143,3 +127,33 @@ call(lambda: (print(os.getpid(), flush=True), time.sleep(60)), 60)
             return
         time.sleep(0.01)
     pytest.fail(f"process {child} is still running")
+
+
+def test_a_real_time_signal_that_kills_the_child_is_named():
+    outcome, _ = call(lambda: os.kill(os.getpid(), signal.SIGRTMIN + 3), limit=30)
+    assert (outcome.ending, outcome.status) == (Ending.KILLED, signal.SIGRTMIN + 3)
+    assert "SIGRTMIN+3" in str(outcome)
+
+
+@pytest.fixture
+def ignored_sigchld():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_crash_is_seen_although_sigchld_is_ignored(ignored_sigchld):
+    outcome, _ = call(lambda: ctypes.string_at(0), limit=30)
+    assert (outcome.ending, outcome.status) == (Ending.KILLED, signal.SIGSEGV)
+    assert signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+    assert call(lambda: signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN, limit=30)[1], "the child must inherit it"
+
+
+def test_a_status_that_another_thread_took_is_unknown_and_no_success():
+    side = fork(limit=30)
+    if isinstance(side, ChildSide):
+        os._exit(0)
+    os.waitpid(side.pid, 0)
+    outcome = side.wait()
+    assert outcome.ending is Ending.UNKNOWN
+    assert "unknown exit status" in str(outcome)

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.calls import Gilcheck
+from pytest_gilcheck.checks import UNITS
 from pytest_gilcheck.core import evidence, evidence_files
 from pytest_gilcheck.core.verdict import ClaimViolated, Inconclusive, Judged, Verdict
 
@@ -27,7 +28,7 @@ def entry(subject="t", verdict=Verdict.HOLDS, recorded="2026-01-01T00:00:00Z", *
 
 
 def written(path, records, **run):
-    return evidence_files.write(path, records, evidence_files.Run(path.parent, **run))
+    return evidence_files.write(path, records, evidence_files.EvidenceRun(path.parent, **run), UNITS)
 
 
 def test_what_is_written_is_what_is_read_with_the_run_it_is_of(tmp_path):
@@ -81,8 +82,10 @@ def test_a_later_run_replaces_the_file_of_an_earlier_one(tmp_path):
 
 def test_of_two_runs_at_the_same_time_both_are_kept(tmp_path):
     path, count = tmp_path / "e.json", 8
-    runs = [evidence_files.Run(tmp_path) for _ in range(count)]
-    threads = [threading.Thread(target=evidence_files.write, args=(path, [entry(f"t{i}")], run)) for i, run in enumerate(runs)]
+    runs = [evidence_files.EvidenceRun(tmp_path) for _ in range(count)]
+    threads = [
+        threading.Thread(target=evidence_files.write, args=(path, [entry(f"t{i}")], run, UNITS)) for i, run in enumerate(runs)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -201,7 +204,12 @@ def test_the_machine_does_not_name_its_host():
     import socket
 
     assert socket.gethostname() not in json.dumps(entry()["machine"])
-    assert "psutil" not in sys.modules or entry()["machine"]["cores"]
+
+
+def test_the_machine_is_described_without_psutil_which_is_slow_to_import():
+    program = "import sys; from pytest_gilcheck.core.machine import machine; print(machine()['cores'], 'psutil' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == [str(os.cpu_count()), "False"]
 
 
 def test_only_a_claim_that_holds_passes_assert_holds():

@@ -46,11 +46,11 @@ def test_an_event_travels_as_plain_values():
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (GilBack(("a",), certain=True), "extension module 'a' does not declare that it runs without it"),
+        (GilBack(("a",), certain=True), "extension module 'a' does not declare that it runs without the GIL"),
         (GilBack(("a",)), "probably by extension module 'a'"),
-        (GilBack(("a", "b")), "by one of the extension modules 'a', 'b'; which one cannot be told"),
-        (GilBack(tuple("abcdefghij")), "and 2 more; which one cannot be told"),
-        (GilBack(()), "by whom cannot be told"),
+        (GilBack(("a", "b")), "by one of the extension modules 'a', 'b' (the import was not observed)"),
+        (GilBack(tuple("abcdefghij")), "and 2 more (the import was not observed)"),
+        (GilBack(()), "by an unknown module"),
     ],
 )
 def test_what_is_not_certain_is_not_claimed(event, words):
@@ -111,7 +111,7 @@ def test_where_the_words_are_not_heard_the_state_before_and_after_tells(program)
     source = """
         from pytest_gilcheck.core import gil_watch
         import re
-        gil_watch._WORDS = re.compile("other words")  # as another version of the interpreter may have
+        gil_watch._WARNING = re.compile("other words")  # as another version of the interpreter may have
         import ext_free, ext_needs
         print([(e.modules, e.certain) for e in watch.look()])
     """

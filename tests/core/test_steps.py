@@ -4,10 +4,12 @@ import threading
 
 import pytest
 
-from pytest_gilcheck.core import child
+from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.steps import Steps
 
-pytestmark = pytest.mark.skipif(child.can_fork() is not None, reason=f"{child.can_fork()}")
+from .forked_call import call
+
+pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
 
 
 class Counter:
@@ -24,7 +26,7 @@ class Counter:
 
 def in_child(function):
     """Stepping removes other tools, so it belongs into a child."""
-    outcome, value = child.call(function, limit=60)
+    outcome, value = call(function, limit=60)
     assert str(outcome.ending) == "answered", outcome
     return value
 

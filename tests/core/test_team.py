@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.core.team import Lap, Stint, Team, TeamHung
+from pytest_gilcheck.core.team import Lap, Team, TeamHung, ThreadTiming
 
 
 def nothing():
@@ -52,7 +52,7 @@ def test_a_team_works_on_after_a_lap_that_raised():
     with Team(2) as team:
         with pytest.raises(BaseExceptionGroup):
             team.lap([raising(ValueError())] * 2, limit=10, label="first")
-        assert len(team.lap([nothing] * 2, limit=10, label="second").stints) == 2
+        assert len(team.lap([nothing] * 2, limit=10, label="second").timings) == 2
 
 
 def spin_for_good():
@@ -96,18 +96,18 @@ def test_a_lap_starts_its_threads_together_and_in_turn_does_not():
         time.sleep(0.02)
 
     with Team(2) as team:
-        together = team.lap([wait] * 2, limit=10, label="lap").stints
-        in_turn = team.in_turn(wait, limit=10, label="lap").stints
+        together = team.lap([wait] * 2, limit=10, label="lap").timings
+        sequential = team.run_sequentially(wait, limit=10, label="lap").timings
     assert max(s.start for s in together) < min(s.end for s in together)
-    assert in_turn[0].end <= in_turn[1].start
+    assert sequential[0].end <= sequential[1].start
 
 
 def test_the_wall_of_a_lap_is_its_span_and_in_turn_the_sum_without_gaps():
-    stints = (Stint(0, 10, 9, 1), Stint(5, 20, 14, 2))
-    assert Lap(stints).wall == 20
-    assert Lap(stints, in_turn=True).wall == 25
-    assert Lap(stints).denied == pytest.approx(3 / 25)
-    assert Lap((Stint(0, 10, 9, None),)).denied is None
+    timings = (ThreadTiming(0, 10, 9, 1), ThreadTiming(5, 20, 14, 2))
+    assert Lap(timings).wall == 20
+    assert Lap(timings, sequential=True).wall == 25
+    assert Lap(timings).denied == pytest.approx(3 / 25)
+    assert Lap((ThreadTiming(0, 10, 9, None),)).denied is None
 
 
 def test_more_threads_than_the_system_allows_are_refused_before_any_starts():

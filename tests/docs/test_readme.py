@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""What README and docs show is what happens: every snippet runs, every output is real, every link leads somewhere."""
 
 import re
 from pathlib import Path
@@ -8,21 +8,31 @@ import pytest
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build, watcher
 from pytest_gilcheck.settings import SETTINGS, ini_name, option, variable
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-TESTS = [block for block in PYTHON if "def test_" in block]
-PROGRAMS = [block for block in PYTHON if "def test_" not in block]
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+SNIPPETS = {  # each once, with the first page that shows it
+    block: page for page in reversed(PAGES) for block in re.findall(r"^```python\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
+}
+TESTS = [
+    pytest.param(block, id=f"{SNIPPETS[block]}-{name[0]}") for block in SNIPPETS if (name := re.findall(r"def (test_\w+)", block))
+]
+PROGRAMS = [pytest.param(block, id=f"{SNIPPETS[block]}-{block.splitlines()[0]}") for block in SNIPPETS if "def test_" not in block]
+LONGEST_README = 132  # lines: two or three screens
+ALONE = ("-p", "no:cacheprovider", "-p", "gilcheck")  # and no other plugin that happens to be installed
 
 
-@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.split("\n")[0])
+@pytest.mark.parametrize("source", PROGRAMS)
 def test_every_program_runs(source):
-    exec(compile(source, "README.md", "exec"), {})
+    exec(compile(source, SNIPPETS[source], "exec"), {})
 
 
-@pytest.mark.parametrize("source", TESTS, ids=lambda source: re.findall(r"def (test_\w+)", source)[0])
-def test_every_test_runs_and_ends_in_a_verdict(pytester, source):
+@pytest.mark.parametrize("source", TESTS)
+def test_every_test_runs_and_ends_in_a_verdict(pytester, monkeypatch, source):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(source)
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--gilcheck-budget=5")
+    result = pytester.runpytest_subprocess(*ALONE, "--gilcheck-budget=5")
     result.stdout.fnmatch_lines(["*= gilcheck: 1 *="])
     assert "rror" not in result.stdout.str().replace("errors", "")
 
@@ -35,20 +45,58 @@ def shape(text):
     return re.sub(r"\b(us|ms|rounds?)\b", "UNIT", text)
 
 
-@pytest.mark.skipif(build() == FREE_THREADED, reason="the README shows the output of a GIL build")
+@pytest.mark.exclusive
+@pytest.mark.skipif(build() == FREE_THREADED, reason="the pages show the output of a GIL build")
 @pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
-def test_the_output_shown_is_the_output_of_the_example(pytester):
-    shown = re.search(r"<!-- output of the example -->\n```\n(.*?)\n```", README, re.DOTALL)
-    assert shown is not None
-    pytester.makepyfile(test_report=TESTS[0])
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+def test_the_output_shown_is_the_output_of_the_example(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    shown = [
+        (re.search(r"```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1], output)
+        for page in PAGES.values()
+        for output in re.findall(r"<!-- output of the example -->\n```\n(.*?)\n```", page, re.DOTALL)
+    ]
+    assert len(shown) == 2
+    assert len({example for example, _ in shown}) == 1
+    pytester.makepyfile(test_report=shown[0][0])
+    result = pytester.runpytest_subprocess(*ALONE)
     real = {shape(line) for line in result.outlines}
-    for line in shown[1].replace("\n      ", " ").split("\n"):  # the README wraps long lines
-        start = shape(line)[:40]
-        assert any(candidate.startswith(start) for candidate in real), line
+    for _, output in shown:
+        for line in output.replace("\n      ", " ").split("\n"):  # the pages wrap long lines
+            start = shape(line)[:40]
+            assert any(candidate.startswith(start) for candidate in real), line
 
 
 def test_every_setting_is_in_the_table():
     for name in SETTINGS:
         for spelling in (option(name), variable(name), ini_name(name)):
-            assert f"`{spelling}" in README
+            assert f"`{spelling}" in PAGES["docs/settings.md"]
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_relative_link_and_anchor_leads_somewhere(name):
+    page = re.sub(r"^```.*?^```", "", PAGES[name], flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\(([^)\s]+)\)", page):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (ROOT / name).parent / path if path else ROOT / name
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text()), link
+
+
+def test_every_page_is_in_the_index_and_every_term_is_once_in_the_glossary():
+    index = PAGES["docs/index.md"]
+    assert not [name for name in PAGES if name.startswith("docs/") and name != "docs/index.md" and f"({name[5:]})" not in index]
+    terms = re.findall(r"^\| ([^|]+?) \|", PAGES["docs/glossary.md"], re.MULTILINE)
+    named = [term for entry in terms if entry not in ("term", "---") for term in entry.split(", ")]
+    assert len(named) == len(set(named)) > 50
+
+
+def test_the_readme_is_two_or_three_screens():
+    assert len(PAGES["README.md"].splitlines()) <= LONGEST_README

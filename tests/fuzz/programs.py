@@ -3,6 +3,22 @@
 import threading
 import time
 
+from pytest_gilcheck.fuzz import check
+from pytest_gilcheck.fuzz import plan as plans
+
+from ..given import given
+
+
+def plan(share=(0, 1), **arguments):
+    """The plan of these unchecked arguments."""
+    return plans.plan(given("fuzz", **arguments), share)
+
+
+def counted(*threads, setup=None, invariant=None, progress=lambda label: None, **arguments):
+    """A check whose search ends after a number of schedules, so that no machine is too slow for it."""
+    made = plan(**{"seed": 7, "budget": 600.0} | arguments)
+    return check.fuzz(check.program(threads, setup, invariant, None), made, progress=progress)
+
 
 class Counter:
     def __init__(self):

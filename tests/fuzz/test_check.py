@@ -9,7 +9,10 @@ import time
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
-from pytest_gilcheck.fuzz.patches import Patches
+from pytest_gilcheck.fuzz import check
+from pytest_gilcheck.fuzz.running import engine
+from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
+from pytest_gilcheck.fuzz.running.patches import Patches
 
 from .programs import (
     Counter,
@@ -17,9 +20,11 @@ from .programs import (
     Pair,
     add,
     add_locked,
+    counted,
     fill,
     first_second,
     is_two,
+    plan,
     second_first,
     wait,
     wait_carelessly,
@@ -27,13 +32,13 @@ from .programs import (
 
 
 def fuzz(*threads, **arguments):
-    return gilcheck.fuzz(threads=threads, **{"budget": 2.0} | arguments)
+    return counted(*threads, **{"schedules": 120} | arguments)
 
 
 def test_a_lost_update_is_found_with_one_preemption_and_is_masked_by_the_gil():
     result = fuzz(add, add, setup=Counter, invariant=is_two)
     result.assert_violated()
-    assert (result.kind, result.trouble, result.preemptions) == (Kind.GIL_MASKED, "invariant", 1)
+    assert (result.kind, result.symptom, result.preemptions) == (Kind.GIL_MASKED, "invariant", 1)
     assert result.replays == (10, 10)
 
 
@@ -60,7 +65,7 @@ def test_only_points_where_the_gil_can_go_are_tried_in_that_mode():
 def test_two_locks_taken_in_two_orders_are_a_deadlock_with_a_table_of_who_holds_what():
     result = fuzz(first_second, second_first, setup=Pair)
     result.assert_violated()
-    assert (result.kind, result.trouble) == (Kind.BREAKS_TODAY, "deadlock")
+    assert (result.kind, result.symptom) == (Kind.BREAKS_TODAY, "deadlock")
     report = str(result)
     assert "T0 waits for a lock, held by T1" in report
     assert "T1 waits for a lock, held by T0" in report
@@ -72,7 +77,7 @@ def test_two_locks_taken_in_two_orders_are_a_deadlock_with_a_table_of_who_holds_
 def test_a_lost_wake_up_never_ends_and_its_fixed_twin_holds():
     result = fuzz(wait_carelessly, fill, setup=Mailbox)
     result.assert_violated()
-    assert result.trouble == "never ends"
+    assert result.symptom == "never ends"
     assert "T0 waits for a notification" in result.reason
     fuzz(wait, fill, setup=Mailbox).assert_holds()
 
@@ -82,7 +87,7 @@ def test_the_report_names_the_pair_that_decides_and_what_was_read_and_written():
     assert "reads counter.value = 0" in report
     assert "writes counter.value = 1" in report
     assert "decided by  T1 writes counter.value" in report
-    assert "T0 is preempted: T1 goes on" in report
+    assert "T0 is preempted: T1 runs" in report
     assert "replay: gilcheck replay gil1_" in report
 
 
@@ -90,7 +95,7 @@ def test_a_replay_fails_again_and_one_of_other_code_diverges():
     found = fuzz(add, add, setup=Counter, invariant=is_two)
     again = fuzz(add, add, setup=Counter, invariant=is_two, replay=found.token)
     again.assert_violated()
-    assert again.trouble == found.trouble
+    assert again.symptom == found.symptom
     with pytest.raises(ReplayDiverged, match="another program"):
         fuzz(add_locked, add, setup=Counter, invariant=is_two, replay=found.token)
 
@@ -119,7 +124,7 @@ def test_an_exception_that_only_some_schedules_raise_is_a_failure():
 
     result = fuzz(take, take, setup=lambda: [1])
     result.assert_violated()
-    assert result.trouble == "exception"
+    assert result.symptom == "exception"
     assert "IndexError" in result.reason
 
 
@@ -142,15 +147,15 @@ def test_what_every_thread_raises_in_every_order_is_raised_plainly():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_what_needs_no_concurrency_needs_no_stress_either():
-    result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3, mode="stress")
+    result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3, mode="stress", schedules=None)
     result.assert_violated()
-    assert "no concurrency is needed" in result.reason
+    assert "without any concurrency" in result.reason
 
 
 def test_an_invariant_that_no_order_meets_needs_no_concurrency():
     result = fuzz(add, add, setup=Counter, invariant=lambda counter: counter.value == 3)
     result.assert_violated()
-    assert "no concurrency is needed" in result.reason
+    assert "without any concurrency" in result.reason
     assert result.kind is None
 
 
@@ -165,9 +170,9 @@ def test_threads_that_the_program_starts_are_scheduled_too():
     def nothing(counter):
         return counter.value
 
-    result = fuzz(start_two, nothing, setup=Counter, invariant=is_two)
+    result = counted(start_two, nothing, setup=Counter, invariant=is_two, schedules=120)
     result.assert_violated()
-    assert result.trouble == "invariant"
+    assert result.symptom == "invariant"
 
 
 def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
@@ -182,11 +187,14 @@ def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
 
     result = fuzz(racing(False), racing(False), setup=lambda: {"n": 0})
     result.assert_violated()
-    assert result.trouble == "never ends"
+    assert result.symptom == "never ends"
     fuzz(racing(True), racing(True), setup=lambda: {"n": 0}).assert_holds()
 
 
-def test_a_thread_that_waits_busily_gets_what_it_waits_for_and_one_that_waits_in_vain_is_a_livelock():
+def test_a_thread_that_polls_gets_what_it_waits_for_and_one_that_polls_for_ever_is_a_livelock(monkeypatch):
+    monkeypatch.setattr(engine, "FAIR_STEPS", 2_000)  # a tenth: a livelock takes that many steps to be one
+    monkeypatch.setattr(engine, "MOST_POINTS", 10_000)
+
     def spin(kept):
         while not kept["ready"]:
             pass
@@ -263,9 +271,23 @@ def test_a_lock_that_cannot_be_seen_is_a_partly_uncontrolled_wait_and_claims_not
             counter.value += 1
 
     hidden_in = [frozenset(hidden)]
-    result = fuzz(thread, thread, setup=Counter, invariant=is_two)
+    result = fuzz(thread, thread, setup=Counter, invariant=is_two, schedules=10)
     assert result.verdict == "inconclusive"
     assert "partly uncontrolled" in result.reason
+
+
+def test_a_hand_off_that_takes_long_is_not_taken_for_a_blocked_thread(monkeypatch):
+    sleep = time.sleep  # what a machine does that takes the core away between the two halves of a hand-off
+    made = HandoffSemaphore.__init__
+
+    def slowly(self):
+        made(self)
+        post = self.post
+        self.post = lambda: (sleep(0.05), post())
+
+    monkeypatch.setattr(HandoffSemaphore, "__init__", slowly)
+    result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=4)
+    result.assert_holds()
 
 
 def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_one_is_told():
@@ -282,6 +304,59 @@ def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_
     assert "insensitive" in blind.reason
 
 
+def test_one_lock_that_is_not_needed_is_named_beside_one_that_is():
+    def thread(counter):
+        with counter.lock:
+            counter.value += 1
+        with counter.spare:
+            pass
+
+    def setup():
+        counter = Counter()
+        counter.spare = threading.Lock()
+        return counter
+
+    result = fuzz(thread, thread, setup=setup, invariant=is_two, sensitivity=True, schedules=60)
+    assert result.verdict == "inconclusive"
+    assert sorted(lock.noticed for lock in result.locks) == [False, True]
+    assert "insensitive" in result.reason
+
+
+def test_a_program_that_takes_another_path_of_the_same_length_is_not_searched():
+    runs = itertools.count()
+
+    def setup():
+        counter = Counter()
+        counter.run, counter.other = next(runs), 0
+        return counter
+
+    def thread(counter):
+        if counter.run % 2:
+            counter.value = 1
+        else:
+            counter.other = 1
+
+    result = fuzz(thread, thread, setup=setup)
+    assert result.verdict == "inconclusive"
+    assert "gave different steps" in result.reason
+
+
+def test_an_assertion_in_the_teardown_is_a_failure():
+    kept = []
+
+    def setup():
+        kept[:] = [Counter()]
+        return kept[0]
+
+    def teardown():
+        assert kept[0].value == 2
+
+    program = check.program((add, add), setup, None, None, teardown=teardown)
+    result = check.fuzz(program, plan(seed=7, schedules=60))
+    result.assert_violated()
+    assert "the teardown raised AssertionError" in result.reason
+
+
 def test_a_program_that_does_something_else_each_time_is_not_searched():
     numbers = itertools.count()
 
@@ -291,7 +366,7 @@ def test_a_program_that_does_something_else_each_time_is_not_searched():
 
     result = fuzz(thread, thread, setup=Counter)
     assert result.verdict == "inconclusive"
-    assert "does not do the same twice" in result.reason
+    assert "gave different steps" in result.reason
 
 
 def test_code_without_visible_steps_is_never_green():
@@ -305,7 +380,7 @@ def test_a_search_that_is_cut_short_does_not_hold():
         for key in range(400):
             kept[key] = kept.get(key, 0) + 1
 
-    result = fuzz(many, many, setup=dict, budget=0.05)
+    result = gilcheck.fuzz(threads=[many, many], setup=dict, budget=0.05)
     assert result.verdict == "inconclusive"
     assert "cut short" in result.reason
 
@@ -316,7 +391,7 @@ def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():
             with counter.lock:
                 counter.value += 1
 
-    result = fuzz(many, many, setup=Counter, budget=4.0)
+    result = counted(many, many, setup=Counter, schedules=120)
     result.assert_holds()
     assert "sampled" in result.reason
     assert "with probability" in result.reason
@@ -324,13 +399,14 @@ def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():
 
 def test_a_sampled_failure_is_made_small():
     def many(counter):
-        for _ in range(40):
+        for _ in range(12):
             with counter.lock:
                 counter.other = 1
         counter.value += 1
 
-    result = fuzz(many, many, setup=Counter, invariant=is_two, budget=3.0, seed=1)
+    result = counted(many, many, setup=Counter, invariant=is_two, schedules=60, seed=1)
     result.assert_violated()
+    assert " until one failed" in result.coverage
     assert result.preemptions <= 2
 
 
@@ -424,7 +500,7 @@ def test_nothing_stays_replaced_if_not_all_could_be(monkeypatch):
         raise OSError("in the middle of it")
 
     before = threading.Lock
-    monkeypatch.setattr(Patches, "_adopt", fails)
+    monkeypatch.setattr(Patches, "_wrap_existing_locks", fails)
     with pytest.raises(OSError, match="in the middle"):
         fuzz(add, add, setup=Counter, invariant=is_two)
     assert threading.Lock is before

@@ -14,9 +14,9 @@ import pytest
 
 from pytest_gilcheck import Kind, gilcheck
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.fuzz import points
-from pytest_gilcheck.fuzz.c_operations import CONTAINERS, READINGS, UNLOCKED, Effect
-from pytest_gilcheck.fuzz.shared import shared
+from pytest_gilcheck.fuzz.steps import switch_points
+from pytest_gilcheck.fuzz.steps.c_operations import CONTAINERS, READINGS, UNLOCKED, Effect
+from pytest_gilcheck.fuzz.steps.shared import shared
 
 from ..quality import c_trials
 
@@ -33,7 +33,7 @@ OTHER_OUTCOMES = ("pickle.dumps", "marshal.dumps", "repr", "str.join", "bytes.jo
 def seen(monkeypatch):
     """Every point, while the test runs."""
     calls = []
-    monkeypatch.setattr(points, "hook", lambda kind, name: calls.append((kind, name)))
+    monkeypatch.setattr(switch_points, "hook", lambda kind, name: calls.append((kind, name)))
     return calls
 
 
@@ -105,14 +105,14 @@ class TestSharedIsLikeThePlainOne:
         assert made.copy() == plain
 
     def test_and_without_a_hook_too(self, plain):
-        assert points.hook is None
+        assert switch_points.hook is None
         assert list(shared(plain)) == list(plain)
         assert [*shared(plain)] == [*plain]
         assert max(shared(plain)) == max(plain)
 
     def test_and_it_is_the_plain_one_where_threads_run_for_real(self, plain, monkeypatch):
         made = shared(plain)
-        monkeypatch.setattr(points, "parallel", True)
+        monkeypatch.setattr(switch_points, "parallel", True)
         assert shared(plain) is plain
         assert list(made) == list(plain)
 
@@ -346,7 +346,7 @@ class TestWhatOthersDoInBetween:
             if len(calls) == number:
                 change()
 
-        monkeypatch.setattr(points, "hook", hook)
+        monkeypatch.setattr(switch_points, "hook", hook)
 
     def test_a_sum_is_torn(self, monkeypatch):
         x = shared([5, 5, 0])
@@ -394,7 +394,7 @@ class TestWhatOthersDoInBetween:
         def hook(kind, name):
             raise Over
 
-        monkeypatch.setattr(points, "hook", hook)
+        monkeypatch.setattr(switch_points, "hook", hook)
         with pytest.raises(Over):
             max(shared([1, 2]))
 
@@ -420,7 +420,7 @@ def add(state):
 
 
 @pytest.mark.parametrize(
-    ("writer", "reader", "kind", "trouble"),
+    ("writer", "reader", "kind", "symptom"),
     [
         (move, lambda state: state.seen.append(sum(state.cells)), Kind.GIL_MASKED, "invariant"),
         (move, lambda state: state.seen.append(sum(list(state.cells))), None, None),
@@ -431,12 +431,12 @@ def add(state):
         (add, lambda state: sorted(state.accounts), None, None),
     ],
 )
-def test_the_engine_finds_what_only_a_build_without_a_gil_does(writer, reader, kind, trouble):
+def test_the_engine_finds_what_only_a_build_without_a_gil_does(writer, reader, kind, symptom):
     result = gilcheck.fuzz(
         setup=State,
         threads=[writer, reader],
         invariant=lambda state: all(total == 10 for total in state.seen),
         seed=1,
     )
-    assert (result.kind, result.trouble or None) == (kind, trouble), str(result)
+    assert (result.kind, result.symptom or None) == (kind, symptom), str(result)
     assert result.verdict == ("holds" if kind is None else "violated")

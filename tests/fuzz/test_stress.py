@@ -10,13 +10,13 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
 from pytest_gilcheck.core.cores import usable_cores
 from pytest_gilcheck.core.errors import BadValue
+from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.stress import StressReport, stress
-from pytest_gilcheck.fuzz.stress_guard import readable
+from pytest_gilcheck.fuzz.stress.guard import readable
+from pytest_gilcheck.fuzz.stress.stress import StressReport, stress
 
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"stress needs a fork: {can_fork()}")
 
@@ -51,7 +51,7 @@ def check_masked(report):
     """What a GIL hides is seen without one; with one, the report says that it could not be."""
     assert report.gil is not FREE
     if PARALLEL:
-        assert report.trouble == "invariant", str(report)
+        assert report.symptom == "invariant", str(report)
         assert report.hits >= 1
         assert report.bound is None
     else:
@@ -92,17 +92,17 @@ def test_a_locked_counter_has_no_hit_and_the_bound_of_three():
         report = stress(counting(Counter.locked), 1.0)
         if not report.undecided or not PARALLEL:
             break
-    assert (report.hits, report.trouble, report.first, report.children) == (0, None, "", 1)
+    assert (report.hits, report.symptom, report.first, report.children) == (0, None, "", 1)
     assert report.bound == pytest.approx(3 / report.instances)
     assert f"0 hits in {report.instances:,} instances" in str(report)
-    assert report.met <= report.instances
+    assert report.overlapped <= report.instances
     assert bool(report.undecided) is not PARALLEL, str(report)
     assert ("p < " in str(report)) is PARALLEL  # a bound on what could not be seen would mislead
 
 
 def test_what_breaks_with_a_gil_too_is_found_on_every_build():
     report = stress(counting(Counter.slowly), 5.0)
-    assert report.trouble == "invariant"
+    assert report.symptom == "invariant"
     assert report.seconds < TOO_LONG
 
 
@@ -120,7 +120,7 @@ def test_an_exception_is_told_with_its_thread_and_its_line():
         state["a"]
 
     report = stress(Program((fine, missing), dict), 0.2)
-    assert (report.trouble, report.first) == ("exception", "T1 raised KeyError: 'a'")
+    assert (report.symptom, report.first) == ("exception", "T1 raised KeyError: 'a'")
     assert report.hits == report.instances
     assert 'state["a"]' in report.trace
     assert "rendezvous" not in report.trace
@@ -142,7 +142,7 @@ def test_no_exception_is_an_escape(leave):
         raise leave if leave is not sys.exit else SystemExit(0)
 
     report = stress(Program((left, lambda: None)), 0.2)
-    assert report.trouble == "exception"
+    assert report.symptom == "exception"
     assert report.first.startswith("T0 raised ")
 
 
@@ -162,9 +162,9 @@ def test_a_failing_assertion_of_the_invariant_and_a_failing_teardown_are_hits():
         assert state == [1], "torn"
 
     report = stress(Program((lambda state: None,) * 2, list, check), 0.2)
-    assert (report.trouble, report.first) == ("invariant", "the invariant raised AssertionError: torn")
+    assert (report.symptom, report.first) == ("invariant", "the invariant raised AssertionError: torn")
     report = stress(Program((lambda: None,) * 2, teardown=lambda: [].pop()), 0.2)
-    assert (report.trouble, report.first) == ("invariant", "the teardown raised IndexError: pop from empty list")
+    assert (report.symptom, report.first) == ("invariant", "the teardown raised IndexError: pop from empty list")
 
 
 def test_an_invariant_that_raises_what_is_no_exception_is_a_hit():
@@ -177,7 +177,7 @@ def test_a_segfault_is_a_result_with_its_trace_and_the_rest_lives():
         ctypes.string_at(0)
 
     report = stress(Program((lambda state: None, crash), dict), 8.0)
-    assert report.trouble == "crashed"
+    assert report.symptom == "crashed"
     assert "SIGSEGV" in report.first
     assert report.first.endswith("in T1")
     assert "in crash" in report.trace
@@ -202,7 +202,7 @@ def test_what_was_counted_survives_a_crash():
 
 def test_an_exit_of_the_process_is_a_result():
     report = stress(Program((lambda: os._exit(0), lambda: None)), 0.2)
-    assert report.trouble == "crashed"
+    assert report.symptom == "crashed"
     assert "exited with status 0" in report.first
 
 
@@ -230,7 +230,7 @@ def line_of(words):
 
 def test_a_deadlock_hangs_with_stacks_that_name_the_lines():
     report = stress(Program((Locks.forwards, Locks.backwards), Locks), 30.0, timeout=1.0)
-    assert report.trouble == "hangs"
+    assert report.symptom == "hangs"
     assert report.hits == report.kinds[0][1] == 1
     assert report.instances >= 1
     assert f"line {line_of('# the one way')} in forwards" in report.trace
@@ -242,7 +242,7 @@ def test_a_deadlock_hangs_with_stacks_that_name_the_lines():
 
 def test_a_thread_that_never_lets_go_of_the_gil_hangs():
     report = stress(Program((lambda: sum(range(10**12)), lambda: None)), 0.2, timeout=0.5)
-    assert report.trouble == "hangs"
+    assert report.symptom == "hangs"
     assert "<lambda>" in report.trace
 
 
@@ -251,7 +251,7 @@ def test_a_setup_that_hangs_is_named():
         time.sleep(1000)
 
     report = stress(Program((lambda state: None,), never), 0.2, timeout=0.3)
-    assert report.trouble == "hangs"
+    assert report.symptom == "hangs"
     assert "in never" in report.trace
 
 
@@ -262,7 +262,7 @@ def test_threads_that_wait_for_each_other_do_not_hang():
     def pair():
         return threading.Barrier(2, timeout=30)
 
-    assert stress(Program((exchange, exchange), pair), 0.3, timeout=30.0).trouble is None
+    assert stress(Program((exchange, exchange), pair), 0.3, timeout=30.0).symptom is None
 
     def send(state):
         state[0].set()
@@ -273,7 +273,7 @@ def test_threads_that_wait_for_each_other_do_not_hang():
         state[1].set()
 
     report = stress(Program((send, receive), lambda: (threading.Event(), threading.Event())), 0.3, timeout=30.0)
-    assert report.trouble is None
+    assert report.symptom is None
 
 
 shared = {"total": 0}
@@ -360,10 +360,10 @@ def test_a_setup_that_fails_later_ends_it_with_a_note():
 def test_threads_that_hardly_ever_met_decide_nothing():
     report = stress(Program((lambda: time.sleep(0.1),) * 2), 0.2)
     assert report.hits == 0
-    assert report.met < 30
+    assert report.overlapped < 30
     assert report.undecided
     if PARALLEL:
-        assert f"at once in only {report.met} of {report.instances} instances" in str(report)
+        assert f"at once in only {report.overlapped} of {report.instances} instances" in str(report)
 
 
 def test_progress_is_told_while_it_runs():
@@ -409,13 +409,13 @@ def test_a_trace_has_names_and_only_what_is_not_ours():
 Current thread 0x00000000000000ff (most recent call first):
   File "/usr/lib/ctypes/__init__.py", line 519 in string_at
   File "/somebody/test_it.py", line 7 in crash
-  File "/there/pytest_gilcheck/fuzz/rendezvous.py", line 1 in _play
+  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 1 in _work
 
 Thread 0x0000000000000aaa (most recent call first):
-  File "/there/pytest_gilcheck/fuzz/rendezvous.py", line 2 in _play
+  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 2 in _work
 
 Extension modules: numpy (total: 1)""".replace(
-        "/there/pytest_gilcheck/fuzz/rendezvous.py", sys.modules["pytest_gilcheck.fuzz.rendezvous"].__file__
+        "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", sys.modules["pytest_gilcheck.fuzz.stress.rendezvous"].__file__
     )
     text, culprit = readable(trace, {0xFF: "T1", 0xAAA: "T0"})
     assert culprit == "T1"
@@ -429,7 +429,7 @@ def test_the_report_prints_what_it_found_by_kind():
         1000, 3, "T0 raised KeyError: 'a'", "exception", "a line", 1.0, 2, None, (("crashed", 1), ("exception", 2)), (), 900
     )
     assert str(report).splitlines() == [
-        "stress: T0 raised KeyError: 'a'; 3 of 1,000 instances in 1.0 s (0.003), threads met in 900",
+        "stress: T0 raised KeyError: 'a'; 3 of 1,000 instances in 1.0 s (0.003), threads overlapped in 900",
         "  hits by kind: crashed 1, exception 2",
         "    a line",
     ]

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from pytest_gilcheck.core.origin import under_test
-from pytest_gilcheck.fuzz.visible import Access, Visibility, gil_is_checked_after, is_step
+from pytest_gilcheck.fuzz.steps.visible import Access, Visibility, gil_is_checked_after, is_step
 
 total = 0
 NEVER_REBOUND = {}

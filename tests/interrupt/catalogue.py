@@ -1,6 +1,6 @@
-"""Real workloads with a known answer to Ctrl-C: the verdict, the trouble, and what must be named as the culprit.
+"""Real workloads with a known answer to Ctrl-C: the verdict, the outcome, and what must be named as the culprit.
 
-Those that take long in C take a second and a half or more, whatever the machine; data is made once, before anything is forked.
+Long C calls take at least 1.5 s on any machine. Data is made once, before the first fork.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ DEAF = {"deaf", "late"}
 
 @dataclass(frozen=True)
 class Case:
-    """A workload and the truth about it."""
+    """A workload and what the check must find."""
 
     work: Callable[[], object]
     verdict: str = HOLDS
-    troubles: frozenset[str] = frozenset()
+    outcomes: frozenset[str] = frozenset()
     culprit: str = ""
     data: Callable[[], object] | None = None
     may_be_lost: bool = False  # where a free-threaded build itself sometimes misses a signal
@@ -44,9 +44,9 @@ class Case:
 CASES = []
 
 
-def case(verdict=HOLDS, troubles=(), culprit="", **more):
+def case(verdict=HOLDS, outcomes=(), culprit="", **more):
     def add(work):
-        CASES.append(Case(work, verdict, frozenset(troubles), culprit, **more))
+        CASES.append(Case(work, verdict, frozenset(outcomes), culprit, **more))
         return work
 
     return add
@@ -247,19 +247,19 @@ if holder.compiler()[0] is not None:
 
 
 def wrong(case, result, free_threaded):
-    """What is wrong with this result, in words; None if it is right or undecided."""
+    """Describe what is wrong with a result; None if it is right or undecided."""
     verdict = str(result.verdict)
     if verdict == "inconclusive":
         return None
-    if case.may_be_lost and free_threaded and str(result.trouble) == "lost":
+    if case.may_be_lost and free_threaded and str(result.outcome) == "lost":
         return None
     expected = HOLDS if case.only_with_gil and free_threaded else case.verdict
     if verdict != expected:
         return f"{verdict} instead of {expected}: {result.reason}"
     if expected == HOLDS:
         return None
-    if case.troubles and str(result.trouble) not in case.troubles:
-        return f"{result.trouble} instead of {' or '.join(sorted(case.troubles))}: {result.reason}"
+    if case.outcomes and str(result.outcome) not in case.outcomes:
+        return f"{result.outcome} instead of {' or '.join(sorted(case.outcomes))}: {result.reason}"
     if case.culprit not in result.culprit:
         return f"the culprit is {result.culprit!r}, without {case.culprit!r}"
     return None

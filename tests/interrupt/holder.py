@@ -1,4 +1,4 @@
-"""A C extension, built when a test wants it: it sleeps in C, with or without looking for signals."""
+"""A C extension, built when a test needs it: it sleeps in C, and checks for signals or not."""
 
 import functools
 import importlib.util
@@ -62,8 +62,8 @@ static PyObject *take_sigint(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, "sleep in C and keep the GIL"},
-    {"look", look, METH_VARARGS, "the same, looking for signals"},
-    {"miss", miss, METH_VARARGS, "be deaf for so long, then wait for a signal"},
+    {"look", look, METH_VARARGS, "the same, checking for signals"},
+    {"miss", miss, METH_VARARGS, "check for no signals for so long, then wait for one"},
     {"take_sigint", take_sigint, METH_NOARGS, "replace the handler below Python"},
     {0},
 };
@@ -82,7 +82,7 @@ PyMODINIT_FUNC PyInit_holder(void) { return PyModuleDef_Init(&module); }
 
 
 def compiler():
-    """The C compiler and Python's headers, or why not."""
+    """The C compiler and the folder of Python's headers; or None and the reason."""
     found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     headers = Path(sysconfig.get_path("include"))
     if found is None:
@@ -92,7 +92,7 @@ def compiler():
 
 @functools.cache
 def built():
-    """The module, compiled for this interpreter."""
+    """The extension module, compiled for this interpreter."""
     found, headers = compiler()
     folder = Path(tempfile.mkdtemp(prefix="gilcheck-holder-"))
     (folder / "holder.c").write_text(SOURCE)

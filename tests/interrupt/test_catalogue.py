@@ -1,4 +1,4 @@
-"""Every case of the catalogue: the right verdict, the right trouble, the right culprit."""
+"""Every case of the catalogue: the right verdict, outcome and culprit."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_the_catalogue(case):
     if case.data is not None:
         case.data()
     result = gilcheck.interrupt(case.work, repeats=3, over=0.2, exits_within=1.0)
-    if result.verdict == "inconclusive" and result.trouble == "busy":
+    if result.verdict == "inconclusive" and result.outcome == "busy":
         pytest.skip(f"this machine is too busy: {result.reason}")
     assert wrong(case, result, build() == FREE_THREADED) is None, str(result)
     assert result.verdict != "inconclusive", str(result)

@@ -1,8 +1,9 @@
-"""Whole checks: what is a result, what is an error, and what is left of it all."""
+"""Whole interrupt checks: results, errors, and processes that must not outlive them."""
 
 import asyncio
 import ctypes
 import faulthandler
+import itertools
 import os
 import signal
 import subprocess
@@ -15,11 +16,17 @@ import psutil
 import pytest
 
 from pytest_gilcheck import BadValue, InterruptResult, gilcheck
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core import fork_safety
+from pytest_gilcheck.core.fork_safety import can_fork
+from pytest_gilcheck.interrupt.check import _moments
+from pytest_gilcheck.interrupt.claim import InterruptClaim
+from pytest_gilcheck.interrupt.dry_run import DryRun
+from pytest_gilcheck.interrupt.plan import InterruptPlan
 
 from . import importable
 
 early = signal.signal
+CLAIM = InterruptClaim(0.2, 2.0, (signal.SIGINT,))
 
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
 
@@ -28,25 +35,39 @@ def asleep():
     time.sleep(60)
 
 
+def decided(result):
+    """The result, unless the machine was too busy for one: then the test is skipped."""
+    if result.outcome == "busy":
+        pytest.skip(result.reason)
+    return result
+
+
 def test_a_workload_that_can_be_interrupted_holds_and_has_every_figure():
     result = gilcheck.interrupt(asleep, repeats=4, over=0.1, seed=7)
     result.assert_holds()
     assert isinstance(result, InterruptResult)
     for spread in (result.delivery, result.unwinding, result.exit, result.idle):
         assert 0 <= spread.min <= spread.median <= spread.max < 5
-    assert len(result.shots) >= 4
+    assert len(result.trials) >= 4
     assert result.delivery.n >= 4
-    assert (result.trouble, result.lasted, result.seed) == (None, None, 7)
+    assert (result.outcome, result.lasted, result.seed) == (None, None, 7)
     figures = result.figures()
     assert figures["signals"] >= 4
     assert figures["delivery_max"] == result.delivery.max
+    assert [trial.moment for trial in result.trials] == [
+        moment
+        for _, moment in itertools.islice(_moments(result.claim, InterruptPlan(repeats=4, over=0.1, seed=7), DryRun(None)), 4)
+    ]
     assert "delivery" in str(result)
     assert "seed 7" in str(result)
 
 
-def test_the_moments_come_from_the_seed():
-    moments = [[shot.moment for shot in gilcheck.interrupt(asleep, repeats=3, over=0.05, seed=seed).shots] for seed in (1, 1, 2)]
-    assert moments[0] == moments[1] != moments[2]
+def test_the_moments_come_from_the_seed_and_cover_the_time():
+    def first(seed):
+        return list(itertools.islice(_moments(CLAIM, InterruptPlan(repeats=4, over=2.0, seed=seed), DryRun(None)), 8))
+
+    assert first(1) == first(1) != first(2)
+    assert sorted(int(moment / 0.5) for _, moment in first(1)[:4]) == [0, 1, 2, 3]
 
 
 def test_a_coroutine_function_is_run_and_cancelled_by_asyncio():
@@ -61,7 +82,7 @@ def test_a_coroutine_function_is_run_and_cancelled_by_asyncio():
 
     result = gilcheck.interrupt(work, repeats=2, over=0.05)
     result.assert_holds()
-    assert {shot.how for shot in result.shots} == {"KeyboardInterrupt"}
+    assert {trial.left_by for trial in result.trials} == {"KeyboardInterrupt"}
     assert not cleaned, "it ran in this very process"
 
 
@@ -69,7 +90,7 @@ def test_sigterm_without_a_handler_ends_the_process_and_holds():
     result = gilcheck.interrupt(asleep, signals="SIGTERM", repeats=2, over=0.05)
     result.assert_holds()
     assert result.unwinding is None, "no Python handler was entered"
-    assert {shot.status for shot in result.shots} == {-signal.SIGTERM}
+    assert {trial.status for trial in result.trials} == {-signal.SIGTERM}
 
 
 def test_a_handler_of_the_workloads_own_is_timed_and_works():
@@ -79,10 +100,10 @@ def test_a_handler_of_the_workloads_own_is_timed_and_works():
         while not stop.wait(0.01):
             pass
 
-    result = gilcheck.interrupt(work, signals=["SIGTERM", "SIGINT"], repeats=2, over=0.1)
+    result = gilcheck.interrupt(work, signals=["SIGTERM", "SIGINT"], repeats=1, over=0.1)
     result.assert_holds()
-    assert result.delivery.n >= 4
-    assert {shot.how for shot in result.shots if shot.number == signal.SIGTERM} == {"returned"}
+    assert result.delivery.n >= 2
+    assert {trial.left_by for trial in result.trials if trial.number == signal.SIGTERM} == {"returned"}
 
 
 def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
@@ -93,12 +114,12 @@ def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
 
     result = gilcheck.interrupt(work, repeats=1, over=0.05, exits_within=0.3)
     result.assert_violated()
-    assert result.trouble == "swallowed"
+    assert result.outcome == "swallowed"
     assert f"{__file__}:" in result.culprit
     assert "set at" in result.culprit
 
 
-def test_an_interrupt_that_the_interpreter_discards_is_a_swallowed_one_and_says_where():
+def test_an_interrupt_that_the_interpreter_discards_counts_as_swallowed_and_names_the_call():
     class Guard:
         def __del__(self):
             time.sleep(0.05)
@@ -109,12 +130,12 @@ def test_an_interrupt_that_the_interpreter_discards_is_a_swallowed_one_and_says_
 
     result = gilcheck.interrupt(work, repeats=1, over=0.2, exits_within=0.3)
     result.assert_violated()
-    assert result.trouble == "swallowed"
+    assert result.outcome == "swallowed"
     assert "the interpreter, which discards" in result.culprit
     assert "Guard.__del__" in result.culprit
 
 
-def test_code_that_looks_at_its_handlers_finds_what_it_would_find_without_us():
+def test_code_that_inspects_its_handlers_gets_its_own_and_not_our_wrappers():
     found = []
 
     def work():
@@ -128,10 +149,10 @@ def test_code_that_looks_at_its_handlers_finds_what_it_would_find_without_us():
         gilcheck.interrupt(work)
 
 
-@pytest.mark.parametrize("how", ["ignored", "blocked"])
-def test_a_signal_that_cannot_arrive_is_named(how):
+@pytest.mark.parametrize("state", ["ignored", "blocked"])
+def test_a_signal_that_is_ignored_or_blocked_is_named(state):
     def work():
-        if how == "ignored":
+        if state == "ignored":
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         else:
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -139,28 +160,22 @@ def test_a_signal_that_cannot_arrive_is_named(how):
 
     result = gilcheck.interrupt(work, repeats=1, over=0.05)
     result.assert_violated()
-    assert result.trouble == how
+    assert result.outcome == state
 
 
 def test_child_processes_that_outlive_it_are_found_and_ended():
     code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 
-    def work():
+    def start():
         child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         child.stdout.readline()
-        try:
-            time.sleep(60)
-        finally:
-            child.stdout.close()
-            child.returncode = 0  # it is not waited for, and must not say so
+        child.stdout.close()
+        child.returncode = 0  # nobody waits for it, and its finalizer must not warn
 
-    result = gilcheck.interrupt(work, repeats=2, over=0.05, setup=None)
-    if result.verdict != "violated":  # the signal came before there was a child
-        result = gilcheck.interrupt(work, repeats=8, over=1.0)
+    result = gilcheck.interrupt(asleep, setup=start, repeats=1, over=0.05)
     result.assert_violated()
-    assert result.trouble == "left behind"
+    assert result.outcome == "left behind"
     assert "pid" in result.culprit
-    time.sleep(0.1)
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == [sys.executable, "-c", code]]
 
 
@@ -171,7 +186,7 @@ def test_a_crash_before_any_signal_is_a_violation_with_its_stack():
 
     result = gilcheck.interrupt(work)
     result.assert_violated()
-    assert result.trouble == "crashed"
+    assert result.outcome == "crashed"
     assert "SIGSEGV" in result.reason
     assert "string_at" in result.stacks
 
@@ -183,7 +198,7 @@ def test_a_crash_of_the_handler_is_a_violation():
 
     result = gilcheck.interrupt(work, repeats=1, over=0.05)
     result.assert_violated()
-    assert result.trouble == "crashed"
+    assert result.outcome == "crashed"
 
 
 def test_a_process_that_ends_by_itself_decides_nothing():
@@ -192,7 +207,7 @@ def test_a_process_that_ends_by_itself_decides_nothing():
     assert "status 3" in result.reason
 
 
-def test_os_exit_in_a_handler_is_an_end_like_any_other():
+def test_os_exit_in_a_handler_is_a_proper_end():
     def work():
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(0))
         time.sleep(60)
@@ -222,7 +237,7 @@ def test_a_workload_that_forks_is_interrupted_with_its_children():
     gilcheck.interrupt(work, repeats=2, over=0.1).assert_holds()
 
 
-def test_what_the_workload_raises_by_itself_is_raised_with_its_story():
+def test_what_the_workload_raises_by_itself_is_raised_with_the_childs_traceback():
     def work():
         raise LookupError("its own")
 
@@ -231,7 +246,7 @@ def test_what_the_workload_raises_by_itself_is_raised_with_its_story():
     assert "in work" in caught.value.__notes__[0]
 
 
-def test_nothing_of_this_process_is_changed():
+def test_the_signal_state_of_this_process_is_unchanged():
     def remembered(number, frame):
         raise AssertionError("never sent")
 
@@ -251,7 +266,7 @@ def test_nothing_of_this_process_is_changed():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({"within": -1}, "within=-1"),
         ({"exits_within": "soon"}, "exits_within='soon'"),
@@ -261,18 +276,18 @@ def test_nothing_of_this_process_is_changed():
         ({"repeats": 0}, "repeats=0"),
         ({"over": 0}, "over=0"),
         ({"seed": -1}, "seed=-1"),
-        ({"within": 0.1, "inject": "every-step"}, "within=0.1"),
+        ({"within": 0.1, "inject": "every-step"}, "unknown argument 'within'"),
         ({"inject": "often"}, "inject='often'"),
-        ({"invariant": asleep}, "inject='every-step' or"),
+        ({"invariant": asleep}, "expected inject=... beside it"),
         ({"inject": "every-step", "invariant": 3}, "invariant=3"),
         ({"inject": "every-step", "exception": 3}, "exception=3"),
         ({"inject": "every-step", "exception": UnicodeDecodeError}, "needs no arguments"),
         ({"inject": "sample", "sample": 0}, "sample=0"),
-        ({"wihtin": 3}, "did you mean within"),
+        ({"wihtin": 3}, "did you mean 'within'"),
     ],
 )
-def test_bad_arguments_are_refused_by_name(arguments, words):
-    with pytest.raises(BadValue, match=words):
+def test_bad_arguments_are_refused_by_name(arguments, message):
+    with pytest.raises(BadValue, match=message):
         gilcheck.interrupt(asleep, **arguments)
 
 
@@ -281,61 +296,109 @@ RUN = """
     from pytest_gilcheck import gilcheck
     from tests.interrupt import importable
     threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-    result = gilcheck.interrupt(importable.{name}, repeats=2, over=0.1, exits_within=0.5)
-    print(result)
-    print("VERDICT", result.verdict, result.trouble)
+    for work in (importable.sleeps, importable.sums, importable.swallows):
+        result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+        print("VERDICT", work.__name__, result.verdict, result.outcome)
+        print(result)
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("sleeps", "holds None"), ("sums", "violated deaf"), ("swallows", "violated swallowed")]
-)
-def test_with_threads_running_the_workload_gets_a_new_interpreter(name, expected):
-    assert hasattr(importable, name)
-    program = textwrap.dedent(RUN.format(name=name))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert f"VERDICT {expected}" in done.stdout, done.stdout + done.stderr
+def test_with_threads_running_the_workload_gets_a_new_interpreter():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(RUN)], capture_output=True, text=True, timeout=120, check=False)
+    found = {line.split()[1]: " ".join(line.split()[2:]) for line in done.stdout.splitlines() if line.startswith("VERDICT")}
+    for name, expected in (("sleeps", "holds None"), ("sums", "violated deaf"), ("swallows", "violated swallowed")):
+        assert hasattr(importable, name)
+        if found.get(name) != "inconclusive busy":
+            assert found.get(name) == expected, done.stdout + done.stderr
+    if "inconclusive busy" in found.values():
+        pytest.skip(f"this machine is too busy: {found}")
 
 
-def test_a_workload_that_can_have_no_process_of_its_own_is_refused():
+def test_a_workload_that_no_child_process_can_run_is_refused():
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait, name="in-the-way")
     thread.start()
     try:
-        with pytest.raises(BadValue, match="a fork would lose: in-the-way, and it cannot be handed to a new interpreter"):
+        with pytest.raises(
+            BadValue, match="a fork would lose: in-the-way, and the workload cannot be pickled for a new interpreter"
+        ):
             gilcheck.interrupt(lambda: None)
     finally:
         ended.set()
         thread.join()
 
 
-def test_a_fork_of_the_workload_does_not_speak_for_it():
-    """It has the same handlers and the same pipe: what it sees in time, the main process may not."""
+def test_a_fork_of_the_workload_does_not_report_for_the_target():
+    """The fork has the same handlers and the same pipe, and handles the signal in time; the target does not."""
 
-    def fork():  # as the set-up: an interrupt in the middle of a fork is a story of its own
+    def fork():  # in the setup, so that no interrupt comes in the middle of the fork
         if os.fork() == 0:
             try:
                 time.sleep(60)
             finally:
                 os._exit(0)
 
-    result = gilcheck.interrupt(lambda: sum(range(10**9)), setup=fork, repeats=2, over=0.1)
+    result = gilcheck.interrupt(lambda: sum(range(10**9)), setup=fork, repeats=1, over=0.1)
     result.assert_violated()
-    assert result.trouble == "deaf"
+    assert result.outcome == "deaf"
 
 
-def test_a_process_that_left_its_group_is_left_behind_all_the_same(tmp_path):
+def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
     mark = str(tmp_path)
 
-    def work():
+    def start():
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", mark], start_new_session=True)
-        child.returncode = 0  # it is not waited for, and must not say so
-        time.sleep(60)
+        child.returncode = 0  # nobody waits for it, and its finalizer must not warn
 
-    result = gilcheck.interrupt(work, repeats=4, over=0.2)
+    result = gilcheck.interrupt(asleep, setup=start, repeats=1, over=0.05)
     result.assert_violated()
-    assert result.trouble == "left behind"
+    assert result.outcome == "left behind"
     assert not [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
+
+
+def test_a_process_that_another_thread_starts_during_a_trial_is_not_killed(tmp_path, monkeypatch):
+    """A background thread of the user starts a process while a target runs. When that thread ends, the main one inherits it."""
+    mark, started = str(tmp_path), []
+    code = [sys.executable, "-c", "import time; time.sleep(600)", mark]
+
+    def start_soon():
+        time.sleep(0.3)
+        started.append(subprocess.Popen(code, start_new_session=True))
+
+    monkeypatch.setattr(fork_safety, "_harmless", [lambda thread: thread.name == "users-own"])
+    thread = threading.Thread(target=start_soon, name="users-own")
+    thread.start()
+    try:
+        gilcheck.interrupt(asleep, repeats=4, over=0.5).assert_holds()
+        thread.join()
+        assert started[0].poll() is None, "it was killed"
+    finally:
+        thread.join()
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_a_crash_is_found_although_sigchld_is_ignored():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = gilcheck.interrupt(lambda: ctypes.string_at(0))
+        assert (result.verdict, result.outcome) == ("violated", "crashed")
+        assert signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_workload_killed_by_a_real_time_signal_is_a_crash_with_its_name():
+    result = gilcheck.interrupt(lambda: os.kill(os.getpid(), signal.SIGRTMIN + 3))
+    assert result.outcome == "crashed"
+    assert "SIGRTMIN+3" in result.reason
+
+
+def test_a_setup_that_does_not_end_decides_nothing():
+    result = gilcheck.interrupt(asleep, setup=asleep, timeout=0.3)
+    assert result.verdict == "inconclusive"
+    assert "the setup did not end within 0.3 s" in result.reason
 
 
 def test_a_workload_that_leaves_its_own_group_is_ended_too():
@@ -359,56 +422,39 @@ def test_a_handler_set_by_a_name_bound_earlier_is_seen():
     assert result.delivery.n >= 2
 
 
-def test_a_signal_that_is_swallowed_is_found_although_the_end_comes_soon():
+def test_a_swallowed_signal_is_found_although_the_workload_ends_soon_by_itself():
     def swallows():
-        for _ in range(12):
+        for _ in range(20):  # a swallowed signal shortens it by one sleep at most
             try:
-                time.sleep(0.1)
+                time.sleep(0.05)
             except BaseException:
                 pass
 
     def cleans_up():
         try:
-            time.sleep(1.2)
+            time.sleep(1.0)
         except BaseException:
             time.sleep(0.1)
 
-    result = gilcheck.interrupt(swallows, repeats=4, over=0.5)
+    result = gilcheck.interrupt(swallows, repeats=2, over=0.4)
     result.assert_violated()
     assert "except BaseException" in result.culprit
-    gilcheck.interrupt(cleans_up, repeats=4, over=0.5).assert_holds()
+    gilcheck.interrupt(cleans_up, repeats=2, over=0.4).assert_holds()
 
 
-def test_a_signal_that_is_taken_by_sigwait_is_no_blocked_one():
+def test_a_signal_that_sigwait_takes_does_not_count_as_blocked():
     def work():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         signal.sigwait([signal.SIGINT])
-        time.sleep(1.0)
+        time.sleep(0.8)
 
     result = gilcheck.interrupt(work, repeats=1, over=0.1)
-    assert result.trouble != "blocked"
+    assert result.outcome != "blocked"
     assert result.verdict != "violated"
 
 
-def test_threads_of_other_plugins_do_not_stand_in_the_way(monkeypatch):
-    stop = threading.Event()
-
-    def serves():
-        stop.wait()
-
-    thread = threading.Thread(target=serves)
-    thread.start()
-    try:
-        assert "a fork would lose" in can_fork()
-        monkeypatch.setattr(serves, "__module__", "pytest_rerunfailures")
-        assert can_fork() is None
-    finally:
-        stop.set()
-        thread.join()
-
-
 @pytest.mark.skipif(gilcheck.interpreter.build == "free-threaded", reason="there is no GIL to keep")
-def test_a_thread_that_takes_the_gil_while_the_workload_is_being_left_is_named_and_no_except_is():
+def test_a_thread_that_takes_the_gil_during_unwinding_is_the_culprit():
     def handler(number, frame):
         threading.Thread(target=lambda: sum(range(10**9)), daemon=True).start()
         raise KeyboardInterrupt
@@ -417,24 +463,29 @@ def test_a_thread_that_takes_the_gil_while_the_workload_is_being_left_is_named_a
         signal.signal(signal.SIGINT, handler)
         time.sleep(60)
 
-    result = gilcheck.interrupt(work, repeats=1, over=0.05, exits_within=1.0)
+    result = decided(gilcheck.interrupt(work, repeats=1, over=0.05, exits_within=1.0))
     assert result.verdict == "violated"
     assert "sum(range(10**9))" in result.culprit.replace(" ", ""), result
     assert "keeps the GIL" in result.culprit
 
 
-def test_what_is_late_and_then_not_left_is_late_first():
-    began = time.perf_counter()
-    sum(range(10**6))
-    numbers = range(int(10**6 * 0.4 / (time.perf_counter() - began)))
+def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
+    def cpu_seconds():
+        began = time.thread_time()
+        sum(range(10**6))
+        return time.thread_time() - began
+
+    numbers = range(int(10**6 * 0.4 / min(cpu_seconds() for _ in range(5))))
 
     def work():
         try:
-            sum(numbers)  # one C call of about 0.4 s, in which nobody looks
+            sum(numbers)  # one C call of about 0.4 s of CPU time, which does not check for signals
         except KeyboardInterrupt:
             pass
         time.sleep(60)
 
-    result = gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5)
-    assert result.verdict == "violated"
-    assert result.trouble == "late", result
+    result = decided(gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5))
+    call = work.__code__.co_firstlineno + 2
+    if not any(trial.place[1:2] == (call,) and trial.denied < 0.05 for trial in result.trials):
+        pytest.skip(f"this machine is too busy: no signal came during the call while the process had a core: {result.reason}")
+    assert (result.verdict, result.outcome) == ("violated", "late"), result

@@ -1,4 +1,4 @@
-"""Names out of stacks and source lines."""
+"""Names of places, made of stacks and source lines."""
 
 from pytest_gilcheck.interrupt.culprit import Frame, call_text, own_frame, slow_part, stop, threads, trimmed
 
@@ -44,7 +44,7 @@ def source(tmp_path):
     return str(path)
 
 
-def test_the_main_thread_comes_first_and_ends_where_we_begin():
+def test_the_main_thread_comes_first_and_without_our_frames():
     main, other = threads(dump())
     assert [frame.line for frame in main] == [359, 28]
     assert str(other[0]) == "/code/other.py:5 (helper)"
@@ -53,19 +53,19 @@ def test_the_main_thread_comes_first_and_ends_where_we_begin():
     assert "other.py" in trimmed(dump())
 
 
-def test_a_call_is_shown_as_it_stands_in_the_source(tmp_path):
+def test_a_call_is_shown_as_written_in_the_source(tmp_path):
     path = source(tmp_path)
     assert call_text(Frame(path, 4, "work"), "max") == "max(items)"
     assert call_text(Frame(path, 4, "work"), "_json.Encoder") == "_json.Encoder()"
 
 
-def test_an_operator_is_named_only_where_there_is_just_one(tmp_path):
+def test_an_operator_is_named_only_if_the_line_has_one(tmp_path):
     path = source(tmp_path)
     assert slow_part(Frame(path, 3, "work")) == "5 in items"
     assert slow_part(Frame(path, 2, "work")) == ""
 
 
-def test_the_clause_that_stopped_an_exception_is_told_by_the_lines_that_ran(tmp_path):
+def test_the_lines_that_ran_show_which_clause_stopped_an_exception(tmp_path):
     path = source(tmp_path)
     caught = stop(path, "work", [7, 9, 10])
     assert (caught.kind, caught.where.line) == ("except", 9)

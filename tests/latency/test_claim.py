@@ -4,8 +4,8 @@ import pytest
 
 from pytest_gilcheck.core.errors import BadValue
 from pytest_gilcheck.core.interpreter import FREE_THREADED, GIL, build
-from pytest_gilcheck.latency.claim import claim
-from pytest_gilcheck.latency.plan import plan
+
+from .made import claim, plan
 
 OTHER = GIL if build() == FREE_THREADED else FREE_THREADED
 
@@ -28,7 +28,7 @@ def test_each_build_may_have_its_own_limit_and_one_not_named_has_the_default():
 @pytest.mark.parametrize("name", ["p99", "max"])
 def test_nonsense_is_refused_with_its_name_and_source(name, value):
     with pytest.raises(BadValue, match=rf"^{name}.*from marker gil_latency"):
-        claim(**{name: value}, source="marker gil_latency")
+        claim("marker gil_latency", **{name: value})
 
 
 def test_a_max_below_the_p99_is_refused():
@@ -44,7 +44,7 @@ def test_a_max_below_the_p99_is_refused():
 )  # fmt: skip
 def test_a_bad_plan_is_refused_with_its_source(name, value):
     with pytest.raises(BadValue, match=rf"^{name}.*from environment"):
-        plan(**{name: value}, sources={name: "environment"})
+        plan("environment", **{name: value})
 
 
 def test_a_plan_has_defaults_for_everything():

@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from pytest_gilcheck.latency.lateness import Spread, Wait, lates, ms, quantile
+from pytest_gilcheck.latency.lateness import LatenessSpread, Wait, lates, ms, quantile
 from tests.latency.made import quiet, stalls, wait
 
 
 def test_the_moments_missed_in_a_stall_are_late_each_from_its_own_time():
-    stall = Wait(intended=1.0, ended=1.007, every=0.002, unexplained=0.0)
+    stall = Wait(intended=1.0, ended=1.007, every=0.002, unattributed=0.0)
     assert stall.lates() == pytest.approx([0.007, 0.005, 0.003, 0.001])
 
 
@@ -21,14 +21,14 @@ def test_a_wait_in_time_stands_for_itself_alone():
 def test_a_stall_of_half_the_time_is_half_of_the_moments_and_not_one():
     seen = stalls(1, 400, of=400)
     assert sum(late > 0.01 for late in lates(seen)) == pytest.approx(200, abs=8)
-    assert Spread.of(seen).n == pytest.approx(400, abs=2)
-    assert Spread.of(seen).p99 > 0.3
+    assert LatenessSpread.of(seen).n == pytest.approx(400, abs=2)
+    assert LatenessSpread.of(seen).p99 > 0.3
 
 
 def test_what_is_unexplained_is_not_blamed():
-    assert wait(10, own=0.25).blamed == pytest.approx(0.0025)
-    assert wait(10, told=False).blamed is None
-    assert Wait(0.0, 0.001, 0.002, 5.0).blamed == 0
+    assert wait(10, own=0.25).attributed == pytest.approx(0.0025)
+    assert wait(10, counted=False).attributed is None
+    assert Wait(0.0, 0.001, 0.002, 5.0).attributed == 0
 
 
 def test_a_quantile_is_something_that_was_seen():
@@ -38,8 +38,8 @@ def test_a_quantile_is_something_that_was_seen():
 
 
 def test_a_spread_of_nothing_is_nothing():
-    assert Spread.of([]) is None
-    assert all(math.isfinite(value) for value in Spread.of(quiet()).figures().values())
+    assert LatenessSpread.of([]) is None
+    assert all(math.isfinite(value) for value in LatenessSpread.of(quiet()).figures().values())
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.00021, "0.21 ms"), (0.01563, "15.6 ms"), (0.24, "240 ms"), (2.5, "2500 ms")])

@@ -1,4 +1,4 @@
-"""The outside client: started in each way, answered, and gone afterwards."""
+"""The client process: started in each way, answered, and gone afterwards."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.latency.echo import Echo
 from pytest_gilcheck.latency.peer import ClientGone, Peer
 from pytest_gilcheck.latency.window import Window
@@ -29,7 +29,7 @@ def start(way):
 
 
 def pid_of(peer):
-    return peer._pid or peer._process.pid
+    return peer._life.pid
 
 
 def alive(pid):
@@ -55,7 +55,7 @@ def test_every_request_of_a_window_is_answered_and_timed_from_its_intended_time(
             assert len(exchange.waits) == len(exchange.answers) == len(exchange.oversleeps) > 5
             assert all(window.begin <= wait.intended < window.end for wait in exchange.waits)
             assert all(wait.late >= answer > 0 for wait, answer in zip(exchange.waits, exchange.answers, strict=True))
-            assert all(wait.unexplained is None or wait.unexplained >= 0 for wait in exchange.waits)
+            assert all(wait.unattributed is None or wait.unattributed >= 0 for wait in exchange.waits)
             assert 0 < exchange.rate < 1000
 
 
@@ -82,8 +82,8 @@ def test_a_client_in_mid_window_is_gone_once_it_is_closed(way):
 def test_a_client_that_was_killed_is_reported_and_not_waited_for():
     with closing(start("unix" if os.name != "nt" else "tcp")) as peer, closing(Echo(peer, [], 0.001)) as echo:
         echo.start(in_a_moment(60))
-        peer._process.kill()
-        with pytest.raises(ClientGone, match="gone"):
+        peer._life.program.kill()
+        with pytest.raises(ClientGone, match="has ended"):
             echo.exchange(20)
 
 
@@ -121,7 +121,7 @@ def test_no_client_outlives_a_process_that_is_killed(way, forks):
         echo = Echo(peer, [], 0.001)
         now = time.perf_counter()
         echo.start(Window(now, now + 60, True))
-        print(peer._pid or peer._process.pid, grandchild, flush=True)
+        print(peer._life.pid, grandchild, flush=True)
         time.sleep(60)
     """)
     run = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, text=True)

@@ -165,7 +165,7 @@ def test_work_that_nobody_awaits_is_an_error_and_not_fast(run):
         """
     )
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*nobody awaits or runs*", "*no generator*"])
+    result.stdout.fnmatch_lines(["*nothing awaits or runs*", "*no generator*"])
 
 
 def test_a_decorator_of_a_coroutine_test_is_not_stripped(run):

@@ -1,5 +1,9 @@
-"""pytest ended from outside in the middle of a check: nothing it started is there two seconds later."""
+"""pytest ended from outside in the middle of a check: nothing it started is there two seconds later.
 
+The twelve runs (four ways to run a check, three signals) wait side by side; each test looks at one of them.
+"""
+
+import os
 import signal
 import subprocess
 import sys
@@ -25,51 +29,82 @@ def test_call(gilcheck):
     gilcheck.interrupt(body)
 """
 CHECKS = {
-    "scaling": "gil_scaling",
-    "interrupt": "gil_interrupt(over=600)",
+    "scaling": "gil_scaling(timeout=600)",
+    "interrupt": "gil_interrupt(over=600, timeout=600)",
     "latency": "gil_latency(timeout=600)",
+    "call": "skip",
 }
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+LONGEST_START = 120.0  # seconds until every check has begun
+GONE_AFTER = 2.0  # seconds
+
+pytestmark = pytest.mark.xdist_group("killed")  # one worker makes the fixture
 
 
-def alive(mark):
-    found = []
+def with_words(*words):
+    """The processes that have one of these words in their command line, by word."""
+    found = {word: [] for word in words}
     for process in psutil.process_iter(["cmdline", "status"]):
-        if any(mark in word for word in process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process)
+        if process.info["status"] != psutil.STATUS_ZOMBIE:
+            for word in words:
+                if any(word in argument for argument in process.info["cmdline"] or []):
+                    found[word].append(process)
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-@pytest.mark.parametrize("check", [*CHECKS, "call"])
-def test_no_process_is_left_two_seconds_after(tmp_path, check, number):
-    mark = f"gilcheck-killed-{tmp_path}"
-    source = tmp_path / "test_killed.py"
-    source.write_text(SOURCE.format(mark=mark, marker=CHECKS.get(check, "skip")))
-    run = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "-k",
-            "test_call" if check == "call" else "test_it",
-            str(source),
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=tmp_path,
-    )
-    until = time.monotonic() + 60
-    while not alive(mark):
-        assert time.monotonic() < until, "the check never began"
-        assert run.poll() is None
-        time.sleep(0.02)
-    run.send_signal(number)
-    time.sleep(2)
-    left = [process for process in alive(mark) + alive(str(source)) if process.pid != run.pid]  # pytest has its own things to end
-    told = [process.cmdline() for process in left]
-    for process in left:
-        process.kill()
-    run.wait(60)
-    assert not told
+class KilledRun:
+    """One pytest run; its check starts a process with `mark` in its command line."""
+
+    def __init__(self, folder, check):
+        folder.mkdir()
+        self.mark, self.source = f"gilcheck-killed-{folder}-", folder / "test_killed.py"
+        self.source.write_text(SOURCE.format(mark=self.mark, marker=CHECKS[check]))
+        test = "test_call" if check == "call" else "test_it"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "gilcheck", "-k", test, str(self.source)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=os.environ | {"GILCHECK_LOCK": str(folder / "lock"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        )
+        self.trouble = None  # before the signal
+        self.left = []  # command lines of processes that outlived it
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """All runs, after their signal and two seconds more."""
+    base = tmp_path_factory.mktemp("killed")
+    runs = {(check, number): KilledRun(base / f"{check}-{number.name}", check) for check in CHECKS for number in SIGNALS}
+    waiting, until = dict(runs), time.monotonic() + LONGEST_START
+    while waiting and time.monotonic() < until:
+        found = with_words(*(run.mark for run in waiting.values()))
+        for key, run in list(waiting.items()):
+            if found[run.mark]:
+                del waiting[key]
+            elif run.process.poll() is not None:
+                run.trouble = f"pytest ended before its check began: {run.process.returncode}"
+                del waiting[key]
+        time.sleep(0.05)
+    for run in waiting.values():
+        run.trouble = f"the check did not begin within {LONGEST_START:g} s"
+    for (_, number), run in runs.items():
+        run.process.send_signal(number)
+    time.sleep(GONE_AFTER)
+    found = with_words(*(word for run in runs.values() for word in (run.mark, str(run.source))))
+    for run in runs.values():
+        left = [p for p in found[run.mark] + found[str(run.source)] if p.pid != run.process.pid]  # pytest may still be writing
+        run.left = [process.info["cmdline"] for process in left]
+        for process in left:
+            process.kill()
+        run.process.kill() if run.trouble else None
+        run.process.wait(60)
+    return runs
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("check", CHECKS)
+def test_no_process_is_left_two_seconds_after(runs, check, number):
+    run = runs[check, number]
+    assert run.trouble is None
+    assert not run.left

@@ -37,13 +37,11 @@ def test_what_lets_others_run_passes_and_the_summary_says_how_late(run, source):
     result.stdout.fnmatch_lines(["*= gilcheck: 1 holds =*", "holds *latency * ms  *::test_*", "  heartbeat p99 *"])
 
 
+@pytest.mark.exclusive
 @pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
 def test_what_keeps_the_gil_fails_and_is_named_with_its_line(run, pytester):
     result = run(HOLDS_ON, "--gilcheck-json=evidence.json")
-    outcomes = result.parseoutcomes()
-    if "skipped" in outcomes:
-        pytest.skip("this machine was too busy to decide")
-    assert outcomes["failed"] == 1
+    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*violated: heartbeat p99 * held by sum(range(12_000_000)) at *.py:5 (test_holds_on)*"])
     [record] = json.loads((pytester.path / "evidence.json").read_text())["records"]
     assert record["check"] == "latency"
@@ -54,21 +52,6 @@ def test_what_keeps_the_gil_fails_and_is_named_with_its_line(run, pytester):
 @pytest.mark.skipif(build() != FREE_THREADED, reason="with a GIL it is kept")
 def test_the_same_lets_others_run_where_there_is_no_gil(run):
     assert "failed" not in run(HOLDS_ON).parseoutcomes()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ("p99=-1", "p99=-1 (from marker gil_latency): expected *"),
-        ("p98=1", "p98=1 (from marker gil_latency): *did you mean p99[?]"),
-        ("workers=0", "workers=0 (from marker gil_latency): expected a whole number, at least 1"),
-        ("switchinterval=-1", "switchinterval=-1 (from marker gil_latency): expected *"),
-    ],
-)
-def test_bad_arguments_are_one_clear_line(run, arguments, line):
-    result = run(f"import pytest\n@pytest.mark.gil_latency({arguments})\ndef test_bad(): pass")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"gilcheck: {line}"])
 
 
 def test_what_the_body_raises_is_the_tests_failure_and_a_crash_takes_nothing_along(run):

@@ -1,5 +1,7 @@
 import pytest
 
+from pytest_gilcheck.settings import SETTINGS, Settings, option, variable
+
 WAITS = """
     import time, pytest
     @pytest.mark.gil_scaling(min_speedup=1.5, threads=2)
@@ -15,7 +17,7 @@ WAITS = """
         ("timeout", "inf", "seconds above 0"),
         ("threads", "1", "a whole number, at least 2"),
         ("threads", "2.5", "a whole number, at least 2"),
-        ("isolate", "maybe", "auto, fork or none"),
+        ("isolate", "maybe", "'auto', 'fork' or 'none'"),
         ("json", "/no/such/folder/x.json", "a file in a folder that exists"),
     ],
 )
@@ -34,22 +36,57 @@ def test_a_bad_setting_is_a_usage_error_that_names_its_source(run, pytester, mon
     result.stderr.fnmatch_lines([f"ERROR: gilcheck: {name}='{value}' (from {source}): expected {expected}"])
 
 
-def test_the_command_line_beats_the_environment_beats_the_marker_beats_ini(run, pytester, monkeypatch):
-    def threads(*options):
-        result = run(WAITS.replace("threads=2", marker), "--gilcheck-budget=10", *options)
-        result.assert_outcomes(passed=1)
-        return next(line for line in result.outlines if "threads; asked" in line)
+REPORTS_ITS_SEED = """
+    import pytest
+    values = []
+    def add(): values.append(1)
+    @pytest.mark.gil_fuzz(ARGUMENTS)
+    def test_of_a_marker(): add()
+    def test_of_a_call(gilcheck): gilcheck.fuzz(threads=[add, add], ARGUMENTS)
+"""
 
-    source = "min_speedup=1.2"
-    marker = "threads=3"
-    pytester.makeini("[pytest]\ngilcheck_threads = 2")
-    assert "with 3 threads" in threads("-rA"), source
-    monkeypatch.setenv("GILCHECK_THREADS", "4")
-    assert "with 4 threads" in threads("-rA")
-    assert "with 5 threads" in threads("-rA", "--gilcheck-threads=5")
-    monkeypatch.delenv("GILCHECK_THREADS")
-    marker = "warmup=1"
-    assert "with 2 threads" in threads("-rA")
+
+def test_the_marker_beats_the_command_line_beats_the_environment_beats_ini(run, pytester, monkeypatch):
+    def seed(marker, *options):
+        result = run(REPORTS_ITS_SEED.replace("ARGUMENTS", marker), "-rA", *options)
+        result.assert_outcomes(passed=2)
+        found = [line.rpartition("seed ")[2] for line in result.outlines if "seed " in line and "explored" in line]
+        assert len(found) == 2
+        assert len(set(found)) == 1, "a call's argument counts as a marker's"
+        return int(found[0])
+
+    pytester.makeini("[pytest]\ngilcheck_seed = 4")
+    assert seed("") == 4
+    monkeypatch.setenv("GILCHECK_SEED", "3")
+    assert seed("") == 3
+    assert seed("", "--gilcheck-seed=2") == 2
+    assert seed("seed=1", "--gilcheck-seed=2") == 1
+
+
+def test_a_factor_stretches_the_budgets_and_timeouts_of_markers_and_defaults_but_no_claim(run, pytester):
+    shown = "print('RECORD', record['check'], record['parameters'], record['claim'])"
+    pytester.makeconftest(f"def pytest_gilcheck_record(record): {shown}")
+    source = """
+        import pytest
+        @pytest.mark.gil_fuzz(budget=0.1)
+        def test_budget(): pass
+        @pytest.mark.gil_latency(p99=5, timeout=7, budget=0.5)
+        def test_claim(): pass
+    """
+    result = run(source, "-s", "--gilcheck-budget-scale=3")
+    fuzz, latency = (next(line for line in result.outlines if f"RECORD {name}" in line) for name in ("fuzz", "latency"))
+    assert "'budget': 0.30" in fuzz
+    assert "'timeout': 60.0" in fuzz, "the default of 20 s"
+    assert "'timeout': 21" in latency
+    assert "'budget': 1.5" in latency
+    assert "'p99': 5.0" in latency
+
+
+@pytest.mark.parametrize("factor", ["0", "-1", "nan", "big"])
+def test_a_factor_that_stretches_nothing_is_refused(run, factor):
+    result = run("def test_it(): pass", f"--gilcheck-budget-scale={factor}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: gilcheck: budget_scale=*expected a number above 0"])
 
 
 def test_a_bad_value_is_refused_even_where_a_better_source_hides_it(run, monkeypatch):
@@ -61,12 +98,19 @@ def test_a_bad_value_is_refused_even_where_a_better_source_hides_it(run, monkeyp
 def test_the_help_names_every_option_with_its_environment_and_ini(run):
     result = run("", "--help")
     text = " ".join(" ".join(result.outlines).split())
-    for name in ("budget", "timeout", "threads", "json", "strict", "isolate"):
-        assert f"--gilcheck-{name}" in text
-        assert f"GILCHECK_{name.upper()}" in text.replace("- ", "-")
+    for name in SETTINGS:
+        assert option(name) in text
+        assert variable(name) in text.replace("- ", "-")
         assert f"gilcheck_{name}" in text
 
 
+@pytest.mark.exclusive
 def test_the_marker_is_listed_and_strict_markers_know_it(run):
     run("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_scaling(min_speedup=*"])
     run(WAITS, "--strict-markers", "--gilcheck-budget=10").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("word", "on"), [("on", True), ("1", True), ("YES", True), ("off", False), ("0", False), ("No", False)])
+def test_a_switch_is_on_or_off_as_its_word_says(word, on):
+    settings = Settings(environment={"strict": word, "json": None})
+    assert settings.value("strict") == (on, "environment GILCHECK_STRICT")

@@ -22,11 +22,11 @@ TESTS = """
     def counter():
         return Counter()
 
-    @pytest.mark.gil_fuzz(invariant=lambda counter: counter.value == 2)
+    @pytest.mark.gil_fuzz(schedules=50, invariant=lambda counter: counter.value == 2)
     def test_counts(counter):
         counter.value += 1
 
-    @pytest.mark.gil_fuzz
+    @pytest.mark.gil_fuzz(schedules=50)
     def test_reads(counter):
         assert counter.value == 0
 """
@@ -44,21 +44,17 @@ def another_prefix(tmp_path_factory):
     return folder / "bin" / "python"
 
 
-def each(pytester, *specs, options=()):
-    pytester.makepyfile(TESTS)
-    txs = [part for spec in specs for part in ("--tx", spec)]
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "--dist", "each", *txs, *options, timeout=120)
+def each(run, *specs, options=()):
+    return run(TESTS, "--dist", "each", *(part for spec in specs for part in ("--tx", spec)), *options, timeout=120)
 
 
-def test_a_worker_of_another_environment_keeps_its_own_path(pytester, another_prefix):
+def test_a_worker_of_another_environment_keeps_its_own_path(run, pytester, another_prefix):
     (another_prefix.parent.parent / "only_there.pth").touch()
     [site] = another_prefix.parent.parent.glob("lib/*/site-packages")
     (site / "only_there.py").touch()
     pytester.makeconftest("try: import only_there\nexcept ImportError: only_there = None")
     pytester.makepyfile("import sys\ndef test_where(): print(sys.prefix); assert 'only_there' in sys.modules, sys.prefix")
-    result = pytester.runpytest_subprocess(
-        "--dist", "each", "--tx", f"popen//python={another_prefix}", "--tx", "popen", timeout=120
-    )
+    result = run(None, "--dist", "each", "--tx", f"popen//python={another_prefix}", "--tx", "popen", timeout=120)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines([f"*AssertionError: {sys.prefix}*"])
 
@@ -73,25 +69,25 @@ def test_a_worker_of_another_environment_keeps_its_own_path(pytester, another_pr
         ("/bin/cat", "it is none"),
     ],
 )
-def test_what_is_no_interpreter_is_one_line_before_any_worker_starts(pytester, python, words):
-    result = each(pytester, f"popen//python={python}")
+def test_what_is_no_interpreter_is_one_line_before_any_worker_starts(run, python, words):
+    result = each(run, f"popen//python={python}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.outlines + result.errlines if "expected an interpreter" in line]
     assert words in line
 
 
-def test_workers_elsewhere_do_not_need_the_folders_that_reports_go_to(pytester, tmp_path):
+def test_workers_elsewhere_do_not_need_the_folders_that_reports_go_to(run, pytester, tmp_path):
     pytester.mkdir("reports")
     options = [f"--rsyncdir={pytester.path}", "--gilcheck-json=reports/e.json", pytester.path]
-    result = each(pytester, f"popen//chdir={tmp_path}", options=options)
+    result = each(run, f"popen//chdir={tmp_path}", options=options)
     result.assert_outcomes(passed=1, failed=1)
     assert len(read(pytester.path / "reports/e.json")) == 2
 
 
 @pytest.mark.skipif(not OTHERS, reason="OTHER_PYTHONS names no other interpreters with this plugin")
-def test_one_run_over_several_interpreters_gives_the_verdicts_of_one_run_on_each(pytester):
+def test_one_run_over_several_interpreters_gives_the_verdicts_of_one_run_on_each(run, pytester):
     pythons = [sys.executable, *OTHERS]
-    result = each(pytester, *(f"popen//python={python}" for python in pythons), options=["--gilcheck-json=each.json"])
+    result = each(run, *(f"popen//python={python}" for python in pythons), options=["--gilcheck-json=each.json"])
     result.stdout.fnmatch_lines(["*= gilcheck: by interpreter =*"])
     together = {(entry["subject"], *entry["interpreter"].values()): entry["verdict"] for entry in read(pytester.path / "each.json")}
     apart = {}
@@ -105,19 +101,19 @@ def test_one_run_over_several_interpreters_gives_the_verdicts_of_one_run_on_each
     assert together == apart
 
 
-def test_two_workers_of_one_interpreter_are_two_columns(pytester, another_prefix):
-    result = each(pytester, "popen", f"popen//python={another_prefix}")
+def test_two_workers_of_one_interpreter_are_two_columns(run, another_prefix):
+    result = each(run, "popen", f"popen//python={another_prefix}")
     result.stdout.fnmatch_lines(["*= gilcheck: by interpreter =*", "*(gw0) *(gw1)*"])
 
 
-def test_an_interpreter_that_is_not_there_or_has_no_plugin_is_one_line(pytester, tmp_path):
-    missing = each(pytester, "popen//python=python9.99")
+def test_an_interpreter_that_is_not_there_or_has_no_plugin_is_one_line(run, tmp_path):
+    missing = each(run, "popen//python=python9.99")
     assert missing.ret == pytest.ExitCode.USAGE_ERROR
     missing.stderr.fnmatch_lines(
         ["*gilcheck: python='python9.99' (from command line --tx): expected an interpreter * there is no such program"]
     )
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
-    bare = each(pytester, f"popen//python={tmp_path / 'bare' / 'bin' / 'python'}")
+    bare = each(run, f"popen//python={tmp_path / 'bare' / 'bin' / 'python'}")
     assert bare.ret == pytest.ExitCode.USAGE_ERROR
     bare.stderr.fnmatch_lines(
         ["*expected an interpreter with pytest, pytest-xdist and pytest-gilcheck, but it has no pytest, xdist*"]
@@ -160,7 +156,7 @@ def ssh_config(tmp_path):
         daemon.wait()
 
 
-def test_a_worker_on_another_host_by_ssh_sends_its_evidence_home(pytester, ssh_config, tmp_path):
+def test_a_worker_on_another_host_by_ssh_sends_its_evidence_home(run, pytester, ssh_config, tmp_path):
     there = tmp_path / "there"
     there.mkdir()
     spec = f"ssh=another//ssh_config={ssh_config}//python={sys.executable}//chdir={there}"
@@ -168,7 +164,7 @@ def test_a_worker_on_another_host_by_ssh_sends_its_evidence_home(pytester, ssh_c
     (code / "test_remote.py").write_text("import pytest\n@pytest.mark.gil_fuzz\ndef test_there(): pass\n")
     (code / "pytest.ini").touch()
     arguments = ["--dist", "each", "--tx", spec, "--rsyncdir", str(code), "--gilcheck-json=e.json", str(code / "test_remote.py")]
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments, timeout=120)
+    result = run(None, *arguments, timeout=120)
     [entry] = read(pytester.path / "e.json")
     assert entry["subject"].endswith("test_remote.py::test_there")
     assert entry["worker"] == "gw0"

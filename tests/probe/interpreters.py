@@ -1,4 +1,4 @@
-"""The interpreters that this machine has, and some that are none."""
+"""The interpreters of this machine, and programs that only look like one."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def found():
-    """Paths of real interpreters by name: those of pyenv, and PyPy and Jython."""
+    """Return the paths of real interpreters by name: those of pyenv, PyPy and Jython."""
     every = {"ours": sys.executable}
     if shutil.which("pyenv"):
         root = subprocess.run(["pyenv", "root"], capture_output=True, text=True).stdout.strip()
@@ -16,7 +16,7 @@ def found():
 
 
 def fake(folder, body):
-    """A program that takes the place of an interpreter; it is started with our script, a port and a key."""
+    """Return the path of a program that is started instead of an interpreter, with our script, a port and a key."""
     path = folder / "fake"
     path.write_text(f"#!{sys.executable}\nimport os, socket, subprocess, sys, time\n{body}\n")
     path.chmod(0o755)
@@ -34,12 +34,12 @@ scope["main"](int(sys.argv[2]), sys.argv[3])
 
 
 def patched(folder, patch):
-    """Our own interpreter with our script, after a change to what it knows; ``scope`` is its namespace."""
+    """Return the path of our interpreter that runs our script after this patch; ``scope`` is the script's namespace."""
     return fake(folder, PATCHED.replace("{patch}", patch))
 
 
 def left(mark):
-    """Processes that live and have this in their command line."""
+    """Return the running processes with this text in their command line."""
     import psutil
 
     every = psutil.process_iter(["cmdline", "status"])

@@ -1,7 +1,8 @@
-"""The probed side by itself."""
+"""The script of the probed interpreter, called without a connection."""
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -34,24 +35,28 @@ def test_both_sides_know_the_same_places_and_workloads():
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_pair_of_naps_is_twice_as_long_in_sequence(first):
+def test_two_sleeps_take_twice_as_long_in_sequence(first):
     took = experiments.pair({"work": "sleep", "n": 1, "sequence_first": first})
-    assert took["sequence"] >= 2 * experiments.NAP
-    assert took["threads"] >= experiments.NAP
+    assert took["sequence"] >= 2 * experiments.SLEEP
+    assert took["threads"] >= experiments.SLEEP
     assert took["threads"] < took["sequence"]
 
 
 def test_a_workload_that_fails_in_a_thread_is_an_error_and_no_time():
-    answer = experiments.obey({"do": "pair", "work": "sleep", "n": None, "sequence_first": True})
+    answer = experiments.execute({"do": "pair", "work": "sleep", "n": None, "sequence_first": True})
     assert "TypeError" in answer["error"]
-    assert "KeyError" in experiments.obey({"do": "nothing of the kind"})["error"]
+    assert "KeyError" in experiments.execute({"do": "nothing of the kind"})["error"]
 
 
-def test_what_is_held_is_released():
+def test_threads_and_coroutines_that_wait_are_released():
     for what in ("threads", "coroutines"):
-        assert experiments.obey({"do": what, "number": 3})["seconds"] >= 0
+        begun = time.perf_counter()
+        made = experiments.execute({"do": what, "number": 3})["seconds"]
         assert experiments.HELD
-        assert experiments.obey({"do": "release"})["seconds"] >= 0
+        released = experiments.execute({"do": "release"})["seconds"]
+        assert 0 < made + released <= time.perf_counter() - begun
+        assert made > 0
+        assert released > 0
         assert not experiments.HELD
 
 

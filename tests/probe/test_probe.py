@@ -1,4 +1,4 @@
-"""Whole probes, of real interpreters and of broken ones."""
+"""Complete probes of real interpreters and of broken ones."""
 
 import json
 import os
@@ -18,20 +18,20 @@ from pytest_gilcheck.probe.measuring import EXPERIMENTS, Effort
 from pytest_gilcheck.probe.records import records
 from pytest_gilcheck.probe.result import TEXT
 from pytest_gilcheck.probe.rows import FACTS, GROUPS
-from pytest_gilcheck.probe.session import Failed
+from pytest_gilcheck.probe.session import ExperimentFailed
 from pytest_gilcheck.probe.table import table
 
 from .interpreters import found, left, patched
 
-LITTLE = Effort(unit=0.03, pairs=2, rounds=1, window=0.1, shots=2, turns=20, starts=2, warm=0.2)
+LITTLE = Effort(unit=0.03, pairs=2, rounds=1, window=0.1, signals=2, wakeups=20, starts=2, warm=0.2)
 ROWS = [row for group in GROUPS for row in group.rows]
 
 
 def only(monkeypatch, names):
     """Leave out all experiments but these."""
 
-    def left_out(bench):
-        raise Failed("left out")
+    def left_out(context):
+        raise ExperimentFailed("left out")
 
     for name in EXPERIMENTS:
         if name not in names:
@@ -51,11 +51,14 @@ def test_a_probe_of_this_python_yields_every_row():
     assert "0.54x (24.6 s / 45.5 s) CPython 2.x [Beazley 2009]" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", ["2.7.18", "3.8.18", "pypy3", "jython"])
+# Python 2.7 stands for the old versions of CPython: it lacks the most
+@pytest.mark.parametrize(
+    "name", ["2.7.18", pytest.param("3.8.18", marks=pytest.mark.slow), "pypy3", pytest.param("jython", marks=pytest.mark.slow)]
+)
 def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
     if name not in found():
         pytest.skip(f"there is no {name} here")
-    [column], refused, _ = probe([found()[name]], effort=LITTLE, patience=120)
+    [column], refused, _ = probe([found()[name]], effort=LITTLE, answer_timeout=120)
     assert not refused
     assert column.figures.keys() == {row.name for row in ROWS}
     missing = {name: figure.note for name, figure in column.figures.items() if figure.value is None and figure.unit != TEXT}
@@ -72,23 +75,28 @@ def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
             "pair",
             "lambda order: os._exit(9)",
             {"count", "json", "sleep", "json_unit"},
-            "it exited with status 9 in the middle of it",
+            "it exited with status 9 during the experiment",
         ),
         ("prepare", "lambda order: time.sleep(600)", {"count", "sha256"}, "it did not answer in 3 s"),
         ("prepare", "lambda order: {}", {"count", "sha256"}, "it answered None instead of a number"),
-        ("pair", "lambda order: {'sequence': 1, 'threads': 0}", {"count", "sleep"}, "its clock stands still"),
-        ("burners", "lambda order: os.abort()", {"convoy_1", "convoy_0_p50"}, "it was killed by SIGABRT in the middle of it"),
+        ("pair", "lambda order: {'sequence': 1, 'threads': 0}", {"count", "sleep"}, "its clock does not advance"),
+        (
+            "busy_threads",
+            "lambda order: os.abort()",
+            {"convoy_1", "convoy_0_p50"},
+            "it was killed by SIGABRT during the experiment",
+        ),
         ("echo", "lambda order: {}", {"convoy_2_p99"}, "it did not answer in 3 s"),
         ("interrupt", "lambda order: {'left': 1}", {"interrupt_c", "interrupt_join"}, "instead of 'ready'"),
-        ("turns", "lambda order: {'late': ['soon', 'later']}", {"turns_alone"}, "it answered 'soon' instead of a number"),
-        ("turns", "lambda order: {}", {"turns_beside_p99"}, "its answer has no times"),
+        ("wakeups", "lambda order: {'late': ['soon', 'later']}", {"wakeups_alone"}, "it answered 'soon' instead of a number"),
+        ("wakeups", "lambda order: {}", {"wakeups_beside_p99"}, "its answer contains no times"),
         ("threads", "lambda order: 1 / 0", {"cost_thread", "cost_thread_memory"}, "ZeroDivisionError"),
     ],
 )
-def test_what_goes_wrong_is_the_result_of_its_rows_and_of_no_other(tmp_path, monkeypatch, command, patch, rows, words):
+def test_a_failed_command_is_the_result_of_its_own_rows_only(tmp_path, monkeypatch, command, patch, rows, words):
     only(monkeypatch, {group.name for group in GROUPS if rows & {row.name for row in group.rows}})
     broken = patched(tmp_path, f"scope['COMMANDS'][{command!r}] = {patch}")
-    [column], refused, _ = probe([broken], effort=LITTLE, patience=3)
+    [column], refused, _ = probe([broken], effort=LITTLE, answer_timeout=3)
     assert not refused
     for row in rows:
         assert column.figures[row].value is None
@@ -100,10 +108,10 @@ def test_what_goes_wrong_is_the_result_of_its_rows_and_of_no_other(tmp_path, mon
     assert "left out" in table([column], 120)
 
 
-def test_a_signal_that_nobody_hears_is_a_result(tmp_path, monkeypatch):
+def test_a_signal_without_an_answer_is_a_result(tmp_path, monkeypatch):
     deaf = "import signal\nsignal.signal = lambda *_: None\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
     only(monkeypatch, {"interrupt"})
-    monkeypatch.setattr(measuring, "_SHOT", 0.5)
+    monkeypatch.setattr(measuring, "_HANDLER_TIME", 0.5)
     [column], _, _ = probe([patched(tmp_path, deaf)], effort=LITTLE)
     assert column.figures["interrupt_sleep"].note == "not within 0.5 s (2 of 2)"
     assert not left(str(tmp_path))
@@ -121,8 +129,8 @@ def test_the_evidence_is_of_the_probed_interpreter_and_has_no_verdict(tmp_path, 
     assert record["figures"]["sleep_low"] <= record["figures"]["sleep"] <= record["figures"]["sleep_high"]
     assert len(records([column])) == len(GROUPS) - 1
     assert record["details"]["units"] == {"sleep": "ratio"}
-    [other] = [record for record in records([column]) if record["subject"] == "turns"]
-    assert (other["figures"]["turns_alone"], other["details"]["remarks"]["turns_alone"]) == (None, "left out")
+    [other] = [record for record in records([column]) if record["subject"] == "wakeups"]
+    assert (other["figures"]["wakeups_alone"], other["details"]["remarks"]["wakeups_alone"]) == (None, "left out")
     assert FACTS.name not in {record["subject"] for record in records([column])}
 
 
@@ -130,7 +138,7 @@ def test_the_evidence_is_what_its_schema_says(tmp_path, monkeypatch):
     fastjsonschema = pytest.importorskip("fastjsonschema")
     only(monkeypatch, {"sleep"})
     columns, _, _ = probe([found().get("2.7.18", sys.executable)], effort=LITTLE)
-    evidence_files.write(tmp_path / "e.json", records(columns), evidence_files.Run(tmp_path))
+    evidence_files.write(tmp_path / "e.json", records(columns), evidence_files.EvidenceRun(tmp_path), {})
     schema = json.loads(resources.files("pytest_gilcheck.core").joinpath("evidence.schema.json").read_text())
     fastjsonschema.compile(schema)(json.loads((tmp_path / "e.json").read_text()))
     assert [record["subject"] for record in evidence_files.read(tmp_path / "e.json")] == list(EXPERIMENTS)
@@ -143,7 +151,7 @@ def gilcheck(*arguments, **options):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_whatever_ends_a_probe_it_leaves_no_process(number):
+def test_a_probe_that_is_killed_leaves_no_process(number):
     mark = f"mark{uuid.uuid4().hex}"
     process = gilcheck("--quick", "--python", f"{sys.executable} -X {mark}", start_new_session=True)
     mine = {process.pid}
@@ -167,7 +175,7 @@ def run(*arguments, **options):
     return process.returncode, out, err
 
 
-def test_what_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
+def test_an_interpreter_that_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
     status, out, err = run(
         "--quick", "--python=/no/python", "--python", sys.executable, f"--json={tmp_path}/e.json", "--timeout=60"
     )
@@ -182,8 +190,11 @@ def test_what_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["work:nap", "--python=python3"], "python=['python3'] (from command line): expected nothing beside MODULE:FUNCTION"),
-        (["work:nap", "--quick"], "quick=True (from command line): expected nothing beside MODULE:FUNCTION"),
+        (
+            ["work:render", "--python=python3"],
+            "python=['python3'] (from command line): expected nothing beside MODULE:FUNCTION",
+        ),
+        (["work:render", "--quick"], "quick=True (from command line): expected nothing beside MODULE:FUNCTION"),
         (["--curve"], "curve=True (from command line): expected nothing without MODULE:FUNCTION"),
         (["--min-speedup=2"], "min_speedup=2.0"),
         (["--timeout=0"], "timeout=0.0"),
@@ -196,8 +207,8 @@ def test_bad_usage_is_one_line_and_status_2(arguments, words):
 
 
 @pytest.mark.parametrize(("others", "kept", "doubtful"), [([0.0] * 4, 4, False), ([1.0, 0.0] * 4, 4, False), ([1.0] * 8, 8, True)])
-def test_laps_that_others_disturbed_are_left_out_or_told(others, kept, doubtful):
-    bench = measuring.Bench([], Effort(pairs=4), 1)
-    laps = measuring._until_clean(bench, lambda at: [measuring._Pair(1.0, 1.0, others[at])])
+def test_disturbed_laps_are_left_out_or_reported(others, kept, doubtful):
+    context = measuring.ExperimentContext([], Effort(pairs=4), 1)
+    laps = measuring._mostly_undisturbed(context, lambda at: [measuring._LapPair(1.0, 1.0, others[at])])
     assert len(laps) == kept
-    assert measuring._speedup([pair for [pair] in laps]).note.startswith("doubtful: others took 1.0 of") is doubtful
+    assert measuring._speedup([pair for [pair] in laps]).note.startswith("doubtful: other processes used 1.0 of") is doubtful

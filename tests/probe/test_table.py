@@ -1,9 +1,9 @@
-"""The table as text."""
+"""The text table of a probe."""
 
 import pytest
 
 from pytest_gilcheck.probe import published
-from pytest_gilcheck.probe.result import BYTES, RATE, RATIO, SECONDS, Column, Figure
+from pytest_gilcheck.probe.result import BYTES, RATE, RATIO, SECONDS, Figure, ProbedInterpreter
 from pytest_gilcheck.probe.rows import GROUPS
 from pytest_gilcheck.probe.table import shown, table
 
@@ -11,21 +11,21 @@ FACTS = {"implementation": "CPython", "version": "3.13.0", "free_threaded_build"
 
 
 def column(version="3.13.0", **figures):
-    return Column("python", {**FACTS, "version": version}, figures)
+    return ProbedInterpreter("python", {**FACTS, "version": version}, figures)
 
 
 @pytest.mark.parametrize(
     ("figure", "text"),
     [
-        (Figure.middle([0.9, 0.92, 1.0], RATIO), "0.92x 0.90..1.00"),
-        (Figure.middle([2.0, 2.0], RATIO), "2.00x"),
-        (Figure.middle([0.0051, 0.005, 0.1], SECONDS), "5.10 ms 5.00..100"),
+        (Figure.median_of([0.9, 0.92, 1.0], RATIO), "0.92x 0.90..1.00"),
+        (Figure.median_of([2.0, 2.0], RATIO), "2.00x"),
+        (Figure.median_of([0.0051, 0.005, 0.1], SECONDS), "5.10 ms 5.00..100"),
         (Figure(32e-9, SECONDS), "32.0 ns"),
         (Figure(0.0, SECONDS), "0.00 ns"),
         (Figure(1.27, SECONDS, note="the operation took 1.5 s"), "1.27 s"),
         (Figure(17000, BYTES), "16.6 KiB"),
         (Figure(599.6, RATE), "600/s"),
-        (Figure.said("5 ms"), "5 ms"),
+        (Figure.of_text("5 ms"), "5 ms"),
         (Figure.missing("it is gone"), ""),
     ],
 )
@@ -33,7 +33,7 @@ def test_a_figure_has_its_unit_and_three_digits(figure, text):
     assert shown(figure) == text
 
 
-def test_columns_that_do_not_fit_go_below():
+def test_columns_that_do_not_fit_follow_below():
     columns = [column(f"3.{minor}.0") for minor in range(6)]
     narrow, wide = table(columns, 100), table(columns, 250)
     assert max(map(len, narrow.splitlines())) <= 132
@@ -47,15 +47,15 @@ def test_no_line_of_figures_is_wider_than_the_terminal_unless_one_column_does_no
     assert max(map(len, lines)) <= max(width, 80)
 
 
-def test_what_is_long_becomes_one_footnote_and_what_is_short_stays():
-    why = "it exited with status 9 in the middle of it; its last words: 'something very long that no cell can hold'"
+def test_a_long_note_becomes_one_footnote_and_a_short_one_stays_in_its_cell():
+    why = "it exited with status 9 during the experiment; its last output: 'something very long that no cell can hold'"
     text = table([column(count=Figure.missing(why), json=Figure.missing(why), sleep=Figure.missing("it is gone"))], 160)
     assert " ".join(text.split()).count(why) == 1
     assert text.count("none [1]") == 2
     assert "it is gone" in text
 
 
-def test_every_published_figure_has_a_source_that_is_told():
+def test_every_published_figure_has_a_source_in_the_table():
     every = [one for group in GROUPS for row in group.rows for one in row.published]
     assert every
     assert {one.source for one in every} <= published.SOURCES.keys()

@@ -49,7 +49,7 @@ class PublicBug:
         buggy: the requirement that has the bug; ``CPython`` if it is in the standard library of the interpreter itself.
         fixed: the first or a later version without it, or None if there is none.
         trigger: imports the library and returns what shows the bug.
-        troubles: what may be reported; where several orders go wrong in several ways, it depends on which is the smallest.
+        symptoms: what may be reported; where several orders go wrong in several ways, it depends on which is the smallest.
         reference: where it was reported.
         kind: of the verdict. All seven have calls where the threads must meet, so the GIL hides none of them for good.
         needs: further requirements, for the import alone.
@@ -61,7 +61,7 @@ class PublicBug:
     buggy: str
     fixed: str | None
     trigger: Callable[[str | None], Trigger]
-    troubles: frozenset[str]
+    symptoms: frozenset[str]
     reference: str
     kind: str = "BREAKS-TODAY"
     needs: tuple[str, ...] = ()

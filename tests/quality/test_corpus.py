@@ -1,6 +1,8 @@
 """Every bug of the corpus is found, called what it is, and replayed; the fixed twins and the correct programs give no alarm.
 
-A slow machine may not get through with a search that must find nothing; that is a skip, and never a wrong answer.
+The searches end after a number of schedules, so their verdicts do not depend on the speed of the machine. With ``-m slow`` each of
+them has `BUDGET` seconds instead, as a search has whose number of schedules nobody gave. A machine that does not get through
+leaves a test undecided.
 """
 
 from collections import Counter
@@ -9,48 +11,66 @@ from operator import attrgetter
 import pytest
 
 from pytest_gilcheck import gilcheck
+from tests.undecided import undecided
 
 from .corpus import CASES
 from .correct import PROGRAMS
 
-BUDGET = 2.0
+TO_FIND = 1000  # schedules; most bugs take less than 100
+TO_FIND_NOTHING = 200  # schedules: in nine of ten programs more than all of at most 1 preemption
+BUDGET = 2.0  # seconds
 REPLAYS = 2
 
 
+def limited(schedules):
+    """The parameter ``limit``: of every search by default, and of one with ``-m slow``."""
+    by_time = pytest.param({"budget": BUDGET}, id=f"{BUDGET:g} s", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("limit", [pytest.param({"schedules": schedules}, id=f"{schedules} schedules"), by_time])
+
+
 def fuzzed(twin, **more):
-    return gilcheck.fuzz(setup=twin.setup, threads=twin.threads, invariant=twin.invariant, budget=BUDGET, seed=1, **more)
+    return gilcheck.fuzz(setup=twin.setup, threads=twin.threads, invariant=twin.invariant, seed=1, **more)
 
 
-def expect_nothing(twin):
-    result = fuzzed(twin)
+def cut_short(result):
+    """Leave the test undecided if the time ended before the search."""
     if result.verdict == "inconclusive" and result.reason.startswith("cut short"):
-        pytest.skip(result.reason)
+        undecided(result.reason)
+
+
+def expect_nothing(twin, limit):
+    result = fuzzed(twin, **limit)
+    cut_short(result)
     assert result.verdict == "holds", str(result)
 
 
+@limited(TO_FIND)
 @pytest.mark.parametrize("case", CASES, ids=attrgetter("name"))
-def test_the_bug_is_found_and_called_what_it_is_and_replays(case):
-    result = fuzzed(case.buggy, preemptions=max(2, case.preemptions))
+def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
+    result = fuzzed(case.buggy, preemptions=max(2, case.preemptions), **limit)
+    cut_short(result)
     if case.preemptions > 2 and result.verdict != "violated":
-        pytest.skip(f"it needs {case.preemptions} preemptions, and was not drawn: {result.reason}")
+        undecided(f"it needs {case.preemptions} preemptions, and was not drawn: {result.reason}")
     if result.kind is None and result.verdict == "violated":
-        pytest.skip(f"this machine was too slow to tell its kind: {result.reason}")
-    assert (result.verdict, result.kind, result.trouble) == ("violated", case.kind, case.trouble), str(result)
+        undecided(f"this machine was too slow to tell its kind: {result.reason}")
+    assert (result.verdict, result.kind, result.symptom) == ("violated", case.kind, case.symptom), str(result)
     for _ in range(REPLAYS):
         again = fuzzed(case.buggy, replay=result.token)
-        assert (again.verdict, again.kind, again.trouble) == ("violated", case.kind, case.trouble), str(again)
+        assert (again.verdict, again.kind, again.symptom) == ("violated", case.kind, case.symptom), str(again)
     if case.preemptions <= 2:
         assert result.preemptions <= case.preemptions + 1, str(result)
 
 
+@limited(TO_FIND_NOTHING)
 @pytest.mark.parametrize("case", CASES, ids=attrgetter("name"))
-def test_the_fixed_twin_gives_no_alarm(case):
-    expect_nothing(case.fixed)
+def test_the_fixed_twin_gives_no_alarm(case, limit):
+    expect_nothing(case.fixed, limit)
 
 
+@limited(TO_FIND_NOTHING)
 @pytest.mark.parametrize("correct", PROGRAMS, ids=attrgetter("name"))
-def test_a_correct_program_gives_no_alarm(correct):
-    expect_nothing(correct.program)
+def test_a_correct_program_gives_no_alarm(correct, limit):
+    expect_nothing(correct.program, limit)
 
 
 def test_the_corpus_is_what_it_is_said_to_be():
@@ -59,4 +79,4 @@ def test_the_corpus_is_what_it_is_said_to_be():
     assert len(CASES) >= 40
     assert max(names.values()) == 1
     assert min(kinds["GIL-MASKED"], kinds["BREAKS-TODAY"]) >= len(CASES) / 3
-    assert {case.trouble for case in CASES} == {"invariant", "exception", "deadlock", "never ends", "livelock"}
+    assert {case.symptom for case in CASES} == {"invariant", "exception", "deadlock", "never ends", "livelock"}

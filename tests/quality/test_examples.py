@@ -1,38 +1,43 @@
-"""The examples are right here, and their tests can fail: turned round, each of them does."""
-
-import subprocess
-import sys
-from pathlib import Path
+"""The examples are right here, and their tests can fail: turned round, each of their expectations does."""
 
 import pytest
 
-from pytest_gilcheck.core.child import can_fork
+from pytest_gilcheck.core.fork_safety import can_fork
+from tests.undecided import undecided
 
-ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
+from .examples import run_example
 
-
-def run(folder, *options):
-    """Run the example; outcome by test."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", ROOT / "examples" / folder, "-v", "-p", "no:cacheprovider", *options],
-        capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    lines = [line for line in done.stdout.splitlines() if "::" in line and "%]" in line]
-    outcomes = {line.split("::")[1].split()[0]: line.split()[1] for line in lines}
-    assert outcomes, done.stdout + done.stderr
-    return outcomes, done.stdout
+FOLDERS = ["survive", "ctrl_c", pytest.param("responsive", marks=pytest.mark.exclusive)]
+pytestmark = [
+    pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}"),
+    pytest.mark.xdist_group("examples"),  # one worker makes the fixture
+]
 
 
-@pytest.mark.parametrize("folder", ["ctrl_c", "responsive", "survive"])
-def test_the_example_passes_here(folder):
-    outcomes, text = run(folder)
-    assert "FAILED" not in outcomes.values(), text
-    if undecided := [name for name, outcome in outcomes.items() if outcome == "SKIPPED"]:
-        pytest.skip(f"this machine was too busy to decide {', '.join(undecided)}")
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Each example's run, once."""
+    made = {}
+
+    def run(folder):
+        if folder not in made:
+            made[folder] = run_example(folder, tmp_path_factory.mktemp(folder))
+        return made[folder]
+
+    return run
 
 
-@pytest.mark.parametrize("folder", ["ctrl_c", "responsive", "survive"])
-def test_turned_round_every_test_of_the_example_fails(folder):
-    outcomes, text = run(folder, "-p", "tests.quality.turned_round")
-    assert "PASSED" not in outcomes.values(), text
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_example_passes_here(runs, folder):
+    run = runs(folder)
+    assert "FAILED" not in run.outcomes.values(), run.text
+    if run.skipped:
+        undecided(f"{', '.join(run.skipped)} of {folder}: this machine was too busy")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_turned_round_every_test_of_the_example_fails(runs, folder):
+    run = runs(folder)
+    for name, outcome in run.outcomes.items():
+        assert "passed" not in run.turned_round[name], (name, run.text)
+        assert outcome == "SKIPPED" or "failed" in run.turned_round[name], (name, run.text)

@@ -1,19 +1,15 @@
-"""The quickstart's answers are right here, and its tests can fail: turned round, each fails with the right cause named.
+"""The quickstart's answers are right here, with the right cause named, and its tests can fail: turned round, each of them does.
 
 A busy machine may leave a check undecided; that is a skip, in the quickstart and here, and never a wrong answer.
 """
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from pytest_gilcheck.core.evidence_files import read
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
+from tests.undecided import undecided
 
-ROOT = Path(__file__).parents[2]
-QUICKSTART = ROOT / "examples" / "quickstart"
+from .examples import run_example
+
 SCALES = "scales" if build() == FREE_THREADED else "gil"
 CAUSES = {
     "test_count": SCALES,
@@ -23,41 +19,28 @@ CAUSES = {
     "test_serialised_by_its_own_lock": "lock",
     "test_scales_only_without_the_gil": SCALES,
 }
+pytestmark = pytest.mark.exclusive
 
 
-def run(tmp_path, *options):
-    """Run the quickstart; outcome by test, and evidence by test."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", QUICKSTART, "-v", "-p", "no:cacheprovider", "--gilcheck-budget=5",
-         f"--gilcheck-json={tmp_path / 'evidence.json'}", *options],
-        capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    outcomes = {
-        line.split("::")[1].split()[0]: line.split()[1] for line in done.stdout.splitlines() if "::" in line and "%]" in line
-    }
-    records = {record["subject"].rpartition("::")[2]: record for record in read(tmp_path / "evidence.json")}
-    assert set(outcomes) == set(CAUSES), done.stdout
-    return outcomes, records, done.stdout
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    run = run_example("quickstart", tmp_path_factory.mktemp("quickstart"), "--gilcheck-budget=5")
+    assert set(run.outcomes) == set(CAUSES), run.text
+    return run
 
 
-def test_the_quickstart_passes_here(tmp_path):
-    outcomes, records, text = run(tmp_path)
-    assert "FAILED" not in outcomes.values(), text
-    undecided = [name for name, outcome in outcomes.items() if outcome == "SKIPPED"]
-    assert all(records[name]["verdict"] == "inconclusive" for name in undecided)
-    for name, record in records.items():
-        if record["verdict"] != "inconclusive":
-            assert record["figures"]["cause"] == CAUSES[name], text
-    if undecided:
-        pytest.skip(f"this machine was too busy to decide {', '.join(undecided)}")
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_quickstart_passes_here_and_names_the_right_cause(run, name):
+    assert run.outcomes[name] != "FAILED", run.text
+    if run.outcomes[name] == "SKIPPED":
+        assert run.records[name]["verdict"] == "inconclusive"
+        undecided(f"{name}: {run.records[name]['reason']}")
+    assert run.records[name]["figures"]["cause"] == CAUSES[name], run.text
 
 
-def test_turned_round_every_test_of_the_quickstart_fails_and_names_the_right_cause(tmp_path):
-    outcomes, records, text = run(tmp_path, "-p", "tests.quality.turned_round")
-    assert "PASSED" not in outcomes.values(), text
-    for name, outcome in outcomes.items():
-        if outcome == "FAILED":
-            assert records[name]["figures"]["cause"] == CAUSES[name], text
-    undecided = [name for name, outcome in outcomes.items() if outcome == "SKIPPED"]
-    if undecided:
-        pytest.skip(f"this machine was too busy to decide {', '.join(undecided)}")
+@pytest.mark.parametrize("name", CAUSES)
+def test_turned_round_every_test_of_the_quickstart_fails(run, name):
+    assert "passed" not in run.turned_round[name], run.text
+    if run.outcomes[name] == "SKIPPED":
+        undecided(f"{name}: {run.records[name]['reason']}")
+    assert "failed" in run.turned_round[name], run.text

@@ -1,4 +1,4 @@
-"""A real browser without a window, for the page that a report is; and what it says of a page."""
+"""A real browser without a window that opens the HTML report, and shows what the page logged and requested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DRIVER = shutil.which("chromedriver")
 
 
 def missing() -> str | None:
-    """What this machine has not got; None if there is a browser."""
+    """Return what is missing on this machine; None if a browser can be started."""
     if CHROMIUM is None or DRIVER is None:
         return "no Chromium with its chromedriver here"
     try:
@@ -36,51 +36,51 @@ class Browser:
         self.driver = driver
 
     def open(self, path: Path, address: str = "") -> None:
-        """Go there, with nothing said before, and wait until the page's script says it is done."""
+        """Open a page, discard earlier log entries, and wait until its document is complete."""
         self.driver.get("about:blank")
-        self.said()
+        self.logged()
         self.requests()
         self.driver.get(path.as_uri() + address)
         self.until("return document.readyState === 'complete'")
 
     def run(self, script: str, *arguments: object) -> Any:
-        """The value of a JavaScript function's body."""
+        """Run the body of a JavaScript function, and return its value."""
         return self.driver.execute_script(script, *arguments)
 
     def until(self, script: str, seconds: float = 20.0) -> None:
-        """Wait until it returns something true."""
+        """Wait until the script returns something true."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         WebDriverWait(self.driver, seconds, poll_frequency=0.02).until(lambda _: self.run(script), script)
 
-    def said(self) -> list[str]:
-        """What came on the console since the last call, errors and warnings of the browser's own among it."""
+    def logged(self) -> list[str]:
+        """Return the console messages since the last call, the browser's own errors and warnings included."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since the last call, in order."""
-        told = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [each["params"]["request"]["url"] for each in told if each["method"] == "Network.requestWillBeSent"]
+        """Return the addresses that were requested since the last call, in order."""
+        entries = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [each["params"]["request"]["url"] for each in entries if each["method"] == "Network.requestWillBeSent"]
 
     def press(self, *keys: str) -> None:
-        """Keys, one after the other, to whatever has the focus."""
+        """Press keys, one after the other, on the element that has the focus."""
         from selenium.webdriver import ActionChains
 
         ActionChains(self.driver).send_keys(*keys).perform()
 
     def prefer(self, scheme: str) -> None:
-        """The system's wish for light or dark."""
+        """Set the colour scheme that the system prefers: light or dark."""
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
     def wide(self, pixels: int) -> None:
-        """The width of the page's window."""
+        """Set the width of the window."""
         size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """A browser of its own, that keeps what it keeps in this folder, and is gone afterwards with all its processes."""
+    """Start a browser that keeps its data in this folder, and end it with all its processes."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()

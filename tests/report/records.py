@@ -1,4 +1,4 @@
-"""Records out of nothing, for what is made of records."""
+"""Made-up records, for tests of the code that reads records."""
 
 from pytest_gilcheck.core.evidence import record
 from pytest_gilcheck.core.verdict import Judged, Verdict
@@ -8,7 +8,11 @@ GIL_ON = {"build": "gil", "free_threaded_build": True}
 
 
 def entry(subject="test_it.py::test_it", verdict="holds", *, check="scaling", version="3.13.0", one_thread=None, number=1, **more):
-    """One record; figures by name, and of the rest ``python`` (of the interpreter), ``file``, ``recorded``, ``reason``."""
+    """Return one record.
+
+    Args:
+        more: figures by name; also ``python`` (fields of the interpreter), ``file``, ``recorded`` and ``reason``.
+    """
     python = {
         "implementation": "CPython",
         "version": version,

@@ -1,4 +1,4 @@
-"""Records as every check writes them, made up: the same each time, and as many as wanted. And records that nobody should write."""
+"""Made-up records of every kind of check, the same in each run and as many as wanted; and records that no check writes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
 def every_check(interpreters: tuple[Python, ...] = (INTERPRETERS[2], INTERPRETERS[4])) -> list[Record]:
-    """One record of each check on each of these."""
+    """Return one record of each check on each of these interpreters."""
     return [
         record(check, f"tests/test_{check}.py::test_{check}_of_the_store", python, random.Random(f"{check}{place}"))
         for place, python in enumerate(interpreters)
@@ -43,7 +43,7 @@ def every_check(interpreters: tuple[Python, ...] = (INTERPRETERS[2], INTERPRETER
 
 
 def many(tests: int = 1000, interpreters: int = 6) -> list[Record]:
-    """So many tests, of all checks in turn, on so many interpreters; each with all its details."""
+    """Return records of this many tests on this many interpreters, of all kinds of checks, each with all its details."""
     return [
         record(
             CHECKS[test % len(CHECKS)], f"tests/unit/test_part_{test // 20:02}.py::TestStore::test_case_{test:04}", python, chance
@@ -55,7 +55,7 @@ def many(tests: int = 1000, interpreters: int = 6) -> list[Record]:
 
 
 def record(check: str, subject: str, python: Python, chance: random.Random) -> Record:
-    """A record of this check, as far as possible as the check itself would write it."""
+    """Return a record of this check, as close as possible to what the check itself writes."""
     free = python["build"] == "free-threaded"
     made = {
         "scaling": _scaling,
@@ -124,7 +124,7 @@ def _scaling(free: bool, chance: random.Random) -> _Made:
         "held": None if free else 0.99,
         "blocked": 0.02 if free else 0.86,
         "denied": 0.0,
-        "diagnosis": "scales" if free else "serialised by the GIL: would scale without it, unless something else serialises",
+        "diagnosis": "scales" if free else "serialised by the GIL; without a GIL it scales unless something else limits it",
     }
     one_thread = [0.0042 * (1.3 if free else 1.0) * chance.uniform(0.97, 1.03) for _ in range(12)]
     reason = f"{true:.2f}x with 8 threads; asked for at least 4x"
@@ -186,29 +186,29 @@ def _latency(free: bool, chance: random.Random) -> _Made:
 
 
 def _interrupt(free: bool, chance: random.Random) -> _Made:
-    shots: list[dict[str, Any]] = [
+    trials: list[dict[str, Any]] = [
         {
             "signal": "SIGINT" if turn % 2 else "SIGTERM",
             "moment": turn / 12,
             "delivery": chance.lognormvariate(-8.5, 0.7),
             "unwinding": chance.lognormvariate(-7.5, 0.8),
             "exit": chance.lognormvariate(-4, 0.5),
-            "trouble": None,
+            "outcome": None,
         }
         for turn in range(12)
     ]
     late = chance.random() < 0.5
     if late:
-        shots[3] |= {"delivery": 0.8, "trouble": "late"}
-        shots[7] |= {"delivery": None, "unwinding": None, "exit": None, "trouble": "deaf"}
-    seen = [shot["delivery"] for shot in shots if shot["delivery"] is not None]
+        trials[3] |= {"delivery": 0.8, "outcome": "late"}
+        trials[7] |= {"delivery": None, "unwinding": None, "exit": None, "outcome": "deaf"}
+    seen = [trial["delivery"] for trial in trials if trial["delivery"] is not None]
     figures = {
         "delivery_min": min(seen),
         "delivery_median": sorted(seen)[5],
         "delivery_max": max(seen),
         "signals": 12,
         "seed": 653385,
-        "trouble": "deaf" if late else None,
+        "signal_outcome": "deaf" if late else None,
         "culprit": "sum(range(10 ** 8)) at test_x.py:8 (test_y)" if late else None,
         "over": 1.0,
     }
@@ -224,7 +224,7 @@ def _interrupt(free: bool, chance: random.Random) -> _Made:
         "deaf: not seen for 0.93 s" if late else "12 of 12 signals seen in time",
         claim,
         figures,
-        {"shots": shots, "stacks": stacks},
+        {"trials": trials, "stacks": stacks},
     )
 
 
@@ -284,7 +284,7 @@ def _fuzz(free: bool, chance: random.Random) -> _Made:
     figures = {
         "mode": "search",
         "kind": "BREAKS-TODAY",
-        "trouble": "invariant",
+        "symptom": "invariant",
         "token": token,
         "preemptions": 1,
         "schedules": 214,
@@ -335,7 +335,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def hostile() -> list[Record]:
-    """Records with what should break a page in every place of every check, and some with places missing."""
+    """Return records with hostile text in every place of every check, and some with places missing."""
     made: list[Any] = []
     for turn, text in enumerate(HOSTILE):
         for check in CHECKS:
@@ -371,7 +371,7 @@ def hostile() -> list[Record]:
 
 
 def _spoilt(value: Any, text: str, keep: tuple[str, ...] = ()) -> Any:
-    """Every string replaced, and every mapping given a key of that text."""
+    """Return the value with every string replaced, and a key of that text added to every mapping."""
     if isinstance(value, str):
         return text
     if isinstance(value, dict):
@@ -380,7 +380,7 @@ def _spoilt(value: Any, text: str, keep: tuple[str, ...] = ()) -> Any:
 
 
 def _numbers(value: Any, other: Any) -> Any:
-    """Every number replaced."""
+    """Return the value with every number replaced."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return other
     if isinstance(value, dict):

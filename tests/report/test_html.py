@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, what it never does, and how it is used."""
+"""The HTML report in a real browser: what it shows, what it never does, and how it is used."""
 
 import importlib.util
 import json
@@ -15,6 +15,7 @@ from pytest_gilcheck.report import html
 from pytest_gilcheck.report.html import page
 
 from . import browser as browsers
+from .records import entry
 from .sample import CHECKS, HOSTILE, INTERPRETERS, every_check, hostile, many
 
 pytestmark = pytest.mark.skipif(html.unavailable() is not None, reason="Jinja2 is not installed")
@@ -40,7 +41,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Write a page, open it, and see afterwards that it said nothing and asked for nothing but itself."""
+    """Write a page and open it; afterwards check that it logged nothing and requested nothing but itself."""
     pages = []
 
     def open_one(records, address="", **given):
@@ -55,13 +56,13 @@ def opened(browser, tmp_path):
 
     yield open_one
     if pages:
-        assert browser.said() == []
+        assert browser.logged() == []
         assert {address.partition("#")[0] for address in browser.requests()} == {path.as_uri() for path in pages}
 
 
 @pytest.fixture
 def address():
-    """A server that somebody's page could ask."""
+    """The address of a local server that a page could request."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -161,7 +162,7 @@ def test_a_run_of_real_checks_gives_a_page_with_their_charts(browser, opened, py
     undecided = {entry["check"] for entry in records if entry["verdict"] == "inconclusive"}  # may have nothing to draw
     for check in {"scaling", "interrupt", "latency", "curve", "fuzz"} - undecided:
         assert set(CHARTS[check]) <= set(drawn), (check, drawn)
-    assert browser.said() == []
+    assert browser.logged() == []
 
 
 def test_the_table_is_complete_without_a_script():
@@ -310,7 +311,7 @@ def test_a_narrow_window_scrolls_the_table_and_not_the_page(opened):
 # -- what it never does ----------------------------------------------------------------------------------------------------------
 
 
-def test_whatever_a_record_holds_is_only_text(opened):
+def test_no_text_of_a_record_becomes_markup(opened):
     browser = opened(hostile(), notes=list(HOSTILE))
     browser.run(OPEN_ALL)
     assert browser.run("return window.hit") is None
@@ -324,20 +325,20 @@ def test_whatever_a_record_holds_is_only_text(opened):
 
 
 def test_these_tests_would_see_a_script_an_error_and_a_request(browser, tmp_path, address):
-    """The broken twin: the same page with what ours must not have."""
+    """A broken copy: the same page with what ours must not have."""
     sound = page(every_check(), title="Test results")
     path = tmp_path / "broken.html"
     path.write_text(sound.replace("</main>", f"<script>window.hit = 1</script><img src='{address}'></main>"), encoding="utf-8")
     browser.open(path)
     assert browser.run("return window.hit") is None  # the page's own policy
-    assert len([line for line in browser.said() if "Content Security Policy" in line]) == 2
+    assert len([line for line in browser.logged() if "Content Security Policy" in line]) == 2
 
     unguarded = re.sub(r"<meta http-equiv=.*?>", "", path.read_text(encoding="utf-8"))
     path.write_text(unguarded.replace("</main>", "<script>neverDefined()</script></main>"), encoding="utf-8")
     browser.open(path)
     assert browser.run("return window.hit") == 1
     assert address in browser.requests()
-    assert any("neverDefined is not defined" in line for line in browser.said())
+    assert any("neverDefined is not defined" in line for line in browser.logged())
 
 
 def test_the_same_records_give_the_same_page():
@@ -367,3 +368,17 @@ def test_the_installed_package_has_all_files_of_the_page():
         pytest.skip("an editable install lists none of its files")
     for name in (*html._SCRIPTS, "page.css", "page.html"):
         assert f"pytest_gilcheck/report/page/{name}" in files
+
+
+@pytest.mark.parametrize("damaged", ["hold", "HOLDS", 1, True, ["holds"], {}, ""])
+def test_a_damaged_verdict_is_shown_as_undecided(damaged):
+    text = page([entry("sound", "violated"), entry("damaged", "violated") | {"verdict": damaged}], title="x")
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+    assert [cell["verdict"] for row in data for cell in row] == ["violated", "inconclusive"]
+
+
+def test_text_of_a_record_is_escaped_in_the_table_and_in_the_data():
+    given = "</script><img src=x>"
+    text = page([entry(f"test[{given}]", "violated", reason=given)], title=given, notes=[given])
+    assert "<img" not in text
+    assert text.count("</script>") == page([], title="x").count("</script>")

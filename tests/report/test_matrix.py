@@ -48,7 +48,7 @@ def test_a_verdict_that_is_the_same_everywhere_is_no_change():
     assert matrix([entry(), entry(verdict="inconclusive", python=NO_GIL)]).rows[0].changed
 
 
-def test_a_build_that_is_slower_in_one_thread_costs_what_it_costs():
+def test_the_cost_of_a_slower_build_is_the_ratio_of_the_medians_with_bounds():
     slow = cost(entry(one_thread=[1.3 * s for s in SECOND]), entry(one_thread=SECOND))
     assert slow.ratio == pytest.approx(1.3)
     assert 1.2 < slow.low < 1.3 < slow.high < 1.4
@@ -88,7 +88,7 @@ def test_another_reference_is_chosen_by_its_label_and_one_that_is_not_there_is_r
 
 
 @pytest.mark.parametrize("n", [6, 9, 20, 41])
-def test_the_bounds_of_a_median_leave_out_it_in_at_most_a_twentieth_of_all_samples(n):
+def test_the_bounds_of_a_median_miss_it_in_at_most_a_twentieth_of_all_samples(n):
     low, high = median_bounds(range(n))
     outside = 2 * sum(math.comb(n, k) for k in range(low + 1)) / 2**n  # exact: the median is beyond the bound
     assert outside <= 0.05
@@ -102,7 +102,7 @@ def test_five_figures_bound_no_median():
 
 
 @pytest.mark.parametrize("junk", [["x", None, math.inf, -1, True], "text", {"a": 1}])
-def test_figures_that_are_no_numbers_are_no_figures(junk):
+def test_a_time_that_is_not_a_positive_number_is_ignored(junk):
     assert cost(entry() | {"details": {"one_thread": junk}}, entry(one_thread=SECOND)) is None
 
 
@@ -123,6 +123,17 @@ def test_many_figures_have_bounds_too_and_those_are_nearly_the_exact_ones():
     assert abs(exact[1] - near[1]) <= 2
 
 
-def test_times_that_no_machine_has_cost_nothing():
+def test_an_impossible_time_gives_no_cost():
     for time in (10**400, 1e300, 5e-324):
         assert cost(entry(one_thread=[time] * 8), entry(one_thread=[1.0] * 8)) is None
+
+
+def test_a_yardstick_that_explains_a_difference_makes_its_bounds_wider_and_never_narrower():
+    def of(factor, yardstick):
+        return entry(one_thread=[factor * s for s in SECOND], yardstick_before=yardstick, yardstick_after=yardstick)
+
+    plain = cost(of(1.3, 1.0), of(1.0, 1.0))
+    for yardstick in (0.7, 1.3):
+        found = cost(of(1.3, yardstick), of(1.0, 1.0))
+        assert found.low <= plain.low
+        assert found.high >= plain.high

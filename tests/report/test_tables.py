@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from pytest_gilcheck.report.github import annotation, step_summary
 from pytest_gilcheck.report.matrix import matrix
 from pytest_gilcheck.report.regressions import conditions, findings
 from pytest_gilcheck.report.terminal import summary, summary_title
+from pytest_gilcheck.report.words import interval
 
 from .records import GIL_ON, NO_GIL, entry
 
@@ -62,7 +64,7 @@ def test_plain_text_is_ascii():
     tables.text(matrix(RECORDS), width=40, plain=True).encode("ascii")
 
 
-def test_what_a_terminal_or_a_browser_or_a_spreadsheet_would_obey_is_taken_out():
+def test_escape_sequences_markup_and_formulas_are_removed_or_escaped():
     records = [entry(HOSTILE, "violated", reason=HOSTILE), entry("=1+1", reason="@SUM(A1)")]
     table = matrix(records)
     for text in (
@@ -82,8 +84,27 @@ def test_what_a_terminal_or_a_browser_or_a_spreadsheet_would_obey_is_taken_out()
     assert command.startswith("::error file=a%2Cb%3Ac.py,line=3,")
 
 
-def test_a_terminals_commands_are_taken_out_whole():
-    assert clean("a\x1b[31mb\x1b]0;title\x07c\x9b1md\ttab\nline") == "abcd\ttab\nline" or clean("a\x1b[31mb") == "ab"
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ("a\x1b[31mb", "ab"),
+        ("a\x9b1mb", "ab"),  # CSI as one C1 character
+        ("a\x1b[?25l\x9b2;3 qb", "ab"),  # private parameters, intermediate bytes
+        ("a\x1b]0;title\x07b", "ab"),  # a string of the operating system's, ended by BEL
+        ("a\x1b]0;title\x1b\\b", "ab"),  # or by ST
+        ("a\x9d0;title\x9cb", "ab"),  # the same as C1 characters
+        ("a\x90device\x1b\\b", "ab"),
+        ("a\x98start\x9cb\x9emessage\x9cc\x9fcommand\x9cd", "abcd"),
+        ("a\x1b(Bb\x1bcc\x1b7d\x1bMe", "abcde"),  # sequences without parameters
+        ("a\x85b\x8dc", "abc"),  # other C1 characters
+        ("a\tb\nc", "a\tb\nc"),
+        ("a\x9b", "a"),  # cut off
+        ("a\x9d0;title", "a0;title"),  # without an end it is no string, and must not hide the rest
+        ("a\x1b]0;title\nb\x07", "a0;title\nb"),
+    ],
+)
+def test_a_terminals_commands_are_taken_out_whole(given, left):
+    assert clean(given) == left
 
 
 def test_markdown_is_one_table_with_as_many_cells_in_every_row():
@@ -117,15 +138,15 @@ def test_the_summary_gives_reasons_of_what_does_not_hold_and_of_all_when_verbose
     assert sum("r r r" in line for line in verbose) > 2
 
 
-def test_of_very_many_checks_those_that_hold_are_counted():
+def test_of_more_than_a_hundred_checks_those_that_hold_are_only_counted():
     many = [entry(f"t{number}") for number in range(200)] + [entry("bad", "violated")]
     lines = [line.text for line in summary(many)]
-    assert lines[0].startswith("200 that hold")
+    assert lines[0].startswith("200 checks that hold")
     assert len(lines) == 3
     assert len(summary(many, verbose=True)) == 402
 
 
-def test_github_hears_of_what_does_not_hold():
+def test_a_check_that_does_not_hold_is_annotated_on_github():
     assert annotation(RECORDS[0], "tests/test_a.py", 7).startswith("::error file=tests/test_a.py,line=7,")
     assert annotation(RECORDS[3], "f.py", 1).startswith("::warning ")
     assert annotation(RECORDS[1], "f.py", 1) is None
@@ -142,3 +163,38 @@ def test_a_violated_claim_is_annotated_unless_its_test_asserts_it():
     assert annotation(record | {"outcome": "failed"}, "test_it.py", 1).startswith("::error ")
     assert annotation(record | {"outcome": "passed"}, "test_it.py", 1) is None
     assert annotation(entry(verdict="inconclusive") | {"outcome": "passed"}, "test_it.py", 1).startswith("::warning ")
+
+
+def test_of_more_than_a_hundred_checks_an_undecided_one_is_listed_with_its_reason():
+    many = [entry(f"t{number}") for number in range(200)] + [entry("unknown", "inconclusive", reason="machine too busy")]
+    lines = [line.text for line in summary(many)]
+    assert "inconclusive" in lines[1]
+    assert "unknown" in lines[1]
+    assert "machine too busy" in lines[2]
+
+
+def test_a_cost_is_marked_as_uncertain_only_if_the_builds_may_be_equally_fast():
+    certain, uncertain = [1.3 * second for second in SECOND], [1.01 * second for second in SECOND]
+    for seconds, mark in ((certain, ""), (uncertain, "~"), ([1.3], "~")):
+        table = matrix([entry(one_thread=SECOND), entry(one_thread=seconds, python=NO_GIL)])
+        assert f" {mark}{seconds[0] / 1.0:.2f}x slower" in tables.text(table, width=120)
+
+
+def test_a_reason_or_name_with_a_bar_adds_no_cell_to_a_row_of_markdown():
+    text = tables.markdown(matrix([entry("a|b", reason="c|d", check="e|f")]))
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"low": 1.2}, "at least 1.20"),
+        ({"high": 1.5}, "at most 1.50"),
+        ({"low": 0.0, "high": 1.5}, "at most 1.50"),
+        ({"low": 1.2, "high": 1.5}, "1.20 to 1.50"),
+        ({}, ""),
+    ],
+)
+def test_a_bound_that_is_missing_is_not_made_up(figures, words):
+    assert interval(entry(speedup=1.3, **figures)) == words

@@ -1,23 +1,25 @@
 """Rounds made up to say something definite."""
 
-from pytest_gilcheck.core.team import Lap, Stint
-from pytest_gilcheck.scaling.sampling import Pair, Round
+from pytest_gilcheck.core.team import Lap, ThreadTiming
+from pytest_gilcheck.scaling.sampling import LapPair, Round
 
 MS = 1_000_000
 
 
-def lap(walls, *, denied=0.0, cpu=1.0, in_turn=False, switches=(2, 1), counted=True):
-    """Stints of these milliseconds from a joint start; shares of them denied a core and on the CPU."""
-    stints = tuple(Stint(0, int(wall * MS), int(wall * MS * cpu), int(wall * MS * denied) if counted else None) for wall in walls)
-    return Lap(stints, switches, in_turn)
+def lap(walls, *, denied=0.0, cpu=1.0, sequential=False, switches=(2, 1), counted=True):
+    """Timings of these milliseconds from a joint start; shares of them denied a core and on the CPU."""
+    timings = tuple(
+        ThreadTiming(0, int(wall * MS), int(wall * MS * cpu), int(wall * MS * denied) if counted else None) for wall in walls
+    )
+    return Lap(timings, switches, sequential)
 
 
 def pair(speedup, *, threads=2, unit=20.0, denied=0.0, denied_sequential=0.0, cpu=None, counted=True):
     """A sequential lap of ``threads`` units, and a threaded one that is ``speedup`` times as fast."""
-    sequential = lap([unit] * threads, denied=denied_sequential, in_turn=True, counted=counted)
+    sequential = lap([unit] * threads, denied=denied_sequential, sequential=True, counted=counted)
     wall = unit * threads / speedup
     share = cpu if cpu is not None else min(1.0, speedup / threads)
-    return Pair(sequential, lap([wall] * threads, denied=denied, cpu=share, counted=counted))
+    return LapPair(sequential, lap([wall] * threads, denied=denied, cpu=share, counted=counted))
 
 
 def rounds(speedups, *, reference=1.95, reference_denied=0.0, **work):

@@ -1,8 +1,14 @@
 import pytest
 
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.scaling.claim import claim
+from pytest_gilcheck.scaling import claim as claims
 from pytest_gilcheck.scaling.plan import plan
+
+from ..given import given as given_for
+
+
+def claim(*, threads, build, source="argument", **values):
+    return claims.claim(given_for("scaling", source, **values), threads=threads, build=build)
 
 
 def test_the_default_depends_on_the_build():
@@ -56,5 +62,5 @@ def test_a_claim_that_makes_no_sense_is_refused_with_its_name_value_and_source(g
 def test_a_plan_that_makes_no_sense_is_refused_with_its_name_and_source(given):
     [(name, value)] = given.items()
     with pytest.raises(BadValue, match="from the test") as caught:
-        plan(**given, sources={name: "the test"})
+        plan(given_for("scaling", "the test", **given))
     assert (caught.value.name, caught.value.value) == (name, value)

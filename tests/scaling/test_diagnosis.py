@@ -1,11 +1,13 @@
 """Which cause is named, on figures made up for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_gilcheck.core.held import Held
 from pytest_gilcheck.core.verdict import Verdict
-from pytest_gilcheck.scaling.ceiling import Ceiling
 from pytest_gilcheck.scaling.diagnosis import Cause, diagnose, identity
+from pytest_gilcheck.scaling.reading import Ceiling, read_rounds
 
 from .made import rounds
 
@@ -14,7 +16,8 @@ BUSY_MACHINE = Ceiling(low=None, high=2.0, typical=1.05)  # beside which even 1.
 
 def cause(verdict, held, speedup=1.0, top=BUSY_MACHINE):
     seen = None if held is None else Held(held, 40, 0.005, {"work.py:3 (work)": 1.0})
-    return diagnose(verdict, speedup, top, 2, identity(rounds([speedup] * 5)), seen, None).cause
+    reading = replace(read_rounds(rounds([speedup] * 5), 2, 2), ceiling=top)
+    return diagnose(verdict, reading, identity(reading.trusted), seen, None).cause
 
 
 def test_a_refuted_claim_whose_workload_held_the_gil_does_so_because_of_the_gil_however_noisy_the_speedup():

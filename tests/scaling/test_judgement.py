@@ -7,13 +7,17 @@ import pytest
 from pytest_gilcheck.core.held import Held
 from pytest_gilcheck.scaling.claim import claim
 from pytest_gilcheck.scaling.judgement import judge, refuted_by_held
+from pytest_gilcheck.scaling.reading import read_rounds
 
+from ..given import given as arguments
 from .made import pair, rounds
 
 
 def judged(given, measured, *, held=None, threads=2, cores=2, build="gil"):
     fraction = None if held is None else Held(held, 40, 0.005, {})
-    return judge(claim(**given, threads=threads, build=build), measured, fraction, threads, cores)
+    return judge(
+        claim(arguments("scaling", **given), threads=threads, build=build), read_rounds(measured, threads, cores), fraction
+    )
 
 
 FASTER = {"min_speedup": 1.5}
@@ -49,7 +53,8 @@ def test_low_rounds_do_not_refute_when_the_machine_gave_the_reference_no_more():
         judged(FASTER, rounds([1.1] * 6, reference=1.4, cpu=1.0)),
     ):
         assert shared_core.verdict == "inconclusive"
-        assert "the machine itself could give only 1." in shared_core.reason
+        assert "machine too busy: the reference kernel reached 1." in shared_core.reason
+        assert "retry on an idle machine or pass --gilcheck-budget-scale=3" in shared_core.reason
 
 
 def test_on_hyperthreads_a_speedup_far_below_the_ceiling_is_refuted_all_the_same():
@@ -90,10 +95,10 @@ def test_the_held_fraction_never_proves_a_speedup():
 
 def test_the_held_fraction_alone_refutes_only_an_absolute_claim_it_contradicts():
     held = Held(0.99, 40, 0.005, {})
-    assert refuted_by_held(claim(**FASTER, threads=2, build="gil"), held)
-    assert not refuted_by_held(claim(**NO_SLOWER, threads=2, build="gil"), held)
-    assert not refuted_by_held(claim(**EFFICIENT, threads=2, build="gil"), held)
-    assert not refuted_by_held(claim(**FASTER, threads=2, build="gil"), Held(0.99, 40, 0.005, {}, "unusable"))
+    assert refuted_by_held(claim(arguments("scaling", **FASTER), threads=2, build="gil"), held)
+    assert not refuted_by_held(claim(arguments("scaling", **NO_SLOWER), threads=2, build="gil"), held)
+    assert not refuted_by_held(claim(arguments("scaling", **EFFICIENT), threads=2, build="gil"), held)
+    assert not refuted_by_held(claim(arguments("scaling", **FASTER), threads=2, build="gil"), Held(0.99, 40, 0.005, {}, "unusable"))
 
 
 def test_no_slowdown_is_proved_and_refuted_by_clean_rounds():
@@ -137,7 +142,7 @@ def test_a_low_ceiling_on_a_disturbed_machine_does_not_make_serial_code_efficien
 def test_efficiency_means_nothing_where_the_ceiling_is_one():
     one_core = judged(EFFICIENT, rounds([1.0] * 5, cpu=0.5, reference=1.0), cores=1)
     assert one_core.verdict == "inconclusive"
-    assert "any serial code" in one_core.reason
+    assert "serial code would reach 70% of that" in one_core.reason
 
 
 def test_without_run_queue_times_the_reference_kernel_says_which_rounds_count():
@@ -168,7 +173,7 @@ def test_waiting_that_takes_as_long_as_ever_has_not_changed_speed_when_the_machi
     assert judged(FASTER, steady + slower_machine).verdict == "holds"
 
 
-def test_four_threads_on_two_cores_are_fair_but_not_roomy():
+def test_four_threads_on_two_cores_are_undisturbed_but_not_uncontended():
     shared = rounds([1.9] * 5, threads=4, denied=0.45, cpu=0.49)
     assert judged({"min_speedup": 3}, shared, threads=4).verdict == "inconclusive"
     assert judged(NO_SLOWER, shared, threads=4).verdict == "holds"

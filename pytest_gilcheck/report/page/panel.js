@@ -1,6 +1,5 @@
-// What a row shows when it is opened: a card for each interpreter.
+// The content of an opened row: a card for each interpreter.
 
-const DRAWERS = { scaling: scalingCharts, curve: curveCharts, latency: latencyCharts, interrupt: interruptCharts, fuzz: laneCharts };
 const MARKS = { holds: "✓", violated: "✗", inconclusive: "?", measured: "·" };
 
 function card(record, title, units) {
@@ -15,8 +14,8 @@ function card(record, title, units) {
   if (gil.before && gil.after && gil.before !== gil.after) made.append(node("p", {}, `The interpreter was ${words(gil.before)} before the check and ${words(gil.after)} after it.`));
   if (record.token) made.append(node("p", {}, node("span", { class: "soft" }, "Replay: "), node("code", {}, `gilcheck replay ${words(record.token)}`)));
   made.append(pairs(entries(record.figures).filter(([name]) => name !== "token"), units, "figures of measurement"));
-  const drawer = Object.hasOwn(DRAWERS, record.check) ? DRAWERS[record.check] : () => [];
-  made.append(...drawer(record));
+  const draw = Object.hasOwn(CHARTS, record.check) ? CHARTS[record.check] : () => [];
+  made.append(...draw(record));
   made.append(...breaks(details), ...locks(details));
   if (typeof details.stacks === "string" && details.stacks) made.append(fold("Stacks at that moment", node("pre", {}, details.stacks)));
   if (details.text) made.append(fold("Full report", node("pre", {}, words(details.text)), true));
@@ -61,6 +60,6 @@ function breaks(details) {
 function locks(details) {
   const found = list(details.locks).map(object);
   if (!found.length) return [];
-  const rows = found.slice(0, 200).map((each) => [each.where, each.noticed === true ? "the test notices" : "nobody notices", each.words]);
+  const rows = found.slice(0, 200).map((each) => [each.where, each.noticed === true ? "the test notices" : "the test does not notice", each.words]);
   return [table("Without each lock", ["lock", "its absence", "how"], rows)];
 }

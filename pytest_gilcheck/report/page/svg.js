@@ -1,4 +1,4 @@
-// Elements, scales and the frame of a chart. Only textContent and createElementNS: what a record holds never becomes markup.
+// Elements, scales and the frame of a chart. Text goes through textContent and createElementNS only, so it never becomes markup.
 //
 // Charts are drawn here, when their row is opened, and not by Python beforehand: a drawn figure for each of 6,000 checks would make
 // a file of 100 MB.
@@ -49,7 +49,7 @@ function logTicks(low, high, most = 7) {
   return found;
 }
 
-// A point as a shape of its own for each series, so that colour is never all that tells them apart.
+// A point with a shape of its own for each series, so that series differ in more than colour.
 function mark(shape, x, y, name, tip, size = 4) {
   const s = size;
   const paths = {
@@ -87,7 +87,7 @@ function frame(width, height, x, y, left = 58) {
   for (const [value, text] of y.ticks) {
     svg.append(line(box.left, up(value), box.right, up(value), "grid"), label(box.left - 7, up(value) + 4, text, "end"));
   }
-  let free = -Infinity; // texts that would run into each other are left out
+  let free = -Infinity; // labels that would overlap are left out
   for (const [value, text] of x.ticks) {
     const half = text.length * 3.1;
     svg.append(line(across(value), box.bottom, across(value), box.bottom + 4, "axis"));
@@ -103,7 +103,7 @@ function frame(width, height, x, y, left = 58) {
   return { svg, x: across, y: up, box };
 }
 
-// A line across a chart with its name; names near each other give way.
+// A line across a chart with its name; names that would overlap are moved.
 function limit(chart, at, text, name = "limit", taken = []) {
   const { svg, y, box } = chart;
   if (!(y(at) >= box.top - 1 && y(at) <= box.bottom + 1)) return;
@@ -113,7 +113,7 @@ function limit(chart, at, text, name = "limit", taken = []) {
   svg.append(line(box.left, y(at), box.right, y(at), name), label(box.right - 2, where, text, "end", name === "limit" ? "limit-text" : ""));
 }
 
-// A figure that is drawn as wide as its place is, once it has one. `keys` is the legend: [class, shape or "line" or "limit", dash, text].
+// A figure that is drawn as wide as its container, once it has a width. `keys` is the legend: [class, shape or "line" or "limit", dash, text].
 function chart(title, summary, keys, drawing, below = "") {
   const plot = node("div", { class: "plot" });
   const legend = node("ul", { class: "legend", "aria-hidden": "true" });
@@ -142,7 +142,7 @@ function chart(title, summary, keys, drawing, below = "") {
 const charts = new WeakMap();
 const redraw = (element) => element.querySelectorAll("figure.chart").forEach((each) => charts.get(each)());
 
-// What scrolls sideways can be reached by keyboard.
+// Make elements that scroll sideways reachable by keyboard.
 function scrollable(element, name) {
   const over = element.scrollWidth > element.clientWidth + 1;
   for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `${name}, scrolls sideways`]]) {

@@ -1,4 +1,4 @@
-// The matrix: opening rows, moving with the keyboard, filters that stand in the address.
+// The matrix: opens rows, moves with the keyboard, and keeps the filters in the address.
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const body = document.querySelector("#matrix > tbody");
@@ -7,7 +7,7 @@ const rows = Array.from(body.rows, (row) => ({
   verdicts: row.dataset.verdicts.split(" "), check: row.dataset.check, differs: row.dataset.differs === "1",
 }));
 const byRow = new Map(rows.map((entry, index) => [entry.row, index]));
-let lines = null; // of the data: taken apart when the first row is opened, and each parsed when its own is
+let lines = null; // lines of the data: split when the first row is opened; each is parsed when its row is opened
 
 function records(index) {
   lines ??= document.getElementById("data").textContent.split("\n");
@@ -15,7 +15,7 @@ function records(index) {
 }
 
 function open(index) {
-  if (document.readyState === "loading") { // the data stand at the end of the file
+  if (document.readyState === "loading") { // the data are at the end of the file
     addEventListener("DOMContentLoaded", () => open(index), { once: true });
     return;
   }
@@ -46,7 +46,7 @@ const toggle = (index) => (opened(index) ? close(index) : open(index));
 body.addEventListener("click", (event) => {
   const index = byRow.get(event.target.closest("tr"));
   if (index === undefined) return;
-  if (!event.target.closest("button") && !getSelection().isCollapsed) return; // somebody is copying a name
+  if (!event.target.closest("button") && !getSelection().isCollapsed) return; // the reader is selecting text
   toggle(index);
 });
 
@@ -60,7 +60,7 @@ body.addEventListener("keydown", (event) => {
   if (next !== undefined) rows[shown[Math.min(Math.max(next, 0), shown.length - 1)]].button.focus();
   else if (event.key === "ArrowRight") { if (!opened(index)) open(index); }
   else if (event.key === "ArrowLeft") { if (opened(index)) close(index); }
-  else return; // Enter and Space are the button's own
+  else return; // the button handles Enter and Space itself
   event.preventDefault();
 });
 
@@ -85,21 +85,21 @@ function filter() {
 }
 
 function toAddress() {
-  const told = new URLSearchParams();
-  if (search.value.trim()) told.set("text", search.value.trim());
-  for (const name of ["verdict", "check", "differs"]) for (const value of chosen(name)) told.append(name, value);
-  const address = `#${told}`;
+  const parameters = new URLSearchParams();
+  if (search.value.trim()) parameters.set("text", search.value.trim());
+  for (const name of ["verdict", "check", "differs"]) for (const value of chosen(name)) parameters.append(name, value);
+  const address = `#${parameters}`;
   try {
-    history.replaceState(null, "", told.size ? address : location.pathname + location.search);
+    history.replaceState(null, "", parameters.size ? address : location.pathname + location.search);
   } catch {
     location.hash = address; // a document without an origin, or too many changes in a second
   }
 }
 
 function fromAddress() {
-  const told = new URLSearchParams(location.hash.slice(1));
-  search.value = told.get("text") ?? "";
-  for (const box of boxes) box.checked = told.getAll(box.name).includes(box.value);
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  search.value = parameters.get("text") ?? "";
+  for (const box of boxes) box.checked = parameters.getAll(box.name).includes(box.value);
   filter();
 }
 
@@ -108,11 +108,11 @@ form.addEventListener("reset", () => setTimeout(() => { filter(); toAddress(); }
 form.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("hashchange", fromAddress);
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the address is the filters'
+  event.preventDefault(); // the address belongs to the filters
   document.getElementById("results").focus();
 });
 
-// Colours: the system's, or the reader's own choice, which the browser keeps where it lets a file keep anything.
+// Colours: those of the system, or the choice of the reader, which the browser stores if it allows that for files.
 const theme = document.getElementById("theme");
 const THEMES = { "": "as the system", light: "light", dark: "dark" };
 
@@ -138,7 +138,7 @@ theme.addEventListener("click", () => {
   try {
     localStorage.setItem("gilcheck-colours", name);
   } catch {
-    // for this visit only
+    // not stored: the choice is for this visit only
   }
 });
 
@@ -153,7 +153,7 @@ addEventListener("resize", () => {
 
 const sideways = () => document.querySelectorAll("main .wide").forEach((each) => scrollable(each, "table"));
 
-// On paper nothing can be unfolded.
+// Unfold everything before printing.
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = Array.from(document.querySelectorAll("details:not([open])"));

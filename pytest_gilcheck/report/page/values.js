@@ -1,5 +1,5 @@
-// Values out of records, which may hold anything: a number is a number or null, a list is a list, and so on. What is missing gives no
-// chart and no error.
+// Reads values from records, which may contain anything: each function returns the type in its name, or an empty value. A missing value
+// gives no chart and no error.
 
 const finite = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 const number = (value) => (finite(value) !== null && (value === 0 || (Math.abs(value) > 1e-12 && Math.abs(value) < 1e12)) ? value : null); // that an axis can hold

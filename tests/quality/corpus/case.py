@@ -35,7 +35,7 @@ class Case:
 
     Attributes:
         kind: ``MASKED`` if no thread switch that a build with a GIL can make shows it; ``BREAKS`` if one does.
-        trouble: what there is to see.
+        symptom: what there is to see.
         preemptions: how many it takes at least.
     """
 
@@ -43,7 +43,7 @@ class Case:
     buggy: Twin
     fixed: Twin
     kind: str
-    trouble: str
+    symptom: str
     preemptions: int
 
 
@@ -55,8 +55,8 @@ def case(
     invariant: Callable[[Any], object] | None = None,
     *,
     kind: str,
-    trouble: str = "invariant",
+    symptom: str = "invariant",
     preemptions: int = 1,
 ) -> Case:
     """Twins that differ in their state alone, whose methods do the work."""
-    return Case(name, Twin(buggy, threads, invariant), Twin(fixed, threads, invariant), kind, trouble, preemptions)
+    return Case(name, Twin(buggy, threads, invariant), Twin(fixed, threads, invariant), kind, symptom, preemptions)

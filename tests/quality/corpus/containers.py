@@ -87,7 +87,7 @@ def expire(sessions):
     sessions.expire()
 
 
-CHECK_THEN_GET = case("check_then_get", Sessions, FixedSessions, (find, expire), kind=MASKED, trouble="exception")
+CHECK_THEN_GET = case("check_then_get", Sessions, FixedSessions, (find, expire), kind=MASKED, symptom="exception")
 
 
 class Registry:
@@ -161,7 +161,7 @@ def put_new(cache):
     cache.put("new", 2)
 
 
-LRU_CACHE = case("lru_cache", RecentlyUsed, FixedRecentlyUsed, (get_old, put_new), kind=BREAKS, trouble="exception")
+LRU_CACHE = case("lru_cache", RecentlyUsed, FixedRecentlyUsed, (get_old, put_new), kind=BREAKS, symptom="exception")
 
 
 class Numbers:
@@ -230,7 +230,7 @@ def offer(prices):
 
 
 RESIZED_IN_ITERATION = case(
-    "resized_in_iteration", Prices, FixedPrices, (add_up, offer), kind=BREAKS, trouble="exception"
+    "resized_in_iteration", Prices, FixedPrices, (add_up, offer), kind=BREAKS, symptom="exception"
 )  # fmt: skip
 
 
@@ -317,7 +317,7 @@ def unsubscribe(topic):
     topic.unsubscribe()
 
 
-UNSUBSCRIBE = case("unsubscribe", Topic, FixedTopic, (publish, unsubscribe), kind=BREAKS, trouble="exception")
+UNSUBSCRIBE = case("unsubscribe", Topic, FixedTopic, (publish, unsubscribe), kind=BREAKS, symptom="exception")
 
 
 class Connection:
@@ -390,7 +390,7 @@ def give_back(file):
     file.give_back()
 
 
-CLOSED_TWICE = case("closed_twice", SharedFile, FixedSharedFile, (give_back, give_back), kind=MASKED, trouble="exception")
+CLOSED_TWICE = case("closed_twice", SharedFile, FixedSharedFile, (give_back, give_back), kind=MASKED, symptom="exception")
 
 
 class Document:
@@ -430,7 +430,7 @@ def close(document):
     document.close()
 
 
-USE_AFTER_CLOSE = case("use_after_close", Document, FixedDocument, (look, close), kind=BREAKS, trouble="exception")
+USE_AFTER_CLOSE = case("use_after_close", Document, FixedDocument, (look, close), kind=BREAKS, symptom="exception")
 
 
 class Node:

@@ -160,7 +160,7 @@ def find(table):
     table.find()
 
 
-MARKED_TOO_EARLY = case("marked_too_early", Table, FixedTable, (find, find), kind=BREAKS, trouble="exception")
+MARKED_TOO_EARLY = case("marked_too_early", Table, FixedTable, (find, find), kind=BREAKS, symptom="exception")
 
 
 class Plugins:
@@ -279,7 +279,7 @@ def find_service(directory):
 
 
 PUBLISHED_BEFORE_INIT = case(
-    "published_before_init", Directory, FixedDirectory, (open_service, find_service), kind=MASKED, trouble="exception"
+    "published_before_init", Directory, FixedDirectory, (open_service, find_service), kind=MASKED, symptom="exception"
 )  # fmt: skip
 
 
@@ -314,7 +314,7 @@ def take(mailbox):
     mailbox.take()
 
 
-FLAG_BEFORE_DATA = case("flag_before_data", Mailbox, FixedMailbox, (put, take), kind=MASKED, trouble="exception")
+FLAG_BEFORE_DATA = case("flag_before_data", Mailbox, FixedMailbox, (put, take), kind=MASKED, symptom="exception")
 
 
 class Config:
@@ -345,7 +345,7 @@ def read(config):
     config.read()
 
 
-RELOADED_IN_PLACE = case("reloaded_in_place", Config, FixedConfig, (reload, read), kind=BREAKS, trouble="exception")
+RELOADED_IN_PLACE = case("reloaded_in_place", Config, FixedConfig, (reload, read), kind=BREAKS, symptom="exception")
 
 
 CASES = (

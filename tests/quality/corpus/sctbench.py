@@ -118,7 +118,7 @@ def check(state):
 
 
 LAZY01 = case(
-    "lazy01", Lazy01, FixedLazy01, (borrow_one, borrow_two, check), kind=BREAKS, trouble="exception", preemptions=2
+    "lazy01", Lazy01, FixedLazy01, (borrow_one, borrow_two, check), kind=BREAKS, symptom="exception", preemptions=2
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def set_both(state):
     state.set()
 
 
-REORDER_3 = case("reorder_3", Reorder, FixedReorder, (set_both, set_both, check), kind=MASKED, trouble="exception")
+REORDER_3 = case("reorder_3", Reorder, FixedReorder, (set_both, set_both, check), kind=MASKED, symptom="exception")
 
 
 class InFlight:
@@ -186,7 +186,7 @@ def work(state):
 
 
 REORDER_4 = case(
-    "reorder_4", InFlight, FixedInFlight, (work, work, work, check), kind=BREAKS, trouble="exception", preemptions=3
+    "reorder_4", InFlight, FixedInFlight, (work, work, work, check), kind=BREAKS, symptom="exception", preemptions=3
 )  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def read(state):
     state.read()
 
 
-TWO_STAGE = case("two_stage", TwoStage, FixedTwoStage, (write, read), kind=BREAKS, trouble="exception")
+TWO_STAGE = case("two_stage", TwoStage, FixedTwoStage, (write, read), kind=BREAKS, symptom="exception")
 
 
 class WrongLock:
@@ -291,7 +291,7 @@ def pop(stack):
     stack.pop()
 
 
-STACK = case("stack", Stack, FixedStack, (pop, pop), kind=MASKED, trouble="exception")
+STACK = case("stack", Stack, FixedStack, (pop, pop), kind=MASKED, symptom="exception")
 
 
 class Ring:
@@ -439,7 +439,7 @@ def stop(driver):
     driver.stop()
 
 
-BLUETOOTH = case("bluetooth", Driver, FixedDriver, (use, stop), kind=BREAKS, trouble="exception")
+BLUETOOTH = case("bluetooth", Driver, FixedDriver, (use, stop), kind=BREAKS, symptom="exception")
 
 
 class LostNotify:
@@ -475,7 +475,7 @@ def announce(state):
     state.announce()
 
 
-LOST_NOTIFY = case("lost_notify", LostNotify, HeardNotify, (wait, announce), kind=BREAKS, trouble="never ends")
+LOST_NOTIFY = case("lost_notify", LostNotify, HeardNotify, (wait, announce), kind=BREAKS, symptom="never ends")
 
 
 class Philosophers:
@@ -535,11 +535,11 @@ def all_have_eaten(table):
 
 DINING_3 = case(
     "dining_3", Philosophers, FixedPhilosophers, (eat_first, eat_second, eat_third), all_have_eaten,
-    kind=BREAKS, trouble="deadlock",
+    kind=BREAKS, symptom="deadlock",
 )  # fmt: skip
 DINING_4 = case(
     "dining_4", four_philosophers, four_fixed_philosophers, (eat_first, eat_second, eat_third, eat_fourth), all_have_eaten,
-    kind=BREAKS, trouble="deadlock",
+    kind=BREAKS, symptom="deadlock",
 )  # fmt: skip
 
 
@@ -582,7 +582,7 @@ def back(state):
     state.back()
 
 
-AB_BA = case("ab_ba", TwoLocks, OneOrder, (forth, back), kind=BREAKS, trouble="deadlock")
+AB_BA = case("ab_ba", TwoLocks, OneOrder, (forth, back), kind=BREAKS, symptom="deadlock")
 
 
 class TwoLocksTight:
@@ -607,7 +607,7 @@ class OneOrderTight(TwoLocksTight):
             self.turns += 1
 
 
-AB_BA_TIGHT = case("ab_ba_tight", TwoLocksTight, OneOrderTight, (forth, back), kind=MASKED_BEFORE_3_14, trouble="deadlock")
+AB_BA_TIGHT = case("ab_ba_tight", TwoLocksTight, OneOrderTight, (forth, back), kind=MASKED_BEFORE_3_14, symptom="deadlock")
 
 
 class Carter:
@@ -646,7 +646,7 @@ def use_other_kind(state):
     state.use(1)
 
 
-CARTER = case("carter", Carter, FixedCarter, (use_one_kind, use_other_kind), kind=BREAKS, trouble="deadlock")
+CARTER = case("carter", Carter, FixedCarter, (use_one_kind, use_other_kind), kind=BREAKS, symptom="deadlock")
 
 
 class TokenRing:
@@ -725,7 +725,7 @@ def put(state):
     state.put()
 
 
-SYNC01 = case("sync01", Sync01, FixedSync01, (take, put), kind=BREAKS, trouble="never ends")
+SYNC01 = case("sync01", Sync01, FixedSync01, (take, put), kind=BREAKS, symptom="never ends")
 
 
 class Sync02:
@@ -767,7 +767,7 @@ def bring_both(state):
 
 
 SYNC02 = case(
-    "sync02", Sync02, FixedSync02, (await_paper, await_ink, bring_both), kind=BREAKS, trouble="never ends"
+    "sync02", Sync02, FixedSync02, (await_paper, await_ink, bring_both), kind=BREAKS, symptom="never ends"
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def close(workshop):
 
 
 SUBMIT_AFTER_SHUTDOWN = case(
-    "submit_after_shutdown", Workshop, FixedWorkshop, (order, close), kind=BREAKS, trouble="exception"
+    "submit_after_shutdown", Workshop, FixedWorkshop, (order, close), kind=BREAKS, symptom="exception"
 )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def bring_two(state):
     state.bring()
 
 
-WOKEN_ONCE = case("woken_once", Parcels, FixedParcels, (take, take, bring_two), kind=BREAKS, trouble="exception")
+WOKEN_ONCE = case("woken_once", Parcels, FixedParcels, (take, take, bring_two), kind=BREAKS, symptom="exception")
 
 
 class Alarm:
@@ -90,7 +90,7 @@ def add_two(alarm):
 
 
 EVENT_CLEARED_LATE = case(
-    "event_cleared_late", Alarm, FixedAlarm, (run, add_two), kind=BREAKS, trouble="never ends", preemptions=2
+    "event_cleared_late", Alarm, FixedAlarm, (run, add_two), kind=BREAKS, symptom="never ends", preemptions=2
 )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def meet_twice(meeting):
     meeting.wait()
 
 
-BARRIER_REUSED = case("barrier_reused", Meeting, FixedMeeting, (meet_twice, meet_twice), kind=BREAKS, trouble="never ends")
+BARRIER_REUSED = case("barrier_reused", Meeting, FixedMeeting, (meet_twice, meet_twice), kind=BREAKS, symptom="never ends")
 
 
 class Office:
@@ -247,7 +247,7 @@ def consume(shift):
 
 
 POISON_PILL_LOST = case(
-    "poison_pill_lost", Shift, FixedShift, (produce, produce, consume), kind=MASKED, trouble="never ends"
+    "poison_pill_lost", Shift, FixedShift, (produce, produce, consume), kind=MASKED, symptom="never ends"
 )  # fmt: skip
 
 
@@ -340,7 +340,7 @@ def updated_twice(state):
     return state.value == 2
 
 
-UPGRADE = case("upgrade", Upgrade, FixedUpgrade, (update, update), updated_twice, kind=BREAKS, trouble="never ends")
+UPGRADE = case("upgrade", Upgrade, FixedUpgrade, (update, update), updated_twice, kind=BREAKS, symptom="never ends")
 
 
 class Permits:
@@ -369,7 +369,7 @@ def use(permits):
     permits.use()
 
 
-PERMITS = case("permits", Permits, FixedPermits, (use, use), kind=BREAKS, trouble="never ends")
+PERMITS = case("permits", Permits, FixedPermits, (use, use), kind=BREAKS, symptom="never ends")
 
 
 class Inbox:
@@ -392,7 +392,7 @@ class FixedInbox(Inbox):
             pass
 
 
-EMPTY_THEN_GET = case("empty_then_get", Inbox, FixedInbox, (take, take), kind=BREAKS, trouble="never ends")
+EMPTY_THEN_GET = case("empty_then_get", Inbox, FixedInbox, (take, take), kind=BREAKS, symptom="never ends")
 
 
 class Progress:
@@ -425,7 +425,7 @@ def watch(progress):
 
 
 POLLED_FOR_EVER = case(
-    "polled_for_ever", Progress, FixedProgress, (finish, finish, watch), kind=MASKED, trouble="livelock"
+    "polled_for_ever", Progress, FixedProgress, (finish, finish, watch), kind=MASKED, symptom="livelock"
 )  # fmt: skip
 
 

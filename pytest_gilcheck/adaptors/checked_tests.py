@@ -1,0 +1,253 @@
+"""The plugin that is active once some test uses a check: it runs marked tests and attaches their evidence to their reports."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from ..calls import Gilcheck
+from ..checks import ENDED_EARLY, FIXTURE
+from ..core import evidence
+from ..core.verdict import Inconclusive, Judged, Verdict
+from ..runner import DISABLED
+from ..settings import replay_key
+from .guard import Guard
+from .markers import check_of, in_children, markers_of, place_of, raise_worst, run, unsupported
+from .options import settings_of
+from .reporting import Summary, figures_as_properties
+
+_KEY = pytest.StashKey["CheckedTests"]()
+_RECORDS = pytest.StashKey[list[evidence.Record]]()
+_LONGEST_REASON = 1000
+_NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy"})
+_COUNTS = pytest.StashKey[Counter[str]]()
+_CALLS = pytest.StashKey[list["FixtureCall"]]()
+
+
+def start(config: pytest.Config) -> CheckedTests:
+    """Register everything, once for each process."""
+    if _KEY in config.stash:
+        return config.stash[_KEY]
+    session = config.stash[_KEY] = CheckedTests(config)
+    config.pluginmanager.register(session.guard, "gilcheck-guard")
+    config.pluginmanager.register(session.guard.handed_over, "gilcheck-handover")
+    config.pluginmanager.register(session, "gilcheck-session")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Summary(config), "gilcheck-summary")
+    return session
+
+
+def namespace(item: pytest.Item) -> Gilcheck:
+    """The calls for this item: their evidence becomes the item's."""
+    return start(item.config).checks(item)
+
+
+def uses_check(item: pytest.Item) -> bool:
+    """Whether the item is marked, or asks for the fixture."""
+    return FIXTURE in getattr(item, "fixturenames", ()) or bool(markers_of(item))
+
+
+@dataclass(frozen=True)
+class FixtureCall:
+    """A result that a test got from the fixture, or from a marker, which judges for itself.
+
+    Attributes:
+        result: what the test got.
+        record: its evidence, which tells how the result was judged.
+        to_be_judged: whether the test must judge it.
+        place: ``"file:line"`` of the call in the user's code.
+    """
+
+    result: Judged
+    record: evidence.Record
+    to_be_judged: bool
+    place: str
+
+    def judgement(self) -> str | None:
+        """How the result was judged, which its record then says; None if the test had to judge it, and did not."""
+        if self.to_be_judged and self.result.judged_by is not None:
+            self.record["judged"] = self.result.judged_by
+        return None if self.to_be_judged and self.result.judged_by is None else str(self.record["judged"])
+
+
+class CheckedTests:
+    """Runs the tests that use a check; one for each pytest process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._settings = settings_of(config)
+        self._strict = bool(self._settings.value("strict")[0])
+        self._isolate = self._settings.value("isolate")[0] or "auto"
+        self._started_by: dict[str, str] = {}  # thread's name: fixture's
+        self.guard = Guard(config, uses_check)
+
+    def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
+        """The record becomes the item's."""
+        entry["subject"] = item.nodeid
+        counts = item.stash.setdefault(_COUNTS, Counter())
+        counts[entry["check"]] += 1
+        entry["number"] = counts[entry["check"]]
+        item.stash.setdefault(_RECORDS, []).append(entry)
+        earlier = sum(str(name).endswith(".verdict") for name, _ in item.user_properties)
+        item.user_properties += figures_as_properties(entry, earlier + 1)
+
+    def checks(self, item: pytest.Item) -> Gilcheck:
+        def result(measured: Any, entry: evidence.Record, to_be_judged: bool) -> None:
+            item.config.hook.pytest_gilcheck_result(item=item, result=measured)
+            if isinstance(measured, Judged):
+                measured.forget_judgement()  # an observer judges nothing
+            if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
+                cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
+            unguarded = self.guard.unguarded
+            note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
+            item.add_report_section("call", "gilcheck", f"{measured}{note}")
+            item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
+
+        return Gilcheck(self._settings, on_record=partial(self.keep, item), on_result=result, set_deadline=self.guard.set_deadline)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS] = [], Counter(), []  # a rerun starts anew
+        item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
+        try:
+            yield from self._skipping()
+        except BaseException:
+            item.stash[_CALLS] = []  # the test has failed already
+            raise
+        for marker in markers_of(item):
+            if (why := unsupported(item, marker)) is not None:
+                pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[Any]:
+        """Remember which fixture started which thread: a fork would lose it."""
+        before = set(threading.enumerate())
+        try:
+            return (yield)
+        finally:
+            for thread in set(threading.enumerate()) - before:
+                self._started_by[thread.name] = fixturedef.argname
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object:
+        __tracebackhide__ = True
+        if not uses_check(pyfuncitem):
+            return None
+        markers = markers_of(pyfuncitem)
+        if self._settings.value("disable")[0]:
+            for marker in markers:
+                self._record_undecided(pyfuncitem, check_of(marker, pyfuncitem).name, DISABLED)
+            return None
+        problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
+        for marker in filter(in_children, markers):
+            self._run(pyfuncitem, marker, problems)
+        others = [marker for marker in markers if not in_children(marker)]
+        if others or not markers:
+            try:
+                if self.guard.enter(pyfuncitem, self._isolate):
+                    pyfuncitem.stash[_CALLS] = []  # the child has judged what its fixtures called
+                    return True  # a child that inherits problems raises them itself
+            except pytest.fail.Exception as error:  # it crashed, exited or hung
+                problems.append(error)
+                others = []
+            if not markers and not problems:
+                return None
+        for marker in others:
+            self._run(pyfuncitem, marker, problems)
+        raise_worst(problems)
+        return True
+
+    def _run(self, item: pytest.Function, marker: str, problems: list[BaseException]) -> None:
+        __tracebackhide__ = True
+        try:
+            run(item, marker, self.checks(item), self._started_by)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:
+            problems.append(error)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        __tracebackhide__ = True
+        yield from self._judged(item)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        __tracebackhide__ = True
+        yield from self._judged(item)
+
+    def _judged(self, item: pytest.Item) -> Iterator[None]:
+        """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
+        __tracebackhide__ = True
+        try:
+            yield from self._skipping()
+        finally:
+            unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
+            item.stash[_CALLS] = []
+        for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
+            if found := [call for call in unjudged if call.result.verdict is verdict]:
+                message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
+                advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+                if verdict is Verdict.VIOLATED or self._strict:
+                    pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
+                raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
+
+    def _skipping(self) -> Iterator[None]:
+        """An inconclusive check is a skip, with its reason (pytest sees to that by itself); a failure if strict."""
+        __tracebackhide__ = True
+        try:
+            return (yield)
+        except Inconclusive as error:
+            message = str(error)
+        if self._strict:
+            pytest.fail(f"inconclusive, and strict: {message}", pytrace=False)
+        raise pytest.skip.Exception(f"inconclusive: {message}", _use_item_location=True)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        """Attach the evidence, which xdist and the guard then carry, to the report of the phase that it is from."""
+        report = yield
+        if call.when == "setup" and report.passed:  # the test may still judge what its fixtures called
+            return report
+        if report.failed and call.when != "teardown" and uses_check(item):
+            self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
+        if records := item.stash.get(_RECORDS, None):
+            report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
+            item.stash[_RECORDS] = []
+        return report
+
+    def _note_unfinished(
+        self, item: pytest.Item, known: Sequence[evidence.Record], raised: pytest.ExceptionInfo[BaseException] | None
+    ) -> None:
+        """Record the checks that a failing test did not reach, or did not return from: a crash must not look like a test that does
+        not exist."""
+        recorded = {entry["check"] for entry in known}
+        wanted = [check_of(marker, item).name for marker in markers_of(item)] or ([] if recorded else [ENDED_EARLY])
+        why = "" if raised is None else raised.exconly(tryshort=True).partition("\n")[0]
+        for check in wanted:
+            if check not in recorded:
+                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+
+    def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
+        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
+        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))
+
+
+def _line_of(item: pytest.Item) -> str:
+    """``"file:line"`` of the innermost frame outside this package and pytest: where the user called."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS):
+        frame = frame.f_back
+    if frame is None:
+        return place_of(item)
+    path = Path(frame.f_code.co_filename)
+    root = item.config.rootpath
+    return f"{path.relative_to(root) if path.is_relative_to(root) else path}:{frame.f_lineno}"

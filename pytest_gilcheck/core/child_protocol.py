@@ -1,0 +1,44 @@
+"""What a child process sends its parent over their pipe: messages of a kind and a payload, each with its length."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+_HEADER = struct.Struct("!cQ")  # kind, length of the payload in bytes
+ANSWER = b"A"  # the payload is what the child was started for; its last message
+DEADLINE = b"D"  # the payload is a number of seconds from now; empty: no deadline
+NOTE = b"N"  # the payload is for whoever reads the notes
+
+
+def encode(kind: bytes, payload: bytes) -> bytes:
+    """One message, as it is written to the pipe."""
+    return _HEADER.pack(kind, len(payload)) + payload
+
+
+def encode_seconds(seconds: float | None) -> bytes:
+    """The payload of a deadline message."""
+    return b"" if seconds is None else struct.pack("!d", seconds)
+
+
+def decode_seconds(payload: bytes) -> float | None:
+    """The seconds in the payload of a deadline message."""
+    return struct.unpack("!d", payload)[0] if payload else None
+
+
+class Decoder:
+    """Makes messages of what arrives in pieces."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+
+    def messages(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Kind and payload of each message that ``data`` completes."""
+        self._received += data
+        while len(self._received) >= _HEADER.size:
+            kind, size = _HEADER.unpack_from(self._received)
+            if len(self._received) < (end := _HEADER.size + size):
+                return
+            payload = bytes(self._received[_HEADER.size : end])
+            del self._received[:end]
+            yield kind, payload

@@ -1,0 +1,45 @@
+"""The child's side of a guarded child process."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, NoReturn
+
+from .child_protocol import ANSWER, DEADLINE, NOTE, encode, encode_seconds
+from .stack_dumps import write_stacks_to
+
+
+class ChildSide:
+    """Sends notes, deadlines and one answer to the parent.
+
+    Args:
+        pipe: descriptor to write to.
+        stacks: file for the stacks of this process.
+        limit: seconds until the first deadline.
+    """
+
+    def __init__(self, pipe: int, stacks: IO[bytes], limit: float) -> None:
+        self._pipe = pipe
+        write_stacks_to(stacks)
+        self.set_deadline(limit)
+
+    def set_deadline(self, seconds: float | None) -> None:
+        """Have the parent end this process in ``seconds`` from now; None suspends the deadline, for instance to wait for a lock."""
+        self._send(DEADLINE, encode_seconds(seconds))
+
+    def send_note(self, payload: bytes) -> None:
+        """Send a note to `ParentSide.receive_notes`, if the pipe is still open. It may be called in a signal handler."""
+        try:
+            self._send(NOTE, payload)
+        except OSError:  # the code under test closed the pipe: it must not fail because of us
+            pass
+
+    def answer(self, payload: bytes) -> NoReturn:
+        """Send the answer and exit, without running the parent's exit handlers and flushing its buffers a second time."""
+        self._send(ANSWER, payload)
+        os._exit(0)
+
+    def _send(self, kind: bytes, payload: bytes) -> None:
+        data = memoryview(encode(kind, payload))
+        while data:
+            data = data[os.write(self._pipe, data) :]

@@ -1,0 +1,200 @@
+"""The parent's side of a guarded child process: waits for its answer or its end, and leaves nothing of it running."""
+
+from __future__ import annotations
+
+import os
+import select
+from dataclasses import dataclass
+from enum import StrEnum
+from time import monotonic  # bound now: a test may patch the module
+from typing import IO
+
+from .child_protocol import ANSWER, NOTE, Decoder, decode_seconds
+from .exit_status import describe_exit
+from .lifecycle import Lifecycle
+from .signal_names import signal_name
+from .stack_dumps import DUMP_GRACE, StackDumps
+
+_EXIT_GRACE = 2.0  # seconds that a child gets to exit after its answer
+_POLL = 0.05
+_POLL_WITHOUT_PIDFD = 0.002  # seconds
+
+
+class Ending(StrEnum):
+    """How a child process ended."""
+
+    ANSWERED = "answered"
+    EXITED = "exited"  # without an answer
+    KILLED = "killed"  # by a signal
+    UNKNOWN = "unknown"  # it is gone without an answer, and its exit status is lost
+    HUNG = "hung"  # past its deadline, and ended by us
+    STOPPED = "stopped"  # by a signal, for instance because it read from the terminal, and ended by us
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a child process ended.
+
+    Attributes:
+        ending: in which way.
+        payload: its answer; empty unless answered.
+        status: its exit status, or the number of the signal that killed or stopped it; 0 if neither is known.
+        trace: the stacks that ``faulthandler`` wrote in it; may be empty.
+        seconds: how long it ran.
+    """
+
+    ending: Ending
+    payload: bytes
+    status: int
+    trace: str
+    seconds: float
+
+    def __str__(self) -> str:
+        stacks = f"\n{self.trace}" if self.trace else ""
+        match self.ending:
+            case Ending.ANSWERED:
+                return "the process answered"
+            case Ending.EXITED:
+                return f"the process {describe_exit(self.status)} before its end (os._exit?), after {self.seconds:.1f} s{stacks}"
+            case Ending.KILLED:
+                return f"the process {describe_exit(-self.status)} after {self.seconds:.1f} s{stacks}"
+            case Ending.UNKNOWN:
+                return f"the process {describe_exit(None)} after {self.seconds:.1f} s{stacks}"
+            case Ending.HUNG:
+                return f"the process did not end within its time limit and was killed after {self.seconds:.1f} s{stacks}"
+            case Ending.STOPPED:
+                wants = "it reads from the terminal, which a child process cannot (breakpoint()?)"
+                return f"the process was stopped by {signal_name(self.status)}: {wants}"
+
+
+class ParentSide:
+    """Made by `child.fork`; `wait`, `finish` or `end` must be called once.
+
+    Args:
+        life: the child process.
+        pipe: descriptor to read the child's messages from.
+        stacks: file that the child writes its stacks to.
+        limit: seconds until the deadline, unless the child sets another.
+    """
+
+    def __init__(self, life: Lifecycle, pipe: int, stacks: IO[bytes], limit: float) -> None:
+        self._life, self._pipe, self._stacks = life, pipe, StackDumps(stacks)
+        self._start = monotonic()
+        self._deadline: float | None = self._start + limit
+        self._decoder = Decoder()
+        self._answer: bytes | None = None
+        self._notes: list[bytes] = []
+        self._poll = select.poll()  # made once: little must happen right after a signal, because the child may need this core
+        for descriptor in (pipe, life.pidfd):
+            if descriptor is not None:
+                self._poll.register(descriptor, select.POLLIN)
+
+    @property
+    def pid(self) -> int:
+        return self._life.pid
+
+    @property
+    def gone_at(self) -> int | None:
+        """When the exit of the child was noticed, by ``time.monotonic_ns``; None while it runs."""
+        return self._life.gone_at
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, or minus the number of the signal that killed it; None while it runs, and if unknown."""
+        return self._life.status
+
+    def receive_notes(self, seconds: float) -> list[bytes]:
+        """Wait for notes; returns as soon as there is one, the child is gone (see ``gone_at``) or the time is over."""
+        until = monotonic() + seconds
+        pidfd = self._life.pidfd
+        while not self._notes and self.gone_at is None:
+            left = max(0.0, until - monotonic())
+            events = dict(self._poll.poll((left if pidfd is not None else min(left, _POLL_WITHOUT_PIDFD)) * 1e3))
+            if self._pipe in events and not self._receive():
+                self._poll.unregister(self._pipe)  # the child closed it, and still runs
+            if (pidfd is None or pidfd in events) and self._life.gone():
+                self._receive_all()
+            if not left:
+                break
+        return self.notes()
+
+    def notes(self) -> list[bytes]:
+        """The notes that were received and not yet returned; also after `wait`."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def stacks(self, seconds: float = DUMP_GRACE) -> str:
+        """The stacks of all threads of the child now; after ``seconds`` whatever it has written by then."""
+        return self._stacks.request(self.pid, lambda: self.gone_at, seconds)
+
+    def end(self) -> str:
+        """Kill the child and its process group; returns the stacks that it wrote."""
+        self._life.end()
+        os.close(self._pipe)
+        trace = self._stacks.text()
+        self._stacks.close()
+        return trace
+
+    def wait(self) -> Outcome:
+        """Wait for the answer or the end of the child, and kill it at its deadline. Its process group is killed in any case."""
+        try:
+            ending = self._watch()
+        except BaseException:
+            self.end()
+            raise
+        return self._outcome(ending)
+
+    def finish(self) -> Outcome:
+        """The outcome of a child that is gone; kills what is left of its process group."""
+        return self._outcome(None)
+
+    def _outcome(self, ending: Ending | None) -> Outcome:
+        status = self._life.status
+        trace, seconds = self.end(), monotonic() - self._start
+        if self._answer is not None:
+            ending = Ending.ANSWERED
+        elif ending is None:
+            ending = Ending.UNKNOWN if status is None else Ending.KILLED if status < 0 else Ending.EXITED
+        number = self._life.stopped if ending is Ending.STOPPED else 0 if ending is Ending.HUNG else abs(status or 0)
+        return Outcome(ending, self._answer or b"", number, trace, seconds)
+
+    def _watch(self) -> Ending | None:
+        """Wait for the child; returns how it ended if its exit status does not say so."""
+        pipe = select.poll()
+        pipe.register(self._pipe, select.POLLIN)
+        open_ = True
+        while True:
+            if open_ and pipe.poll(_POLL * 1e3):
+                open_ = self._receive()
+            if self._answer is not None:
+                self._life.wait(_EXIT_GRACE)
+                return Ending.ANSWERED
+            if self._life.wait(0 if open_ else _POLL):
+                self._receive_all()
+                return None
+            if self._life.stopped:
+                return Ending.STOPPED
+            if self._deadline is not None and monotonic() > self._deadline:
+                self.stacks()
+                return Ending.HUNG
+
+    def _receive_all(self) -> None:
+        while self._receive():
+            pass
+
+    def _receive(self) -> bool:
+        """Take what has arrived; returns False if there was nothing, or the pipe is closed."""
+        os.set_blocking(self._pipe, False)
+        try:
+            data = os.read(self._pipe, 1 << 20)
+        except BlockingIOError:
+            return False
+        for kind, payload in self._decoder.messages(data):
+            if kind == ANSWER:
+                self._answer = payload
+            elif kind == NOTE:
+                self._notes.append(payload)
+            else:
+                seconds = decode_seconds(payload)
+                self._deadline = None if seconds is None else monotonic() + seconds
+        return bool(data)

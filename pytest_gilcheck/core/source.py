@@ -1,0 +1,83 @@
+"""From a frame or a code object to its place and its source text; the one way for the whole package.
+
+A place is written ``file:line (function)``, with the qualified name of the function. Source text is read with ``linecache``, which
+also serves sources that are in no file, such as those of a doctest or of a zip archive.
+
+Columns of a code position count bytes of UTF-8. To slice the text of a line with them cuts a line with other than ASCII characters
+in the wrong places, so `position_text` slices the encoded line.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+UNKNOWN_PLACE = "an unknown place"
+
+
+class Position(NamedTuple):
+    """A range of source text, as `code.co_positions` gives it: lines count from 1, columns from 0 in bytes of UTF-8."""
+
+    line: int | None = None
+    end_line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+
+
+def place(file: str, line: int, function: str) -> str:
+    """``"file:line (function)"``."""
+    return f"{file}:{line} ({function})"
+
+
+def frame_place(frame: FrameType | None) -> str:
+    """The place that the frame executes now; `UNKNOWN_PLACE` for None."""
+    if frame is None:
+        return UNKNOWN_PLACE
+    return place(frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_qualname)
+
+
+def innermost(frame: FrameType | None, accept: Callable[[str], bool]) -> FrameType | None:
+    """The innermost frame, from this one outwards, whose file is accepted; None if there is none."""
+    while frame is not None and not accept(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def line_text(file: str, line: int) -> str:
+    """The source line without surrounding space; empty where there is no source."""
+    return linecache.getline(file, line).strip()
+
+
+def code_position(code: CodeType, offset: int) -> Position:
+    """The source range of the instruction at this offset (`frame.f_lasti`); unknown before the first instruction."""
+    if offset < 0:
+        return Position()
+    return Position(*next(itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4))
+
+
+def position_text(file: str, position: Position) -> str:
+    """The source text of a range; empty where there is no source, or the range is unknown or spans several lines."""
+    line, end_line, column, end_column = position
+    if line is None or line != end_line or column is None or end_column is None:
+        return ""
+    return linecache.getline(file, line).encode()[column:end_column].decode(errors="replace")
+
+
+def file_text(file: str) -> str:
+    """The whole source of a file; empty where there is none."""
+    return "".join(linecache.getlines(file))
+
+
+def syntax_tree(file: str) -> ast.Module | None:
+    """The syntax tree of a file; None where its source is no valid Python. A file without a source is an empty module.
+
+    It is parsed anew at each call: who asks often keeps what was found in it, which is less than the tree.
+    """
+    try:
+        return ast.parse(file_text(file))
+    except (SyntaxError, ValueError):
+        return None

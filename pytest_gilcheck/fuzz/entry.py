@@ -1,0 +1,48 @@
+"""The fuzz check for the runner; its workload is a program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..core.arguments import Arguments
+from ..core.interpreter import Interpreter
+from ..core.prepared import Prepared
+from ..core.verdict import Verdict
+from .check import fuzz
+from .plan import plan
+from .program import Program
+from .result import FuzzResult
+
+_MARGIN = 60.0  # seconds for minimising, classification and the report
+
+
+def prepare(program: Program, name: str | None, given: Arguments, *, share: tuple[int, int] = (0, 1)) -> Prepared[FuzzResult]:
+    """A fuzz check of ``program``, which has its own name.
+
+    Args:
+        share: (which, of how many): run only this share of the schedules, where others run the rest.
+
+    Raises:
+        BadValue: a damaged replay token.
+    """
+    planned = plan(given, share)
+    if planned.replay is not None and given.source_of("replay") != given.source and planned.replay.program != program.checksum:
+        planned = replace(planned, replay=None)  # the token of the whole run belongs to another test
+    return Prepared(
+        run=lambda progress: fuzz(program, planned, progress=progress),
+        undecided=lambda reason: FuzzResult(
+            verdict=Verdict.INCONCLUSIVE,
+            reason=reason,
+            workload=program.name,
+            interpreter=Interpreter.current(),
+            mode=planned.mode,
+            seed=planned.seed,
+        ),
+        plainly=program.run_sequentially,
+        claim={
+            "text": f"survives its schedules of at most {planned.preemptions} preemptions",
+            "preemptions": planned.preemptions,
+        },
+        parameters=planned,
+        longest_phase=planned.timeout + planned.budget + _MARGIN,
+    )

@@ -1,0 +1,189 @@
+"""Records the steps of a run: which object each step touches, and which value it reads or writes.
+
+Objects and values are looked up by the source text of a step: ``self.items[key]`` names what it touches. Only expressions that
+cannot run code of the program are evaluated: names, attributes in an instance's ``__dict__`` or slots, subscripts of plain
+containers. A value that a step writes is read at the next step of any thread.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from ...core.source import code_position, innermost, line_text, position_text
+from ..running.task import Task
+from ..steps.visible import Access
+
+_NOTHING = object()
+_PLAIN = (int, float, complex, bool, str, bytes, type(None))
+Location = tuple[int, str]  # the id of an object, and a name in it
+
+
+@dataclass
+class RecordedStep:
+    """One step of a run.
+
+    Attributes:
+        point, thread, access, file, line, function: of the step.
+        what: the source text of what it touches.
+        where: the object that it touches, and the name in it; None if unknown.
+        value: the text of the value that it reads or writes; empty if unknown.
+        keeps: the object, so that no other object gets its id.
+    """
+
+    point: int
+    thread: int
+    access: Access
+    file: str
+    line: int
+    function: str
+    what: str = ""
+    where: Location | None = None
+    value: str = ""
+    keeps: Any = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str:
+        return line_text(self.file, self.line)
+
+    @property
+    def deed(self) -> str:
+        """What the step does, such as ``"reads c.v = 0"``; empty for a call."""
+        if self.access.kind == "call":
+            return ""
+        if self.access.name == "a lock":
+            return "acquires a lock"
+        text = f"{'reads' if self.access.kind == 'read' else 'writes'} {self.what or self.access.name}"
+        return f"{text} = {self.value}" if self.value else text
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line} ({self.function})"
+
+    def conflicts(self, other: RecordedStep) -> bool:
+        return (
+            self.thread != other.thread
+            and self.where is not None
+            and self.where == other.where
+            and "write" in (self.access.kind, other.access.kind)
+        )
+
+
+class Recorder:
+    """An observer that records every step of a run."""
+
+    def __init__(self, takes_part: Callable[[str], bool]) -> None:
+        self._takes_part = takes_part
+        self.steps: list[RecordedStep] = []
+        self._unread: tuple[RecordedStep, Any] | None = None
+
+    def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        self.settle()
+        at = innermost(frame, self._takes_part) or frame  # a lock is taken in the standard library
+        step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
+        self.steps.append(step)
+        if access.kind != "call" and at is frame:
+            self._look(step, frame)
+
+    def settle(self) -> None:
+        """Read the value that the last step wrote."""
+        if self._unread is None:
+            return
+        step, holder = self._unread
+        self._unread = None
+        step.value = shown(_part(holder, step.where[1] if step.where else ""))
+
+    def _look(self, step: RecordedStep, frame: FrameType) -> None:
+        node = _expression(frame)
+        if node is None:
+            return
+        if isinstance(node, ast.AugAssign):
+            node = node.target
+        if isinstance(node, ast.Assign):
+            node = node.targets[0]
+        step.what = ast.unparse(node)[:60] if isinstance(node, ast.expr) else ""
+        holder: Any = _NOTHING
+        if isinstance(node, ast.Attribute) and step.access.name == f".{node.attr}":
+            holder, name = _evaluated(node.value, frame), f".{node.attr}"
+        elif isinstance(node, ast.Subscript) and step.access.name == "[]":
+            holder, key = _evaluated(node.value, frame), _evaluated(node.slice, frame)
+            name = f"[{key!r}]" if isinstance(key, _PLAIN) else "[?]"
+        elif isinstance(node, ast.Name) and step.access.name.startswith("global "):
+            holder, name = frame.f_globals, f"[{node.id!r}]"
+        if holder is _NOTHING:
+            return
+        step.where, step.keeps = (id(holder), name), holder
+        if step.access.kind == "write":
+            self._unread = step, holder
+        else:
+            step.value = shown(_part(holder, name))
+
+
+def _expression(frame: FrameType) -> ast.AST | None:
+    """The expression or statement that the frame executes now; None if it has no source text in one line."""
+    text = position_text(frame.f_code.co_filename, code_position(frame.f_code, frame.f_lasti))
+    for mode in ("eval", "exec"):
+        try:
+            tree = ast.parse(text.strip(), mode=mode)
+        except (SyntaxError, ValueError):
+            continue
+        if isinstance(tree, ast.Expression):
+            return tree.body
+        if isinstance(tree, ast.Module) and len(tree.body) == 1:
+            return tree.body[0]
+    return None
+
+
+def _evaluated(node: ast.expr, frame: FrameType) -> Any:
+    """The value of a constant, name, attribute or subscript; `_NOTHING` if the program's code would have to run."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        names = frame.f_locals
+        return names[node.id] if node.id in names else frame.f_globals.get(node.id, _NOTHING)
+    if isinstance(node, ast.Attribute):
+        holder = _evaluated(node.value, frame)
+        return _NOTHING if holder is _NOTHING else _part(holder, f".{node.attr}")
+    if isinstance(node, ast.Subscript):
+        holder, key = _evaluated(node.value, frame), _evaluated(node.slice, frame)
+        if type(holder) in (list, dict, tuple) and isinstance(key, _PLAIN):
+            try:
+                return holder[key]
+            except (LookupError, TypeError):
+                return _NOTHING
+    return _NOTHING
+
+
+def _part(holder: Any, name: str) -> Any:
+    """An attribute in an instance's ``__dict__`` or slots, or an item of a plain container; `_NOTHING` if there is none."""
+    try:
+        if name.startswith("."):
+            kept = object.__getattribute__(holder, "__dict__") if hasattr(type(holder), "__dict__") else {}
+            if isinstance(holder, type) or type(kept) is not dict or name[1:] not in kept:
+                descriptor: Any = next(
+                    (base.__dict__[name[1:]] for base in type(holder).__mro__ if name[1:] in base.__dict__), None
+                )
+                return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
+            return kept[name[1:]]
+        return holder[ast.literal_eval(name[1:-1])] if isinstance(holder, (list, dict, tuple)) else _NOTHING
+    except (AttributeError, LookupError, TypeError, ValueError, SyntaxError):
+        return _NOTHING
+
+
+def shown(value: Any) -> str:
+    """A short text of a plain value, or the type's name of any other, because its ``__repr__`` may run any code."""
+    if value is _NOTHING:
+        return ""
+    if isinstance(value, _PLAIN):
+        text = repr(value)
+    elif type(value) is dict and len(value) <= 6:
+        text = "{" + ", ".join(f"{shown(key)}: {shown(each)}" for key, each in value.items()) + "}"
+    elif type(value) in (list, tuple, set) and len(value) <= 6:
+        brackets = "[]" if type(value) is list else "()" if type(value) is tuple else "{}"
+        text = brackets[0] + ", ".join(shown(each) for each in value) + brackets[1]
+    else:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,116 @@
+"""From a failing schedule to a result: the failure minimised, classified, replayed and explained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+
+from ..core.verdict import Verdict
+from .explaining.explain import explain
+from .plan import FuzzPlan
+from .result import FuzzResult, Kind
+from .running.engine import ScheduleRun
+from .schedule import Token, checksum
+from .searching.explorer import Explorer, Failure, Symptom
+from .searching.limits import Limit, limited
+from .searching.minimise import minimised
+from .searching.search import Search, SearchOutcome
+
+_REPLAYS = 10
+_MINIMISING = 1.0  # seconds, if the plan has no number of schedules
+_MINIMISING_RUNS = 3_000  # if it has one
+_CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
+_CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
+
+
+def violated(
+    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, searched: SearchOutcome, sequential: list[ScheduleRun]
+) -> FuzzResult:
+    """The result of a search that has found a failure."""
+    failure = searched.failure
+    assert failure is not None, "the caller has one"
+    if failure.symptom is Symptom.HANGS:  # each further run would take as long
+        return _hanging(plan, template, failure)
+    late: list[str] = []  # what expired: on a faster machine, the report may be another
+    if searched.sampled:
+        failure = _smaller(explorer, plan, failure, late)
+    failure, kind = _classified(explorer, plan, failure, sequential, late)
+    explorer.progress("replaying")
+    again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
+    count = sum(other is not None and other.symptom is failure.symptom for other in again)
+    explanation, last = explain(explorer, failure)
+    failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
+    few = failure.schedule.preemptions
+    reason = f"{failure.symptom}: {failure.message}; with {few} preemption{'s' * (few != 1)}"
+    if late:
+        reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
+    elif kind is None:
+        reason += "; whether it breaks today was not decided within the budget"
+    if count < _REPLAYS:
+        reason += f"; only {count} of {_REPLAYS} replays failed: the outcome also depends on something other than the schedule"
+    if explorer.uncontrolled:
+        reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
+    return replace(
+        template,
+        verdict=Verdict.VIOLATED,
+        reason=reason,
+        kind=kind,
+        symptom=str(failure.symptom),
+        token=_token(explorer, failure),
+        preemptions=few,
+        replays=(count, _REPLAYS),
+        story=explanation.text,
+        rows=explanation.rows,
+        coverage=_until_failure(plan, searched),
+    )
+
+
+def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResult:
+    reason = f"{failure.symptom}: {failure.message}, for timeout={plan.timeout:g} s"
+    if failure.run.uncontrolled:
+        return replace(template, reason=f"partly uncontrolled, so no claim is made: {failure.run.uncontrolled[0]}; {reason}")
+    return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
+
+
+def _smaller(explorer: Explorer, plan: FuzzPlan, failure: Failure, late: list[str]) -> Failure:
+    explorer.progress("minimising")
+    limit = _limit(plan, _MINIMISING, _MINIMISING_RUNS)
+    smaller = minimised(explorer, failure, limit)
+    if limit.expired:
+        late.append("minimising")
+    return smaller
+
+
+def _classified(
+    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], late: list[str]
+) -> tuple[Failure, Kind | None]:
+    """The failure in a form that a build with a GIL can show, if there is one; and its kind, None if that was not decided."""
+    if not failure.run.masked:
+        return failure, Kind.BREAKS_TODAY
+    explorer.progress("does it break today?")
+    limit = _limit(plan, _CLASSIFYING * plan.budget, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
+    today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
+    if today.failure is not None:
+        found = _smaller(explorer, plan, today.failure, late) if today.sampled else today.failure
+        return found, Kind.BREAKS_TODAY
+    if today.expired:
+        late.append("the search for a failure with a GIL")
+    return failure, None if today.too_few or today.expired else Kind.GIL_MASKED
+
+
+def _limit(plan: FuzzPlan, seconds: float, runs: int) -> Limit:
+    """So many seconds; or, if the plan has a number of schedules, so many runs within another budget."""
+    if plan.schedules is None:
+        return limited(monotonic() + seconds, None)
+    return limited(monotonic() + plan.budget, runs)
+
+
+def _token(explorer: Explorer, failure: Failure) -> str:
+    run, program = failure.run, explorer.program
+    anchors = tuple(checksum(anchor) for anchor in run.anchors)
+    return str(Token(program.checksum, len(program.threads), failure.schedule, anchors, run.points))
+
+
+def _until_failure(plan: FuzzPlan, searched: SearchOutcome) -> str:
+    asked = "" if plan.schedules is None else f" (schedules={plan.schedules})"
+    return f"{searched.explored:,} schedule{'s' * (searched.explored != 1)}{asked} until one failed"

@@ -1,0 +1,1 @@
+"""Running a program's threads one at a time, in a given schedule."""

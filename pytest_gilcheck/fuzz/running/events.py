@@ -1,0 +1,209 @@
+"""Reports the visible steps of the code under test to an engine, at the moment when they happen.
+
+From Python 3.12 on by ``sys.monitoring``, with local instruction and call events: they are switched on for a code object when it
+first starts, and the callback switches them off for each location that is no step. Up to 3.11 by ``sys.settrace`` with opcode
+events, where calls are classified by their source text.
+
+Other tools can take our events silently: a second tool with instruction events suppresses ours, and a line callback that disables
+itself suppresses the first event of its line. So `check_alone` counts the events of a known function, twice, before any
+exploration.
+
+What does not work: global instruction events (they stop the world on a free-threaded build, and slow all code); ``settrace`` on
+3.12 and later (no opcode events in the first run of a function); regular calls of ``restart_events`` (it affects all tools).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from ..schedule import Schedule
+from ..steps.visible import StepTable, Visibility, gil_is_checked_after, is_step
+from .engine import Engine
+from .policy import Planned
+
+_MONITORED = sys.version_info >= (3, 12)
+_TOOLS = (4, 3)
+_NAME = "gilcheck-fuzz"
+_get_ident = threading.get_ident
+monitoring: Any = getattr(sys, "monitoring", None)
+
+
+class MonitoringConflict(Exception):
+    """Another tool takes our events; the message names the tool."""
+
+
+class Events:
+    """A context manager during which every visible step of a controlled thread is reported to the engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._visibility = Visibility()
+        self._tables: dict[int, StepTable] = {}
+        self._takes_part = engine.takes_part
+        self._tool = -1
+
+    def __enter__(self) -> Events:
+        if not _MONITORED:
+            self._engine.tracer = self._trace
+            return self
+        free = [tool for tool in _TOOLS if monitoring.get_tool(tool) is None]
+        if not free:
+            taken = ", ".join(repr(monitoring.get_tool(tool)) for tool in _TOOLS)
+            raise MonitoringConflict(f"the monitoring tool ids {_TOOLS[0]} and {_TOOLS[1]} are taken by {taken}")
+        self._tool = free[0]
+        events = monitoring.events
+        monitoring.use_tool_id(self._tool, _NAME)
+        monitoring.register_callback(self._tool, events.PY_START, self._started)
+        monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator that has started before
+        monitoring.register_callback(self._tool, events.INSTRUCTION, self._listener())
+        monitoring.register_callback(self._tool, events.CALL, self._call)
+        monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME)
+        monitoring.restart_events()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not _MONITORED:
+            self._engine.tracer = None
+            return
+        monitoring.set_events(self._tool, 0)
+        for table in self._tables.values():
+            monitoring.set_local_events(self._tool, table.code, 0)
+        for event in ("PY_START", "PY_RESUME", "INSTRUCTION", "CALL"):
+            monitoring.register_callback(self._tool, getattr(monitoring.events, event), None)
+        monitoring.free_tool_id(self._tool)
+
+    def tables_unchanged(self) -> bool:
+        """Whether the step tables are still valid. If not, this makes new ones, and the steps counted so far are void."""
+        if not self._visibility.grown:
+            return True
+        self._visibility.grown = False
+        for key, table in self._tables.items():
+            self._tables[key] = self._visibility.table(table.code, {})
+        if _MONITORED:
+            monitoring.restart_events()
+        return False
+
+    def _table(self, code: CodeType, frame: FrameType) -> StepTable:
+        table = self._tables.get(id(code))
+        if table is None:
+            table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
+        return table
+
+    def _started(self, code: CodeType, offset: int) -> object:
+        if code.co_name != "<module>" and id(code) not in self._tables and self._takes_part(code.co_filename):
+            if not self._engine.exploring:
+                return None  # of a setup or an invariant: what it stores does not count as changing
+            self._table(code, sys._getframe(1))
+            monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        return monitoring.DISABLE
+
+    def _listener(self) -> Callable[[CodeType, int], object]:
+        """The callback for instructions. It repeats `Engine.step` in line, because it runs for every one of them."""
+        engine, tables, disable, ident = self._engine, self._tables, monitoring.DISABLE, _get_ident
+
+        def instruction(code: CodeType, offset: int) -> object:
+            location = tables[id(code)].locations.get(offset)
+            if location is None:
+                return disable
+            if not engine.exploring:
+                return None
+            access, checks = location
+            task = engine.owner
+            if task.ident != ident() or engine.measuring or engine.observer is not None:
+                if checks and task.ident == ident():
+                    task.gil_checked = True
+                if access is not None:
+                    engine.step(access)
+                return None
+            if checks:
+                task.gil_checked = True
+            if access is not None:
+                engine.point = point = engine.point + 1
+                if point == engine.next:
+                    engine.decide(task, point, access, sys._getframe(1))
+                task.gil_checked = False
+            return None
+
+        return instruction
+
+    def _call(self, code: CodeType, offset: int, callee: object, first: object) -> object:
+        engine = self._engine
+        if not engine.exploring:
+            return None
+        table = self._tables.get(id(code))
+        if table is None:
+            return monitoring.DISABLE
+        access = table.calls.get(offset)
+        if access is None:  # the end of a with statement, in some versions
+            return monitoring.DISABLE
+        if is_step(callee, first, self._takes_part):
+            engine.step(access)
+        if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
+            engine.owner.gil_checked = True
+        return None
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        code = frame.f_code
+        if event == "call":
+            if code.co_name == "<module>" or not self._takes_part(code.co_filename):
+                return None
+            self._table(code, frame)
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            table = self._tables[id(code)]
+            if frame.f_lasti in table.checks:
+                self._engine.owner.gil_checked = True
+            if (access := table.steps.get(frame.f_lasti)) is not None:
+                self._engine.step(access, frame)
+        return self._trace
+
+
+def check_alone() -> None:
+    """Check that every event arrives.
+
+    Raises:
+        MonitoringConflict: some do not; the message names the other tools.
+    """
+    engine = Engine(1, lambda file: file == __file__, 5.0)
+    seen: list[int] = []
+    with engine, Events(engine) as events:
+        events._visibility._everything = True
+        for _ in range(2):
+            before = len(seen)
+            engine.begin()
+            engine.observer = lambda task, point, access, frame: seen.append(point)
+            engine.run([_probe], (), Planned(Schedule(())))
+            engine.end()
+            if len(seen) - before != _PROBE_STEPS:
+                raise MonitoringConflict(
+                    f"only {len(seen) - before} of {_PROBE_STEPS} steps were seen; {_active()} takes the others"
+                )
+
+
+class _Thing:
+    value = 0
+
+
+def _probe() -> None:
+    thing = _Thing()
+    thing.value = 1
+    thing.value = thing.value + thing.value
+    del thing.value
+
+
+_PROBE_STEPS = 5
+
+
+def _active() -> str:
+    """The other tools that watch this process, as text."""
+    found = []
+    if _MONITORED:
+        found = [monitoring.get_tool(tool) for tool in range(6) if monitoring.get_tool(tool) not in (None, _NAME)]
+    found += [
+        f"{type(function).__module__}.{type(function).__name__}" for function in (sys.gettrace(), sys.getprofile()) if function
+    ]
+    return " and ".join(repr(name) for name in found) or "an unknown tool"

@@ -1,0 +1,36 @@
+"""A semaphore for handing over from one thread to another: the one waits, the other runs, and no third thread is involved.
+
+An eventfd takes 3 microseconds on every build. What does not work: a lock, on which a free-threaded build first spins (50
+microseconds); a condition, which needs a lock and allocates another; greenlets, because a switch inside a monitoring callback
+leaves the other greenlet without events.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+
+
+class HandoffSemaphore:
+    """The semaphore of one thread: `wait` returns once for each `post`."""
+
+    __slots__ = ("_ends", "fd", "post", "wait")
+
+    def __init__(self) -> None:
+        self.post: Callable[[], object]
+        self.wait: Callable[[], object]
+        if hasattr(os, "eventfd"):
+            self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_SEMAPHORE)
+            self._ends: tuple[int, ...] = (self.fd,)
+            self.post = partial(os.eventfd_write, self.fd, 1)
+            self.wait = partial(os.eventfd_read, self.fd)
+        else:
+            self.fd, write = os.pipe()
+            self._ends = (self.fd, write)
+            self.post = partial(os.write, write, b"1")
+            self.wait = partial(os.read, self.fd, 1)
+
+    def close(self) -> None:
+        for end in self._ends:
+            os.close(end)

@@ -1,0 +1,285 @@
+"""Replaces primitives by those of `primitives` for the time of a check, and restores them afterwards.
+
+Names that refer to a primitive are replaced in every module, by identity: ``from threading import Lock`` and
+``field(default_factory=Lock)`` make names of their own. Existing locks are wrapped in a `Lock` around the same real lock, wherever
+the program can reach them: from its threads' closures and modules, from the modules under test, from ``logging`` and executors.
+
+What does not work: searching the whole heap for existing locks (``gc.get_referrers`` takes longer than the search for schedules,
+and finds the locks of all other code); replacing a lock in a tuple or in C. A thread that blocks on such a lock is noticed then.
+"""
+
+from __future__ import annotations
+
+import _queue
+import _thread
+import builtins
+import os
+import sys
+import threading
+import time
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...core.origin import ours
+from ..steps import switch_points
+from . import primitives
+from .engine import Engine
+
+_LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
+_ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures._base")
+_NOT_CHANGED = (
+    "_pytest",
+    "pytest",
+    "pluggy",
+    "hypothesis",
+    "xdist",
+    "execnet",
+    "importlib",
+    "_frozen_importlib",
+    "_thread",
+    "_queue",
+)
+_MOST = 50_000  # objects that are searched for locks
+_LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+
+_FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
+
+Undo = Callable[[], None]
+
+
+class Patches:
+    """A context manager during which the primitives are replaced.
+
+    Args:
+        roots: the functions of the program.
+    """
+
+    def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
+        self._engine, self._roots = engine, list(roots)
+        self._undo: list[Undo] = []
+
+    def __enter__(self) -> Patches:
+        try:
+            self._replace()
+        except BaseException:  # a part of the replacements would be worse than the error
+            self.__exit__()
+            raise
+        return self
+
+    def _replace(self) -> None:
+        primitives.locks_used.clear()
+        for module in list(sys.modules.values()):
+            if _may_change(module):
+                self._replace_names(vars(module))
+        for target, name, value in self._others():
+            self._set(target, name, value)
+        self._wrap_existing_locks()
+        primitives.active = self._engine
+        switch_points.hook = self._engine.at_switch_point
+        self._engine.release_idle = primitives.release_idle_workers
+        self._engine.is_idle_worker = primitives.is_executor_worker
+
+    def __exit__(self, *error: object) -> None:
+        primitives.active = switch_points.hook = None
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace_names(self, names: dict[str, Any]) -> None:
+        for name, value in list(names.items()):
+            try:
+                replacement = _REPLACEMENTS.get(value)
+            except TypeError:  # not hashable
+                continue
+            if replacement is not None:
+                self._set_item(names, name, replacement)
+
+    def _others(self) -> list[tuple[Any, str, Any]]:
+        found = [
+            (_thread, "allocate_lock", primitives.Lock),
+            (_thread, "RLock", primitives.RLock),
+            (_thread, "start_new_thread", primitives.start_new_thread),
+            (threading.Thread, "join", primitives.join),
+            (threading, "RLock", primitives.RLock),
+            (builtins, "__import__", primitives.importing(builtins.__import__)),
+            (threading, "excepthook", primitives.excepthook_for(threading.excepthook)),
+        ]
+        if primitives._start_joinable is not None:
+            found.append((_thread, "start_joinable_thread", primitives.start_joinable_thread))
+        for name in ("fork", "forkpty"):
+            if hasattr(os, name):
+                found.append((os, name, primitives.refusing(f"it forks (os.{name})", getattr(os, name))))
+        if (loops := sys.modules.get("asyncio.base_events")) is not None:
+            loop = loops.BaseEventLoop
+            found.append((loop, "run_forever", primitives.refusing("it runs an event loop (asyncio)", loop.run_forever)))
+        return found
+
+    def _wrap_existing_locks(self) -> None:
+        """Wrap the locks that exist already, wherever the program can reach them."""
+        wrapped: dict[int, Any] = {}
+
+        def wrapper(lock: Any, where: str) -> Any:
+            if id(lock) not in wrapped:
+                kind = primitives.Lock if type(lock) is _LOCK else primitives.RLock
+                wrapped[id(lock)] = kind(lock, where)
+            return wrapped[id(lock)]
+
+        seen: set[int] = set()
+        waiting: deque[tuple[Any, str]] = deque()
+        for module in list(sys.modules.values()):
+            name = getattr(module, "__name__", "")
+            file = getattr(module, "__file__", None)
+            if name in _ALWAYS_SEARCHED or (isinstance(file, str) and self._engine.takes_part(file)):
+                waiting.append((vars(module), name))
+        waiting.extend((root, getattr(root, "__qualname__", type(root).__name__)) for root in self._roots)
+        while waiting and len(seen) < _MOST:
+            thing, path = waiting.popleft()
+            if id(thing) in seen or isinstance(thing, _LEAVES):
+                continue
+            seen.add(id(thing))
+            for place, name, value in _contents(thing, path):
+                if isinstance(value, threading.local):
+                    if type(value).__init__ is threading.local.__init__:
+                        self._engine.thread_locals.append(value)
+                    else:
+                        self._engine.fresh_threads = True  # __init__ runs in each thread; this costs five times as much
+                if type(value) is tuple and any(type(each) in (_LOCK, _RLOCK) for each in value):
+                    named = f"{path}.{name}"
+                    both = [wrapper(each, named) if type(each) in (_LOCK, _RLOCK) else each for each in value]
+                    self._set_anywhere(place, name, tuple(both))
+                elif type(value) in (_LOCK, _RLOCK):
+                    self._set_anywhere(place, name, wrapper(value, f"{path}.{name}" if isinstance(name, str) else path))
+                elif isinstance(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
+                    lock = wrapper(value.__self__, path)  # a Condition keeps methods of its lock
+                    if hasattr(lock, value.__name__):
+                        self._set_anywhere(place, name, getattr(lock, value.__name__))
+                elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
+                    self._set_anywhere(place, name, replacement)
+                elif not isinstance(value, _LEAVES) and id(value) not in seen:
+                    waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
+
+    def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
+        if isinstance(place, (dict, list)):
+            self._set_item(place, name, value)
+        elif isinstance(place, types.CellType):
+            before = place.cell_contents
+            place.cell_contents = value
+            self._undo.append(lambda: setattr(place, "cell_contents", before))
+        else:
+            self._set(place, name, value)
+
+    def _set_item(self, place: Any, key: Any, value: Any) -> None:
+        before = place[key]
+        place[key] = value
+
+        def undo() -> None:
+            try:
+                if place[key] is value:
+                    place[key] = before
+            except LookupError:  # the program removed it
+                pass
+
+        self._undo.append(undo)
+
+    def _set(self, target: Any, name: str, value: Any) -> None:
+        before = getattr(target, name)
+        try:
+            setattr(target, name, value)
+        except (AttributeError, TypeError):  # read-only or frozen: it is left as it is
+            try:
+                object.__setattr__(target, name, value)
+            except (AttributeError, TypeError):
+                return
+        self._undo.append(lambda: _restore(target, name, before))
+
+
+def _restore(target: Any, name: str, before: Any) -> None:
+    try:
+        setattr(target, name, before)
+    except (AttributeError, TypeError):
+        object.__setattr__(target, name, before)
+
+
+def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
+    """(where it is kept, under which name, the object) of everything that this object refers to by a name."""
+    if isinstance(thing, dict):
+        return [(thing, key, value) for key, value in list(thing.items())]
+    if isinstance(thing, list):
+        return [(thing, index, value) for index, value in enumerate(thing[:1000])]
+    if isinstance(thing, (tuple, set, frozenset, deque)):
+        return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
+    if isinstance(thing, types.FunctionType):
+        cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
+        found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
+        defaults = thing.__defaults__ or ()
+        return [*found, (thing, "defaults", defaults), *((vars(thing), key, value) for key, value in vars(thing).items())]
+    if isinstance(thing, types.MethodType):
+        return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
+    if isinstance(thing, type):
+        if thing.__module__ in sys.stdlib_module_names or ours(getattr(sys.modules.get(thing.__module__), "__file__", None) or ""):
+            return []
+        return [(thing, key, value) for key, value in list(vars(thing).items())]
+    if isinstance(thing, (staticmethod, classmethod)):
+        return [(thing, "function", thing.__func__)]
+    if isinstance(thing, property):
+        return [(thing, name, getattr(thing, name)) for name in ("fget", "fset") if getattr(thing, name) is not None]
+    if type(thing).__module__.partition(".")[0] in _NOT_CHANGED or isinstance(thing, threading.Thread):
+        return []
+    found = []
+    kept = getattr(thing, "__dict__", None)
+    if isinstance(kept, dict):
+        found = [(kept, key, value) for key, value in list(kept.items())]
+    for base in type(thing).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            try:
+                found.append((thing, name, object.__getattribute__(thing, name)))
+            except AttributeError:
+                continue
+    if isinstance(thing, weakref.ref):  # logging refers to its handlers this way
+        found.append((thing, "target", thing()))
+    return found
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _replacement(value: Any) -> Any:
+    """The replacement of this primitive; None if it is not a primitive."""
+    try:
+        return _REPLACEMENTS.get(value)
+    except TypeError:
+        return None
+
+
+def _may_change(module: Any) -> bool:
+    if not isinstance(module, types.ModuleType):
+        return False
+    name = module.__name__
+    return name.partition(".")[0] not in _NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")
+
+
+_REPLACEMENTS: dict[Any, Any] = {
+    _thread.allocate_lock: primitives.Lock,
+    threading.Lock: primitives.Lock,
+    threading.RLock: primitives.RLock,
+    primitives._RLock: primitives.RLock,
+    _queue.SimpleQueue: primitives.SimpleQueue,
+    time.sleep: primitives.sleep,
+    time.monotonic: primitives.monotonic,
+    time.monotonic_ns: primitives.monotonic_ns,
+    time.time: primitives.wall_clock,
+    time.time_ns: primitives.wall_clock_ns,
+    time.perf_counter: primitives.perf_counter,
+    time.perf_counter_ns: primitives.perf_counter_ns,
+    _thread.start_new_thread: primitives.start_new_thread,
+}
+if primitives._start_joinable is not None:
+    _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread

@@ -1,0 +1,92 @@
+"""Policies: how a run chooses the thread that runs next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..schedule import Choice, Schedule
+from ..steps.visible import Access
+from .task import Task
+
+NEVER = 0  # no point has this number
+
+
+class Policy(Protocol):
+    """Chooses the next thread, at steps that it names itself and at every forced point.
+
+    Attributes:
+        next: the next point at which `at` is to be called; `NEVER` for none. If that point is past, or was a forced one, the next
+            step is meant.
+        tracks: whether `forced` must be called even if only one task is ready, because the policy counts what tasks do.
+    """
+
+    next: int
+    tracks: bool
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        """Called when a run begins."""
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        """The task that makes the next step: the current one, or one of the others, which then continues from where it stands."""
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        """The task that runs where the current one cannot continue."""
+
+
+class Planned:
+    """Follows a schedule as far as the run allows it, and records the first choice that it does not allow."""
+
+    tracks = False
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._left: list[Choice] = []
+        self.next = NEVER
+        self.diverged: Choice | None = None
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self._left = list(reversed(self._schedule.choices))
+        self.diverged = None
+        self.next = self._left[-1].point if self._left else NEVER
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        return self._follow(point, False, others) or task
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        if not self._left or self._left[-1].point > point:
+            return default
+        return self._follow(point, True, ready) or default
+
+    @property
+    def unused(self) -> Choice | None:
+        """The first choice that could not be made, or whose point the run never reached; None if all were made."""
+        return self.diverged or (self._left[-1] if self._left else None)
+
+    def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
+        choice = self._left.pop()
+        self.next = self._left[-1].point if self._left else NEVER
+        if choice.forced is forced and choice.point == point:
+            for task in candidates:
+                if task.index == choice.thread:
+                    return task
+        self.diverged = self.diverged or choice
+        return None
+
+
+class SequentialOrder:
+    """Runs the threads one after the other in a given order, each as far as it can go."""
+
+    next = NEVER
+    tracks = False
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self._order = {index: place for place, index in enumerate(order)}
+
+    def begin(self, tasks: Sequence[Task]) -> None: ...
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        return task
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+        return min(ready, key=lambda task: (self._order.get(task.index, len(self._order)), task.index))

@@ -1,0 +1,384 @@
+"""Replacements for locks, threads and clocks while a program is explored.
+
+Each replacement does what the real primitive does, except that a thread never blocks: it parks in the engine. A `Lock` here holds
+a real lock; a thread that cannot acquire it parks until it is free. So a lock that outlives its check, or is used by a thread that
+is not controlled, behaves as that real lock.
+
+Everything else in the standard library that waits is built on these (conditions, events, semaphores, barriers, queues, futures,
+executors, timers), and needs no replacement.
+"""
+
+from __future__ import annotations
+
+import _queue
+import _thread
+import sys
+import threading
+import time
+from collections import deque
+from types import GenericAlias, TracebackType
+from typing import Any
+
+from ...core.source import frame_place, innermost
+from ..steps.visible import Access
+from .engine import Engine, place
+from .task import DONE, Abort, Task, Uncontrolled
+
+_ACQUIRE = Access("write", "a lock", 0)
+active: Engine | None = None  # the engine of the current check
+disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
+
+_allocate_lock = _thread.allocate_lock
+_RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
+_real_sleep, _monotonic, _monotonic_ns = time.sleep, time.monotonic, time.monotonic_ns
+_time, _time_ns, _perf_counter, _perf_counter_ns = time.time, time.time_ns, time.perf_counter, time.perf_counter_ns
+_start_new_thread = _thread.start_new_thread
+_start_joinable = getattr(_thread, "start_joinable_thread", None)
+_join = threading.Thread.join
+_get_ident = threading.get_ident
+_WAIT = threading.Condition.wait.__code__
+locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
+
+
+def _current() -> tuple[Engine, Task] | None:
+    engine = active
+    if engine is None:
+        return None
+    task = engine.current()
+    return None if task is None else (engine, task)
+
+
+class Lock:
+    """A lock of the program under test.
+
+    Args:
+        real: the lock to wrap; None makes a new one.
+        where: ``"file:line (function)"`` where it was created, or the name under which it was found.
+    """
+
+    kind = "a lock"
+
+    def __new__(cls, real: Any = None, where: str | None = None) -> Any:
+        """A `Lock`, or a real lock for a thread that is not controlled."""
+        ours = real is not None or (
+            _current() is not None and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
+        )
+        return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and counts as one step
+
+    def __init__(self, real: Any = None, where: str | None = None) -> None:
+        self._real = self._plain() if real is None else real
+        self._where = _creation_place() if where is None else where
+        self._holder: Task | None = None
+        self._taken = ""
+        if sys._getframe(1).f_code is _WAIT:
+            self.kind = "a notification"
+
+    @staticmethod
+    def _plain() -> Any:
+        return _allocate_lock()
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if (found := _current()) is None:
+            return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
+        engine, task = found
+        if self._where == disabled_lock:
+            engine.step(_ACQUIRE, sys._getframe(1))
+            self._real.acquire(False)
+            return True
+        if not blocking and timeout != -1:
+            raise ValueError("can't specify a timeout for a non-blocking call")
+        locks_used[self._where] = None
+        frame = sys._getframe(1)
+        outer = frame.f_back if frame.f_code is _ENTER else frame
+        if outer is not None and not engine.takes_part(outer.f_code.co_filename):
+            task.gil_checked = True  # it has entered a function of the standard library
+        engine.step(_ACQUIRE, frame)
+        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)
+        while not self._real.acquire(False):
+            if not blocking or timeout == 0 or engine.park(task, self, deadline):
+                return False
+            task.gil_checked = True
+        self._holder = task
+        if engine.observer is not None:  # only a recorded run needs it, and it is slow
+            self._taken = place(frame, engine.takes_part)
+        return True
+
+    def release(self) -> None:
+        if self._where == disabled_lock and not self._real.locked():
+            return
+        self._real.release()
+        self._holder, self._taken = None, ""
+        self._released()
+
+    def _released(self) -> None:
+        if (engine := active) is not None:
+            engine.wake(self)
+            if engine.owner.ident == _get_ident():
+                engine.owner.gil_checked = True  # after a call of C, or in a function of the standard library
+
+    def locked(self) -> bool:
+        if (found := _current()) is not None:
+            found[0].step(_ACQUIRE, sys._getframe(1))
+        return self._real.locked()  # type: ignore[no-any-return]
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()
+
+    def _at_fork_reinit(self) -> None:
+        self._real._at_fork_reinit()
+
+    def __repr__(self) -> str:
+        return f"<{'locked' if self._real_locked() else 'unlocked'} {self.kind} made at {self._where}>"
+
+    def _real_locked(self) -> bool:
+        return repr(self._real).startswith("<locked")
+
+    def describe(self, engine: Engine) -> tuple[str, str, str, str]:
+        """What it is, the name of its holder, where the holder acquired it, and where it was created."""
+        if self._holder is None or self.kind == "a notification":
+            return self.kind, "", "", self._where
+        ended = " (which has ended)" if self._holder.state is DONE else ""
+        return self.kind, self._holder.name + ended, self._taken, self._where
+
+
+_ENTER = Lock.__enter__.__code__
+
+
+class RLock(Lock):
+    """A re-entrant lock of the program under test."""
+
+    kind = "a re-entrant lock"
+
+    @staticmethod
+    def _plain() -> Any:
+        return _RLock()
+
+    def release(self) -> None:
+        if self._where == disabled_lock and not self._real._is_owned():
+            return
+        self._real.release()
+        if active is not None and not self._real_locked():
+            self._holder, self._taken = None, ""
+            self._released()
+
+    def _is_owned(self) -> bool:
+        return self._real._is_owned() or self._where == disabled_lock
+
+    def _recursion_count(self) -> int:
+        return self._real._recursion_count()  # type: ignore[no-any-return]
+
+    def _release_save(self) -> Any:
+        if self._where == disabled_lock and not self._real._is_owned():
+            return None
+        state = self._real._release_save()
+        self._holder, self._taken = None, ""
+        self._released()
+        return state
+
+    def _acquire_restore(self, state: Any) -> None:
+        if state is None:
+            return
+        if _current() is None:
+            self._real._acquire_restore(state)
+            return
+        self.acquire()
+        for _ in range(state[0] - 1):
+            self._real.acquire()
+
+
+class SimpleQueue:
+    """``queue.SimpleQueue`` of the program under test."""
+
+    __class_getitem__: Any = classmethod(GenericAlias)
+
+    def __new__(cls) -> Any:
+        return _queue.SimpleQueue() if _current() is None else object.__new__(cls)
+
+    def __init__(self) -> None:
+        self._items: deque[Any] = deque()
+        self._count = threading.Semaphore(0)
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        self._items.append(item)
+        self._count.release()
+
+    def put_nowait(self, item: Any) -> None:
+        self.put(item)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        if timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        if not self._count.acquire(block, timeout if block else None):
+            raise _queue.Empty
+        return self._items.popleft()
+
+    def get_nowait(self) -> Any:
+        return self.get(block=False)
+
+    def empty(self) -> bool:
+        return not self._items
+
+    def qsize(self) -> int:
+        return len(self._items)
+
+
+def sleep(seconds: float) -> None:
+    """``time.sleep``, by the virtual clock: the calling thread waits, and others may run before it or not."""
+    if (found := _current()) is None:
+        _real_sleep(seconds)
+        return
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    engine, task = found
+    task.gil_checked = True
+    if engine.virtual_sleep(int(seconds * 1e9)):
+        return
+    engine.park(task, f"a sleep of {seconds:g} s", engine.elapsed + int(seconds * 1e9), sleeping=True)
+
+
+def monotonic() -> float:
+    return _monotonic() if active is None or active.current() is None else monotonic_ns() / 1e9
+
+
+def monotonic_ns() -> int:
+    if active is None or active.current() is None:
+        return _monotonic_ns()
+    return active.clock_base[0] + active.elapsed
+
+
+def wall_clock() -> float:
+    return _time() if active is None or active.current() is None else wall_clock_ns() / 1e9
+
+
+def wall_clock_ns() -> int:
+    if active is None or active.current() is None:
+        return _time_ns()
+    return active.clock_base[1] + active.elapsed
+
+
+def perf_counter() -> float:
+    return _perf_counter() if active is None or active.current() is None else monotonic()
+
+
+def perf_counter_ns() -> int:
+    return _perf_counter_ns() if active is None or active.current() is None else monotonic_ns()
+
+
+def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
+    """``_thread.start_new_thread``."""
+    keywords = keywords or {}
+    if (found := _current()) is None:
+        return _start_new_thread(function, arguments, keywords)
+    body = _under_control(found[0], lambda: function(*arguments, **keywords), function)
+    return _start_new_thread(body, ())
+
+
+def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
+    """``_thread.start_joinable_thread``, of 3.13 and later."""
+    assert _start_joinable is not None, "this replaces a function that exists"
+    if (found := _current()) is None:
+        return _start_joinable(function, handle=handle, daemon=daemon)
+    body = _under_control(found[0], function, function)
+    return _start_joinable(body, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
+
+
+def _under_control(engine: Engine, call: Any, function: Any) -> Any:
+    thread = getattr(function, "__self__", None)
+    if not isinstance(thread, threading.Thread):
+        thread = None
+    count = len(engine.tasks)
+    task = engine.spawn(f"T{count} ({thread.name})" if thread is not None else f"T{count}", thread, thread is None or thread.daemon)
+
+    def body() -> None:
+        try:
+            if engine.task_started(task):
+                call()
+        except (Abort, Uncontrolled):
+            pass
+        except BaseException as error:
+            task.error = error
+        finally:
+            engine.task_ended(task)
+
+    return body
+
+
+def join(thread: threading.Thread, timeout: float | None = None) -> None:
+    """``Thread.join``."""
+    found = _current()
+    task = None if found is None else found[0].by_thread.get(id(thread))
+    if found is None or task is None:
+        _join(thread, timeout)
+        return
+    engine, me = found
+    if task is me:
+        raise RuntimeError("cannot join current thread")
+    deadline = None if timeout is None else engine.elapsed + int(max(0.0, timeout) * 1e9)
+    while task.state is not DONE:
+        if engine.park(me, task, deadline):
+            return
+    _join(thread)
+
+
+def is_executor_worker(task: Task) -> bool:
+    """Whether a task's thread is an executor's worker, which waits for work until the interpreter exits."""
+    return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
+
+
+def release_idle_workers(tasks: list[Task]) -> None:
+    """End the workers of executors that wait for work, as the interpreter does at its exit."""
+    queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
+    for task in tasks:
+        if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
+            executor = task.thread._args[0]() if getattr(task.thread, "_args", None) else None
+            if executor is not None:
+                executor._shutdown = True
+            queue.put(None)
+
+
+def excepthook_for(report: Any) -> Any:
+    """The ``threading.excepthook`` while a program is explored; ``report`` is the real one."""
+
+    def hook(arguments: Any) -> None:
+        if issubclass(arguments.exc_type, (Abort, Uncontrolled)):
+            return
+        if (found := _current()) is None:
+            report(arguments)
+        elif not issubclass(arguments.exc_type, SystemExit):
+            found[1].error = arguments.exc_value
+
+    return hook
+
+
+def importing(real: Any) -> Any:
+    """The ``__import__`` while a program is explored: the first import of a module holds locks in C, so it is one step."""
+
+    def imported(name: str, *arguments: Any, **keywords: Any) -> Any:
+        if name in sys.modules or (found := _current()) is None or not found[0].exploring:
+            return real(name, *arguments, **keywords)
+        found[0].exploring = False
+        try:
+            return real(name, *arguments, **keywords)
+        finally:
+            found[0].exploring = True
+
+    return imported
+
+
+def refusing(what: str, function: Any) -> Any:
+    """A function that ends the run if code under test calls it, and is ``function`` for all other code."""
+
+    def refused(*arguments: Any, **keywords: Any) -> Any:
+        if (found := _current()) is not None and found[0].exploring:
+            found[0].refuse(f"{what} at {place(sys._getframe(1), found[0].takes_part)}")
+        return function(*arguments, **keywords)
+
+    return refused
+
+
+def _creation_place() -> str:
+    """``"file:line (function)"`` in code under test where the lock that is being created is created."""
+    return frame_place(innermost(sys._getframe(2), lambda file: file not in (__file__, threading.__file__)))

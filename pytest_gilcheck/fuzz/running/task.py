@@ -1,0 +1,70 @@
+"""One controlled thread, and the exceptions that end it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from types import FrameType
+from typing import Any
+
+from .handoff import HandoffSemaphore
+
+MAIN = -1  # the index of the main thread
+
+
+class State(IntEnum):
+    READY = 0
+    PARKED = 1  # waits for another thread, perhaps with a deadline
+    SLEEPING = 2  # waits for the virtual clock alone, so a policy may run it at any moment
+    BLOCKED_OUTSIDE = 3  # blocked by an operation that is not under control
+    DONE = 4
+
+
+READY, PARKED, SLEEPING, BLOCKED_OUTSIDE, DONE = State  # access through the class is slow, and every switch needs these
+
+
+class Abort(BaseException):
+    """Raised in the waiting threads of a run that is over."""
+
+
+class Uncontrolled(BaseException):
+    """The code under test does what no schedule can control; the message names the operation."""
+
+
+class Task:
+    """One controlled thread.
+
+    Attributes:
+        index: the program's threads come first, then those that they start, in order; `MAIN` for the main thread.
+        name: for reports.
+        root: whether it is one of the program's own threads.
+        daemon: whether the run may end before it does.
+        job, arguments: what it calls, and with what.
+        ident, native: of the operating system's thread, once it runs.
+        error: the exception that escaped from it.
+        waits_for: what it waits for, while it is parked.
+        deadline: nanoseconds of the virtual clock at which its wait ends; None for never.
+        timed_out: whether the deadline ended its last wait.
+        frame: where it waits, while it is parked.
+        gil_checked: whether the interpreter has, since this task's last step, checked for a request to release the GIL.
+    """
+
+    __slots__ = (
+        "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "name", "native",
+        "root", "semaphore", "state", "thread", "timed_out", "waits_for",
+    )  # fmt: skip
+
+    def __init__(self, index: int, name: str, semaphore: HandoffSemaphore, *, root: bool = False, daemon: bool = False) -> None:
+        self.index, self.name, self.semaphore, self.root, self.daemon = index, name, semaphore, root, daemon
+        self.ident: int | None = None
+        self.native: int | None = None
+        self.thread: Any = None
+        self.job: Callable[..., object] | None = None
+        self.arguments: tuple[Any, ...] = ()
+        self.state: State = READY
+        self.error: BaseException | None = None
+        self.waits_for: object = None
+        self.deadline: int | None = None
+        self.timed_out = False
+        self.frame: FrameType | None = None
+        self.gil_checked = True

@@ -1,0 +1,1 @@
+"""Searching the schedules of a program for one that breaks it."""

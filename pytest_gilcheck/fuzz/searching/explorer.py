@@ -1,0 +1,221 @@
+"""Runs a program under one policy after another, each time from a fresh state, and classifies each outcome."""
+
+from __future__ import annotations
+
+import gc
+import sysconfig
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import permutations
+
+from ..program import Program, describe_error
+from ..running.engine import FAIR_STEPS_WHEN_SPINNING, Engine, ScheduleRun, SetupStuck
+from ..running.events import Events
+from ..running.policy import Planned, Policy, SequentialOrder
+from ..schedule import Schedule
+
+_MOST_ORDERS = 6
+_MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
+_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # runs; a free-threaded collection takes 12 ms
+
+
+class Symptom(StrEnum):
+    """What went wrong in a run."""
+
+    INVARIANT = "invariant"
+    EXCEPTION = "exception"  # one that not every sequential order raises
+    DEADLOCK = "deadlock"
+    NEVER_ENDS = "never ends"  # a thread waits for something that no thread will do, after a lost wake-up for instance
+    LIVELOCK = "livelock"
+    HANGS = "hangs"  # a thread computes, or is blocked outside of control, until the timeout
+    CRASHED = "crashed"  # the process died, in stress mode
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that broke the program.
+
+    Attributes:
+        message: what is broken, in one line.
+        run: the run, with its schedule.
+        error: the exception that escaped, if that is the symptom.
+    """
+
+    symptom: Symptom
+    message: str
+    run: ScheduleRun
+    error: BaseException | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.run.schedule
+
+
+@dataclass
+class SequentialBaseline:
+    """What the program does in every sequential order.
+
+    Attributes:
+        expected: by type name, the exceptions that every sequential order raises, with the largest number of each.
+        left: names of the threads that every sequential order leaves waiting.
+    """
+
+    expected: dict[str, int] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
+
+
+class NotExplorable(Exception):
+    """The program cannot be explored; the message says why."""
+
+
+class SequentialFailure(Exception):
+    """The program fails without any concurrency. The cause is the exception, if there is one."""
+
+
+@dataclass
+class Explorer:
+    """Runs a program repeatedly.
+
+    Attributes:
+        runs: the number of runs so far.
+        uncontrolled: what happened outside of control in any of them, the first ten.
+    """
+
+    program: Program
+    engine: Engine
+    events: Events
+    baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
+    progress: Callable[[str], None] = lambda label: None
+    runs: int = 0
+    uncontrolled: list[str] = field(default_factory=list)
+
+    def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
+        """Run the program once.
+
+        Raises:
+            BaseException: what setup or teardown raised.
+            NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
+        """
+        engine = self.engine
+        self.runs += 1
+        if self.runs % _COLLECT_EVERY == 0:
+            gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
+        engine.begin()
+        broken = None
+        try:
+            try:
+                arguments = self.program.fresh_state()
+                run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
+                if not run.stuck and not run.refused:
+                    broken = self.program.check_invariant(arguments)
+            finally:
+                engine.end()
+                if self.program.teardown is not None:
+                    torn = self._torn_down()
+                    broken = broken or torn
+        except SetupStuck as error:
+            raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
+        if run.uncontrolled and len(self.uncontrolled) < 10:
+            self.uncontrolled += run.uncontrolled
+        if run.refused:
+            raise NotExplorable(run.refused)
+        if engine.exhausted:
+            raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
+        return run, self._classify(run, broken)
+
+    def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
+        """Run the program with this schedule, as far as it can be followed."""
+        return self.once(Planned(schedule), recording=recording, measuring=measuring)
+
+    def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
+        """Run the threads one after the other in this order. A thread that sleeps continues at once, without letting others run."""
+        self.engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
+        try:
+            return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
+        finally:
+            self.engine.most_virtual_sleeps = 0
+
+    def sequential(self, *, visible: bool = True) -> list[ScheduleRun]:
+        """Run every sequential order, and take what all of them do as the baseline.
+
+        Args:
+            visible: whether the program must make visible steps.
+
+        Raises:
+            SequentialFailure: the program fails in every sequential order, or hangs in one.
+            NotExplorable: it makes no visible step.
+        """
+        run, _ = self.in_order()  # for what only a first run does, such as imports
+        if run.stuck == Symptom.HANGS:  # the other orders would take as long again
+            raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
+        while not self.events.tables_unchanged():
+            self.in_order()
+        runs, failures = [], []
+        for order in self._orders():
+            run, failure = self.in_order(order, measuring=True)
+            runs.append(run)
+            failures.append(failure)
+        if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
+            self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
+            return self.sequential(visible=visible)
+        raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
+        always = set.intersection(*(set(counts) for counts in raised))
+        self.baseline = SequentialBaseline(
+            expected={name: max(counts[name] for counts in raised) for name in always},
+            left=frozenset(set.intersection(*({blocked.thread for blocked in run.left} for run in runs))),
+        )
+        if always and all(run.errors for run in runs):
+            error = runs[0].errors[0][2]
+            nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
+            if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
+                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}") from error
+        if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
+            raise SequentialFailure(f"every sequential order fails: {failed.symptom}: {failed.message}")
+        if visible and not any(sum(run.lengths.values()) for run in runs):
+            raise NotExplorable(
+                "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
+                "on a free-threaded build, or put more modules under test with include=(...)"
+            )
+        return runs
+
+    def _orders(self) -> list[tuple[int, ...]]:
+        threads = range(len(self.program.threads))
+        if len(threads) <= 3:
+            return list(permutations(threads))
+        return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
+
+    def _torn_down(self) -> str | None:
+        assert self.program.teardown is not None, "the caller has checked that there is one"
+        try:
+            self.program.teardown()
+        except AssertionError as error:
+            return f"the teardown raised {describe_error(error)}"
+        return None
+
+    def _classify(self, run: ScheduleRun, broken: str | None) -> Failure | None:
+        if run.stuck:
+            return Failure(Symptom(run.stuck), blocked_message(run), run)
+        expected = dict(self.baseline.expected) if run.errors else {}
+        for _, name, error in run.errors:
+            kind = type(error).__name__
+            if expected.get(kind, 0) == 0:
+                more = ", more often than in any sequential order" if kind in expected else ""
+                return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}{more}", run, error)
+            expected[kind] -= 1
+        if broken is not None:
+            return Failure(Symptom.INVARIANT, broken, run)
+        if left := [blocked for blocked in run.left if blocked.thread not in self.baseline.left]:
+            message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
+            return Failure(Symptom.NEVER_ENDS, message, run)
+        return None
+
+
+def blocked_message(run: ScheduleRun) -> str:
+    """Which thread waits for what, in one line."""
+    lines = []
+    for waiting in run.blocked:
+        held = f", which {waiting.holder} has" if waiting.holder else ""
+        lines.append(f"{waiting.thread} waits for {waiting.waits_for}{held}, at {waiting.at}")
+    return "; ".join(lines)

@@ -1,0 +1,64 @@
+"""The harness for runs of a program: engine, events and patches, installed for a while and removed without a trace."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ...core.errors import BadValue
+from ...core.origin import ours, under_test
+from ..plan import FuzzPlan
+from ..program import Program
+from ..running.engine import Engine
+from ..running.events import Events
+from ..running.patches import Patches
+from .explorer import Explorer
+
+
+@contextmanager
+def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> Any:
+    """A context manager that yields an `Explorer` of this program, with everything installed."""
+    takes_part = _takes_part(plan.include)
+    roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
+    collecting = gc.isenabled()
+    with ExitStack() as stack:
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, plan.timeout))
+        events = stack.enter_context(Events(engine))
+        stack.enter_context(Patches(engine, roots))
+        gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
+        try:
+            yield Explorer(program, engine, events, progress=progress)
+        finally:
+            if collecting:
+                gc.enable()
+
+
+def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
+    """The predicate for files that are under test."""
+    files: set[str] = set()
+    folders: list[str] = []
+    for name in include:
+        try:
+            __import__(name)
+        except ImportError as error:
+            raise BadValue("include", name, f"a module that can be imported ({error})", "argument") from None
+        module = sys.modules[name]
+        file = getattr(module, "__file__", None)
+        if file is None:
+            raise BadValue("include", name, "a module written in Python: this one has no source file", "argument")
+        files.add(file)
+        folders += [f"{path}/" for path in getattr(module, "__path__", ())]
+    known: dict[str, bool] = {}
+
+    def takes_part(file: str) -> bool:
+        answer = known.get(file)
+        if answer is None:
+            answer = known[file] = (
+                under_test(file) or file in files or any(file.startswith(folder) for folder in folders)
+            ) and not ours(file)
+        return answer
+
+    return takes_part

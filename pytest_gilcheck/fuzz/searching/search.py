@@ -1,0 +1,284 @@
+"""The search: all schedules without preemption, with one, with two, as far as the limit allows; then sampled ones.
+
+Most concurrency bugs need at most two preemptions (Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007), and a search in
+that order finds the fewest preemptions first, at the earliest steps. Where enumeration would go beyond the limit, a portfolio
+samples: uniform random walks, partial order sampling, and priorities with change points.
+
+The outcome says what was explored: all schedules with at most k preemptions, how many of those with one more, and how many sampled,
+with the probability that such a sample finds a bug of depth 3.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from ..running.engine import ScheduleRun
+from ..running.policy import Policy
+from ..schedule import Choice, Schedule
+from .explorer import Explorer, Failure
+from .limits import Limit
+from .sampling import PartialOrder, Priorities, UniformWalk
+
+PCT_DEPTH = 3
+_FEWEST_SAMPLES = 100
+_ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
+_NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
+_WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
+
+
+@dataclass
+class SearchOutcome:
+    """What a search has explored.
+
+    Attributes:
+        failure: the first failure; its schedule is minimal if it was found by enumeration.
+        complete: the number of preemptions up to which all schedules were run; -1 for none.
+        exhausted: the number of schedules of that enumeration.
+        enumerated: the number of schedules run by enumeration, complete or not.
+        sampled: the number of schedules drawn at random after that.
+        priorities: how many of those had random priorities (PCT).
+        steps: visible steps of the longest run without preemption.
+        threads: the number of the program's threads.
+        pending: schedules with one preemption more than ``complete``, about; 0 if they were not counted.
+        wanted: the number of preemptions up to which enumeration was wanted.
+        asked: the number of schedules that was asked for; None for a search by time.
+        expired: whether the time ended before that number was run.
+    """
+
+    failure: Failure | None = None
+    complete: int = -1
+    exhausted: int = 0
+    enumerated: int = 0
+    sampled: int = 0
+    priorities: int = 0
+    steps: int = 0
+    threads: int = 2
+    pending: int = 0
+    wanted: int = 0
+    asked: int | None = None
+    expired: bool = False
+
+    @property
+    def explored(self) -> int:
+        """The number of schedules that were run."""
+        return self.enumerated + self.sampled
+
+    @property
+    def all_enumerated(self) -> bool:
+        """Whether every schedule with at most the wanted number of preemptions was run."""
+        return self.complete >= self.wanted
+
+    @property
+    def too_few(self) -> bool:
+        """Whether what was run is too little for any claim, unless it is the number that was asked for."""
+        return self.failure is None and not self.all_enumerated and self.sampled < _FEWEST_SAMPLES
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the probability that the samples found a bug of depth 3, if there is one (PCT)."""
+        if not self.priorities or not self.steps:
+            return 0.0
+        each = 1 / (self.threads * self.steps ** (PCT_DEPTH - 1))
+        return float(1 - (1 - each) ** self.priorities)
+
+    def __str__(self) -> str:
+        parts = []
+        noun = "" if self.asked is not None else " schedules"
+        if self.complete >= 0:
+            parts.append(f"all {self.exhausted:,}{noun} with {_at_most(self.complete)} over {self.steps} visible steps")
+        if partly := self.enumerated - self.exhausted:
+            parts.append(f"{partly:,}{'' if parts else noun}{self._next()} by enumeration")
+        if self.sampled:
+            of = f"{self._next()} and of all with more" if self.pending else ""
+            parts.append(
+                f"{self.sampled:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
+                f"{self.bound:.2g} at least)"
+            )
+        text = ", then ".join(parts) or "no schedule"
+        if self.asked is None:
+            return text
+        return f"{self.explored:,} schedule{'s' * (self.explored != 1)} (schedules={self.asked}): {text}"
+
+    def _next(self) -> str:
+        """Which schedules come after the complete ones."""
+        number = self.complete + 1
+        preemptions = f"{number} preemption{'s' * (number > 1)}" if number else "no preemption"
+        return f" of about {self.pending:,} with {preemptions}" if self.pending else f" with {preemptions}"
+
+
+def _at_most(preemptions: int) -> str:
+    return f"at most {preemptions} preemption{'s' * (preemptions > 1)}" if preemptions else "no preemption"
+
+
+@dataclass
+class _Branch:
+    """A run from which schedules with one more preemption branch off."""
+
+    schedule: Schedule
+    last: int  # the point of its last choice
+    points: int
+    spans: list[tuple[int, int, tuple[int, ...]]]
+    reachable: set[int] | None
+    forced: set[int] = field(default_factory=set)
+
+    def preempted(self) -> Iterator[Schedule]:
+        """Its schedule with one more preemption, after the last choice."""
+        ends = [span[0] for span in self.spans[1:]] + [self.points + 1]
+        for (first, running, others), end in zip(self.spans, ends, strict=True):
+            for point in range(max(first, self.last + 1), end):
+                if point in self.forced or (self.reachable is not None and point not in self.reachable):
+                    continue
+                for other in others:
+                    if other != running:
+                        yield Schedule((*self.schedule.choices, Choice(point, other)))
+
+    def count(self) -> int:
+        """The number of those schedules, or a few more."""
+        ends = [span[0] for span in self.spans[1:]] + [self.points + 1]
+        return sum(
+            max(0, end - max(first, self.last + 1)) * len(others) for (first, _, others), end in zip(self.spans, ends, strict=True)
+        )
+
+
+class Search:
+    """Searches the schedules of one program.
+
+    Args:
+        preemptions: enumerate up to so many.
+        limit: when to end.
+        seed: of the samples.
+        gil: preempt only where a build with a GIL can switch.
+        sampling: whether to sample what cannot be enumerated.
+        share: (which, of how many): run only this share of the schedules with preemptions, where others run the rest. The schedules
+            without preemption are run by all.
+        asked: the number of schedules that the user asked for, of which the limit may be a share; None if there is none.
+    """
+
+    def __init__(
+        self,
+        explorer: Explorer,
+        preemptions: int,
+        limit: Limit,
+        seed: int,
+        *,
+        gil: bool = False,
+        sampling: bool = True,
+        share: tuple[int, int] = (0, 1),
+        asked: int | None = None,
+    ) -> None:
+        self._explorer, self._preemptions, self._limit, self._seed = explorer, preemptions, limit, seed
+        self._gil, self._sampling, self._share = gil, sampling, share
+        self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
+
+    def run(self, sequential: list[ScheduleRun]) -> SearchOutcome:
+        """Search until a run fails, every schedule is explored, or the limit is reached."""
+        found = self.found
+        found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
+        self._limit.start(lambda: found.explored)
+        if self._enumerate() or found.asked is not None:
+            self._sample(sequential)
+        found.expired = found.failure is None and self._limit.expired
+        return found
+
+    def _enumerate(self) -> bool:
+        """Run all schedules, by their number of preemptions; returns whether some are left for samples."""
+        found, limit = self.found, self._limit
+        branches = self._level([Schedule()], limit.mark(_WITHOUT_PREEMPTION if self._sampling else 1.0, found.threads))
+        for level in range(1, self._preemptions + 1):
+            if branches is None:  # their forced choices made more schedules than expected
+                return True
+            found.complete, found.exhausted = level - 1, found.enumerated
+            found.pending = sum(branch.count() for branch in branches)
+            if not limit.allows(found.pending, 1.0 if level == self._preemptions else _NOT_LAST) and (
+                self._sampling or limit.schedules is None
+            ):
+                return True
+            self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
+            mark = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending)
+            branches = self._level(self._mine(level, (one for branch in branches for one in branch.preempted())), mark)
+        if branches is None:
+            return True
+        found.complete, found.exhausted, found.pending = self._preemptions, found.enumerated, 0
+        return False
+
+    def _level(self, schedules: Iterable[Schedule], mark: float) -> list[_Branch] | None:
+        """Run these schedules, and all that differ from them in forced choices alone; None if the mark came, or one failed."""
+        branches: list[_Branch] = []
+        queue: deque[Schedule] = deque()
+        source = iter(schedules)
+        while True:
+            schedule = queue.popleft() if queue else next(source, None)
+            if schedule is None:
+                return branches
+            if self._limit.reached(mark):
+                return None
+            run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
+            self.found.enumerated += 1
+            if not self._explorer.events.tables_unchanged():  # a new source file stores what had counted as constant
+                self._explorer.follow(Schedule())
+            if failure is not None:
+                self.found.failure = failure
+                return None
+            last = schedule.choices[-1].point if schedule.choices else 0
+            forced = set()
+            for point, candidates, taken in run.forks:
+                forced.add(point)
+                if point > last:
+                    queue.extend(
+                        Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
+                        for other in candidates
+                        if other != taken
+                    )
+            branches.append(_Branch(schedule, last, run.points, run.spans, run.reachable if self._gil else None, forced))
+
+    def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
+        """This share of the schedules with one preemption. Those with more branch off from them, so they need no division."""
+        which, of = self._share
+        return islice(schedules, which, None, of) if level == 1 else schedules
+
+    def _sample(self, sequential: list[ScheduleRun]) -> None:
+        """Run sampled schedules until the limit is reached."""
+        if not self._sampling or self.found.failure is not None:
+            return
+        draw = random.Random(f"{self._seed}.{self._share[0]}")
+        longest = max(sequential, key=lambda run: run.points)
+        lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
+        self._explorer.progress("sampled schedules")
+        self._explorer.engine.gil_only = self._gil
+        try:
+            while not self._limit.reached() and self.found.failure is None:
+                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
+                self._explorer.events.tables_unchanged()
+        finally:
+            self._explorer.engine.gil_only = False
+
+    def _portfolio(self, seed: int, lengths: list[int], points: int) -> None:
+        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the number asked for is reached."""
+        found = self.found
+        for policy in _policies(seed, lengths, points):
+            if self._limit.schedules is not None and self._limit.reached():
+                return
+            _, found.failure = self._explorer.once(policy)
+            found.sampled += 1
+            found.priorities += isinstance(policy, Priorities)
+            if found.failure is not None:
+                return
+
+
+def _policies(seed: int, lengths: list[int], points: int) -> Iterator[Policy]:
+    for index in range(10):
+        each = seed * 10 + index
+        if index % 3 == 0:
+            yield UniformWalk(each, lengths)
+        elif index % 3 == 1:
+            yield PartialOrder(each)
+        else:
+            yield Priorities(each, points, PCT_DEPTH)
+
+
+def _before(schedule: Schedule, point: int) -> int:
+    return sum(choice.point < point for choice in schedule.choices)

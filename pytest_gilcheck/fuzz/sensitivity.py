@@ -1,0 +1,46 @@
+"""Whether the program is sensitive to its locks: searches again with each lock in turn made to do nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+
+from ..core.verdict import Verdict
+from .plan import FuzzPlan
+from .result import FuzzResult, LockSensitivity
+from .running import primitives
+from .running.engine import ScheduleRun
+from .searching.explorer import Explorer
+from .searching.limits import limited
+from .searching.search import Search
+
+
+def without_each_lock(explorer: Explorer, plan: FuzzPlan, result: FuzzResult, sequential: list[ScheduleRun]) -> FuzzResult:
+    """Search again without each lock in turn. The program must then fail, or the check says nothing about that lock.
+
+    Args:
+        result: of the search with all locks, which holds.
+    """
+    tried: list[LockSensitivity] = []
+    for where in list(primitives.locks_used):
+        explorer.progress(f"without the lock {where}")
+        primitives.disabled_lock = where
+        try:
+            limit = limited(monotonic() + plan.budget, plan.own_schedules)
+            searched = Search(explorer, plan.preemptions, limit, plan.seed, asked=plan.schedules).run(sequential)
+        finally:
+            primitives.disabled_lock = None
+        failure = searched.failure
+        message = f"{failure.symptom}: {failure.message}" if failure else f"no failure ({searched})"
+        if searched.expired:
+            message = f"budget={plan.budget:g} s ended after {searched.explored:,} schedules (schedules={plan.schedules})"
+        tried.append(LockSensitivity(where, failure is not None, message))
+    result = replace(result, locks=tuple(tried))
+    if not tried:
+        reason = "the code under test acquires no lock, so sensitivity=True has nothing to remove"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+    if blind := [lock for lock in tried if not lock.noticed]:
+        reason = f"insensitive: {blind[0]}; so the check says nothing about that lock: make the invariant depend on it"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+    needed = "its lock is needed" if len(tried) == 1 else f"each of its {len(tried)} locks is needed"
+    return replace(result, reason=f"{result.reason}; {needed}")

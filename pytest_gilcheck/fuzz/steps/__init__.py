@@ -1,0 +1,1 @@
+"""Visible steps: where a switch to another thread can make a difference."""

@@ -1,0 +1,124 @@
+"""The child's side of one run: counts the steps of the workload, raises the exception at one of them, and inspects the result."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import json
+import os
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..core.child import ChildSide
+from ..core.packing import packed
+from ..core.steps import Step, Steps, identity
+from ..core.workloads import Workload
+from .leaks import ResourceBaseline
+from .plan import InjectionPlan
+
+
+class StepCounter:
+    """Called at each step: counts it, and raises the exception at the target.
+
+    Args:
+        send_note: called with place, source, kind and reachability of the target right before the exception is raised.
+        target: index of the step to raise at; None to raise nowhere.
+
+    Attributes:
+        steps, digest, reachable, raised_at: as in `InjectionRun`.
+    """
+
+    def __init__(self, send_note: Callable[[bytes], None], plan: InjectionPlan, target: int | None) -> None:
+        self._send_note, self._plan, self._target = send_note, plan, target
+        self._pid = os.getpid()
+        self._anywhere = issubclass(plan.exception_class, MemoryError)  # any instruction may raise it
+        self.steps = self.digest = 0
+        self.reachable: list[int] = []
+        self.raised_at: tuple[str, str, str, bool] | None = None
+
+    def __call__(self, step: Step) -> None:
+        if self.raised_at is not None or os.getpid() != self._pid:  # a process that the workload forked is not examined
+            return
+        self.steps = step.index + 1
+        can_occur = step.reachable or self._anywhere
+        if can_occur and self._target is None:
+            self.reachable.append(step.index)
+        self.digest = zlib.crc32(f"{step.code.co_qualname}:{step.offset}".encode(), self.digest)
+        if step.index == self._target:
+            self.raised_at = (step.place, step.source, step.kind, can_occur)
+            self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
+            raise self._plan.exception
+
+
+def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: int | None) -> dict[str, Any]:
+    """Run the workload once in this process, which must be a fork made for it.
+
+    Args:
+        target: index of the step to raise at; None for a run without an exception.
+
+    Returns:
+        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the workload raised by itself.
+    """
+    pid = os.getpid()
+    counter = StepCounter(side.send_note, plan, target)
+    stepped = Steps(counter)
+    failure: BaseException | None = None
+    returned = False
+    gc.freeze()  # objects of the parent: examining them in the collection after every run would take most of its time
+    if plan.setup is not None:
+        plan.setup()
+    baseline = ResourceBaseline.now(work)
+    try:
+        with stepped:
+            result = work()
+            if inspect.iscoroutine(result):
+                asyncio.run(result)
+        returned = counter.raised_at is not None
+    except BaseException as error:  # the injected exception, or what the workload turned it into
+        if counter.raised_at is None:
+            failure = error
+    if os.getpid() != pid:  # a process that the workload forked returned from the workload as well: it must not answer
+        os._exit(0)
+    if isinstance(plan.exception, BaseException):  # its traceback would keep the workload's frames, and their files, alive
+        plan.exception.__traceback__ = plan.exception.__context__ = None
+    if isinstance(failure, KeyboardInterrupt):
+        return {"error": "the workload raises KeyboardInterrupt by itself, without any injection", "raised_at": None}
+    if failure is not None:
+        return {"failure": packed(failure)}
+    untraced = "the workload replaced the trace function (sys.settrace) before its end, so its steps cannot be counted"
+    return {
+        "steps": counter.steps,
+        "reachable": counter.reachable,
+        "error": untraced if stepped.lost and target is None else "",
+        "digest": counter.digest,
+        "raised_at": counter.raised_at,
+        "returned": returned,
+        "broken": _broken_invariant(plan.invariant, baseline.leaks(work)),
+        "code": [identity(code) for code in stepped.seen.values()] if target is None else [],
+    }
+
+
+def _broken_invariant(invariant: Callable[[], object] | None, leaks: list[str]) -> list[str]:
+    """The leaks, preceded by a message about the invariant if that is broken.
+
+    Args:
+        leaks: found before this call, because an invariant may itself leak or hang.
+    """
+    if invariant is None:
+        return leaks
+    try:
+        answer = invariant()
+        if inspect.isawaitable(answer):
+            answer = asyncio.run(_awaited(answer))
+    except BaseException as error:  # an assertion of the user's, or whatever a broken object raises
+        text = str(error).splitlines()[0] if str(error) else ""
+        return [f"the invariant is broken: {type(error).__name__}: {text}", *leaks]
+    if answer is None or answer:
+        return leaks
+    return [f"the invariant is {'False' if answer is False else repr(answer)}", *leaks]
+
+
+async def _awaited(answer: Awaitable[object]) -> object:
+    return await answer

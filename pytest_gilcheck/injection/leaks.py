@@ -1,0 +1,166 @@
+"""What an interrupted workload leaves behind: locks held, threads and child processes alive, files open."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..core.origin import under_test
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
+_LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
+_MOST_OBJECTS = 20_000
+_PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
+_DESCRIPTORS = "/proc/self/fd"
+_GRACE = 0.1  # seconds that a thread of the workload gets to end and to release its locks
+
+
+@dataclass(frozen=True)
+class ResourceBaseline:
+    """The resources of this process before the workload runs.
+
+    Attributes:
+        threads: identifiers of the live threads.
+        files: open descriptors, each as ``"path (descriptor 4)"``.
+        children: live child processes, each as ``"name (pid 4711)"``.
+        locks: for the ``id()`` of each reachable lock, how often it can still be acquired: 0 or 1, for a semaphore its value.
+    """
+
+    threads: frozenset[int | None]
+    files: frozenset[str]
+    children: frozenset[str]
+    locks: dict[int, int]
+
+    @classmethod
+    def now(cls, work: Callable[[], Any]) -> ResourceBaseline:
+        """The resources of this process now; locks are those reachable from ``work``."""
+        free = {id(lock): _available(lock) for _, lock in locks(work)}
+        return cls(frozenset(thread.ident for thread in threading.enumerate()), _files(), _children(), free)
+
+    def leaks(self, work: Callable[[], Any]) -> list[str]:
+        """Describe each resource in use now that was not in use at the baseline, such as ``"lock self.lock held"``."""
+        gc.collect()
+        threads = [t for t in threading.enumerate() if t.ident not in self.threads]
+        for thread in threads:
+            thread.join(_GRACE)
+        found = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
+        for name, lock in locks(work):
+            if _available(lock) < self.locks.get(id(lock), 1):
+                found.append(f"semaphore {name} not released" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
+        found += [f"child process {child} alive" for child in sorted(_children() - self.children)]
+        return found + [f"file {path} open" for path in sorted(_files() - self.files)]
+
+
+def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
+    """The locks that a workload can reach, each with the path to it: through closures, objects and the globals of code under test.
+
+    At most 20,000 objects are examined.
+    """
+    queue: deque[tuple[str, Any]] = deque([("", work)])
+    seen: set[int] = set()
+    while queue and len(seen) < _MOST_OBJECTS:
+        name, thing = queue.popleft()
+        if id(thing) in seen or isinstance(thing, _PLAIN):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, _LOCKS):
+            yield name or repr(thing), thing
+        else:
+            queue += _parts(name, thing)
+
+
+def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(thing, FunctionType):
+        for cell_name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
+            try:
+                yield cell_name, cell.cell_contents
+            except ValueError:  # the cell is still empty
+                continue
+        if under_test(thing.__code__.co_filename):
+            yield from thing.__globals__.items()
+    elif isinstance(thing, MethodType):
+        yield name or "self", thing.__self__
+        yield name, thing.__func__
+    elif isinstance(thing, functools.partial):
+        yield name, thing.func
+        yield from ((f"argument {index + 1}", value) for index, value in enumerate(thing.args))
+        yield from thing.keywords.items()
+    elif isinstance(thing, dict):
+        yield from ((f"{name}[{key!r}]" if name else str(key), value) for key, value in list(thing.items()))
+    elif isinstance(thing, (list, tuple, set, frozenset, deque)):
+        yield from ((f"{name}[{index}]", value) for index, value in enumerate(list(thing)))
+    elif isinstance(thing, type):
+        if (module := sys.modules.get(thing.__module__)) is not None and not _library(module):
+            yield from ((f"{name}.{key}", value) for key, value in list(vars(thing).items()))
+    elif _may_hold_locks(type(thing)):
+        prefix = f"{name}." if name else ""
+        for key, value in list(getattr(thing, "__dict__", {}).items()):
+            yield f"{prefix}{key}", value
+        for slot in _slots(type(thing)):
+            if hasattr(thing, slot):
+                yield f"{prefix}{slot}", getattr(thing, slot)
+        yield name or type(thing).__name__, type(thing)
+
+
+def _may_hold_locks(kind: type) -> bool:
+    """Whether objects of this class may hold locks of the workload: classes under test, and library classes that wrap locks.
+
+    Objects of other classes are not examined, because they lead to nearly every object of the process.
+    """
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__ in _LOCK_MODULES or (module is not None and not _library(module))
+
+
+def _slots(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        yield from ((slots,) if isinstance(slots, str) else slots)
+
+
+def _library(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is None or not under_test(file)
+
+
+def _available(lock: Any) -> int:
+    """How often the lock can be acquired now. It reads the ``repr``, because ``RLock.locked`` exists since Python 3.14 only."""
+    if isinstance(lock, threading.Semaphore):
+        return lock._value
+    if isinstance(lock, asyncio.Lock):
+        return 0 if lock.locked() else 1
+    return 0 if repr(lock).startswith("<locked") else 1
+
+
+def _children() -> frozenset[str]:
+    """The live child processes, each as ``"name (pid 4711)"``; none where there is no ``/proc``."""
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        for pid in path.read_text().split():
+            try:
+                name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+                if state.split()[0] != "Z":
+                    found.add(f"{name} (pid {pid})")
+            except OSError:
+                continue
+    return frozenset(found)
+
+
+def _files() -> frozenset[str]:
+    """The open descriptors of this process, each as ``"path (descriptor 4)"``; none where there is no ``/proc``."""
+    found = set()
+    for descriptor in os.listdir(_DESCRIPTORS) if os.path.isdir(_DESCRIPTORS) else ():
+        try:
+            found.add(f"{os.readlink(f'{_DESCRIPTORS}/{descriptor}')} (descriptor {descriptor})")
+        except OSError:  # the descriptor of the listing itself, closed by now
+            continue
+    return frozenset(found)

@@ -1,0 +1,66 @@
+"""One run of the workload in a child process, with or without the exception, as the parent process sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.child import ChildSide, Ending, fork
+from ..core.packing import unpacked
+from ..core.workloads import Workload
+from .child_side import run_in_child
+from .plan import InjectionPlan
+
+
+@dataclass(frozen=True)
+class InjectionRun:
+    """What one run reported.
+
+    Attributes:
+        steps: visible steps, up to the one at which the exception was raised.
+        digest: checksum of the positions of these steps; two runs with the same digest took the same path.
+        raised_at: place, source, kind and reachability of the step at which the exception was raised; None if it was not.
+        reachable: indices of the steps at which the exception can occur; only of a run without an exception.
+        returned: whether the workload returned although the exception was raised.
+        broken: what was wrong afterwards.
+        error: why the run ended early or cannot be used; empty if it can.
+        code: file, first line and qualified name of all code under test that was run; only of a run without an exception.
+    """
+
+    steps: int = 0
+    digest: int = 0
+    raised_at: tuple[str, str, str, bool] | None = None
+    reachable: list[int] = field(default_factory=list)
+    returned: bool = False
+    broken: list[str] = field(default_factory=list)
+    error: str = ""
+    code: list[list[Any]] = field(default_factory=list)
+
+
+def run_once(work: Workload, plan: InjectionPlan, target: int | None, timeout: float) -> InjectionRun:
+    """Run the workload once in a fork of this process.
+
+    Args:
+        target: index of the step at which the exception is raised; None for a run without one.
+        timeout: seconds until the run is ended.
+
+    Raises:
+        BaseException: what the workload raised in a run without an exception.
+    """
+    side = fork(timeout)
+    if isinstance(side, ChildSide):
+        try:
+            side.answer(json.dumps(run_in_child(side, work, plan, target)).encode())
+        finally:
+            os._exit(1)
+    outcome = side.wait()
+    if outcome.ending is not Ending.ANSWERED:
+        notes = side.notes()
+        return InjectionRun(error=str(outcome).splitlines()[0], raised_at=tuple(json.loads(notes[-1])) if notes else None)
+    answer = json.loads(outcome.payload)
+    if failure := answer.pop("failure", ""):
+        raise unpacked(failure)
+    raised_at = answer.pop("raised_at")
+    return InjectionRun(raised_at=None if raised_at is None else tuple(raised_at), **answer)

@@ -1,0 +1,229 @@
+"""One trial: starts the workload, sends it a signal at its moment, and watches from outside what becomes of it.
+
+All clocks are those of the sender or of the kernel. What keeps a trial from blaming the workload wrongly:
+
+- A busy machine can deny a process its core: time in which its threads were ready and had none is not the workload's.
+- A request for stacks is a signal itself, and would wake a main thread that missed the first one. So a main thread that sleeps
+  is only watched, until a second signal has shown whether the first was lost.
+- The request for stacks, the second signal and the probe come only after the trial has failed its claim.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import replace
+from typing import Any
+
+from ..core import reaper
+from ..core.exit_status import describe_exit
+from . import process_snapshot
+from .claim import InterruptClaim
+from .process_snapshot import ProcessSnapshot
+from .sending import probe, send
+from .starting import Starter
+from .survivors import adoption, children, kill_adopted, survivors
+from .target import Instrument
+from .target_log import TargetLog
+from .trial import SignalOutcome, Trial, clearly_late
+
+_PATIENCE = 3.0  # times `within`, and at least
+_LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
+_SECOND_CHANCE = 0.3  # seconds for that one
+_SURVIVORS_GRACE = 1.0  # seconds that processes which the target started get to exit after it
+
+
+def deliver(
+    starter: Starter,
+    number: signal.Signals,
+    moment: float,
+    claim: InterruptClaim,
+    limit: float,
+    instrument: Instrument | None = None,
+) -> Trial:
+    """Send one signal to a new target.
+
+    Args:
+        moment: seconds after the workload began.
+        limit: seconds that the setup of the workload may take.
+        instrument: for a trial that is made to find a cause.
+    """
+    reaper.start()  # before the adoption: the reaper loses its parent, and must not become our child
+    with adoption():
+        return _delivered(starter, number, moment, claim, limit, instrument)
+
+
+def _delivered(
+    starter: Starter, number: signal.Signals, moment: float, claim: InterruptClaim, limit: float, instrument: Instrument | None
+) -> Trial:
+    process = starter.start(instrument)
+    log = TargetLog(process)
+    trial = Trial(number, moment, pid=process.pid)
+    alive: list[str] = []
+    try:
+        if not log.wait(limit, lambda log: log.began or log.left) or log.began is None:
+            trial = replace(trial, outcome=SignalOutcome.MISSED, detail="the workload did not begin")
+        else:
+            log.wait(log.began / 1e9 + moment - time.monotonic(), lambda log: log.left or log.gone)
+            if log.left is not None or log.gone:
+                trial = replace(trial, **_over_before(log))
+            else:
+                trial = _watched(log, trial, claim, instrument or Instrument())
+    finally:
+        if log.gone:
+            grace = claim.exits_within - (time.monotonic_ns() - (trial.entered or trial.sent)) / 1e9
+            alive = survivors(process.pid, max(_SURVIVORS_GRACE, grace) if trial.sent else 0.0)
+        stacks = process.end()
+        kill_adopted(process.pid)
+    trial = _with_handler(trial, log)
+    if trial.status is not None and trial.status < 0 and trial.status != -number:
+        detail = f"the process {describe_exit(trial.status)} after the signal"
+        trial = replace(trial, outcome=SignalOutcome.CRASHED, detail=detail, stacks=stacks)
+    if alive and trial.outcome is None:
+        trial = replace(trial, outcome=SignalOutcome.LEFT_BEHIND, detail=", ".join(alive))
+    return replace(trial, notes=tuple(log.others))
+
+
+def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: Instrument) -> Trial:
+    """Send the signal to the running workload, and watch until the process exits or the claim is refuted."""
+    process, number = log.process, trial.number
+    before = process_snapshot.take(process.pid)
+    sent = send(process.pid, number)
+    log.wait(claim.within, lambda log: log.entered or log.gone)  # nothing in between: the target may be waiting for this core
+    trial = replace(trial, sent=sent)
+    if not log.entered and not log.gone:
+        instrument.stuck()
+        trial = _not_handled(log, trial, claim, before)
+    if log.entered and trial.entered is None:
+        trial = _with_handler(trial, log)
+        if (trial.delivery or 0) > claim.within and trial.outcome is None:
+            denied = _denied(before, process_snapshot.take(process.pid), trial.denied)
+            trial = replace(trial, denied=denied, outcome=SignalOutcome.LATE)
+            trial = trial if (trial.lateness or 0) > claim.within else replace(trial, outcome=SignalOutcome.BUSY)
+    if trial.outcome in (None, SignalOutcome.LATE, SignalOutcome.BUSY, SignalOutcome.LOST) and not log.gone:
+        late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
+        trial = _leaving(log, trial, claim)
+        if trial.outcome is SignalOutcome.SWALLOWED:
+            instrument.stuck()
+            if late:  # that is proved, and the rest may follow from it (a large list that is freed on the way out, say)
+                trial = replace(trial, outcome=SignalOutcome.LATE)
+    if log.left is not None:
+        trial = replace(trial, left=log.left[0], left_by=log.left[1])
+    trial = replace(trial, gone=process.gone_at, status=process.status)
+    if trial.gone is None or trial.outcome is not None:
+        return trial
+    if trial.status is None:
+        return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=f"the process {describe_exit(None)}: it may have crashed")
+    return trial if trial.entered is not None else _without_report(trial, claim)
+
+
+def _without_report(trial: Trial, claim: InterruptClaim) -> Trial:
+    """The process has exited, and no handler reported: the signal's default action killed it, or C code handled the signal."""
+    assert trial.gone is not None, "the process has exited"
+    after = (trial.gone - trial.sent) / 1e9
+    if after <= claim.within:
+        return trial
+    if trial.status == -trial.number:
+        late = (trial.lateness or 0) > claim.within
+        return replace(trial, outcome=SignalOutcome.LATE if late else SignalOutcome.BUSY)
+    detail = f"the process exited {after:.2g} s after the signal, and no handler reported when it was entered"
+    return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
+
+
+def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: ProcessSnapshot | None) -> Trial:
+    """The handler was not entered in time: find out why, without waking a main thread that may only have missed the signal."""
+    process, number = log.process, trial.number
+    first = process_snapshot.take(process.pid)
+    stacks = ""
+    if first is not None and first.running:  # it computes, so a request for stacks does not wake it
+        stacks = process.stacks()
+    patience = max(_LEAST_PATIENCE, _PATIENCE * claim.within) - claim.within
+    log.wait(patience, lambda log: log.entered or log.gone)
+    trial = replace(trial, stacks=stacks)
+    if log.entered or log.gone:
+        return trial
+    now = process_snapshot.take(process.pid)
+    if now is not None and number in now.blocked:
+        if number not in now.pending:
+            return trial  # sigwait has taken it: the end of the process will show what comes of it
+        detail = "the main thread blocks it (pthread_sigmask)"
+        return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=process.stacks())
+    if now is not None and number in now.ignored:
+        detail = "the process ignores it (SIG_IGN)"
+        return replace(trial, outcome=SignalOutcome.IGNORED, detail=detail, stacks=process.stacks())
+    slept = first is None or now is None or now.asleep_since(first)
+    dozed, others_busy = not slept and _idled(first, now, patience), _worked(first, now, patience)
+    trial = replace(trial, denied=_denied(before, now, 0.0), dozed=dozed, others_busy=others_busy)
+    if slept:
+        send(process.pid, number)
+        if log.wait(_SECOND_CHANCE, lambda log: log.entered or log.gone) and log.entered:
+            detail = "the main thread slept on until a second signal was sent"
+            return replace(_with_handler(trial, log), outcome=SignalOutcome.LOST, detail=detail)
+    probe(process.pid)
+    log.wait(_SECOND_CHANCE, lambda log: log.probed or log.entered or log.gone)
+    if log.entered:
+        return trial
+    if log.probed:
+        detail = "; ".join(log.probed[2]) or "the main thread checks for signals, but runs no handler of this one"
+        return replace(trial, outcome=SignalOutcome.REPLACED, detail=detail, place=log.probed[1])
+    if log.gone:
+        return trial
+    unseen = (time.monotonic_ns() - trial.sent) / 1e9
+    outcome = SignalOutcome.DEAF if unseen - trial.denied > claim.within else SignalOutcome.BUSY
+    return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks())
+
+
+def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
+    """The handler was entered: wait for the exit of the process, and find out what keeps it."""
+    process = log.process
+    entered = (trial.entered or trial.sent) / 1e9
+    before = process_snapshot.take(process.pid)
+    log.wait(entered + claim.exits_within - time.monotonic(), lambda log: log.gone)
+    if log.gone:
+        return trial
+    now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
+    denied = _denied(before, now, 0.0)
+    slept = before is None or now is None or now.asleep_since(before)
+    trial = replace(trial, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
+    if time.monotonic() - entered - denied < claim.exits_within / 2:  # the machine denied it a core for more than half of its time
+        return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
+    kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]
+    kept_by += [f"child process {child}" for child in children(process.pid)]
+    stacks = process.stacks()
+    if log.left is not None:
+        detail = ", ".join(kept_by) or "an exit handler"
+        return replace(trial, outcome=SignalOutcome.LINGERS, detail=detail, stacks=stacks)
+    return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks)
+
+
+def _with_handler(trial: Trial, log: TargetLog) -> Trial:
+    """The trial with the first handler that was entered, if it does not have one yet."""
+    if not log.entered or trial.entered is not None:
+        return trial
+    entered, place, handler = log.entered[0]
+    return replace(trial, entered=entered, place=place, handler=handler)
+
+
+def _over_before(log: TargetLog) -> dict[str, Any]:
+    """What to record of a trial whose workload ended before the signal."""
+    if log.left is not None:
+        return {"outcome": SignalOutcome.MISSED, "detail": "the workload ended before the signal"}
+    status = log.process.status
+    crashed = status is not None and status < 0
+    detail = f"the process {describe_exit(status)} before the signal"
+    return {"outcome": SignalOutcome.CRASHED if crashed else SignalOutcome.ENDED, "detail": detail}
+
+
+def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known: float) -> float:
+    """Seconds between two snapshots in which the process was denied a core; ``known`` where there are no snapshots."""
+    return known if before is None or after is None else max(0.0, after.denied - before.denied)
+
+
+def _idled(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:
+    """Whether the main thread used next to no CPU between two snapshots that are so many seconds apart."""
+    return first is not None and now is not None and now.main_cpu - first.main_cpu < seconds / 4
+
+
+def _worked(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:
+    """Whether the other threads used the CPU between two snapshots that are so many seconds apart."""
+    return first is not None and now is not None and now.others_cpu - first.others_cpu > seconds / 4

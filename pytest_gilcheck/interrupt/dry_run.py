@@ -1,0 +1,62 @@
+"""The workload without any signal: how long it takes, and whether a signal can be sent to it at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..core import reaper
+from ..core.exit_status import describe_exit
+from .starting import Starter
+from .survivors import adoption, kill_adopted
+from .target_log import TargetLog
+from .trial import SignalOutcome
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What happened without a signal.
+
+    Attributes:
+        seconds: duration of the workload; None if it was still running after the time it was given, or did not end by itself.
+        error: what it raised; None if nothing.
+        outcome, detail: crashed or ended, and how; stacks follow in further lines.
+    """
+
+    seconds: float | None
+    error: BaseException | None = None
+    outcome: SignalOutcome | None = None
+    detail: str = ""
+
+
+def dry_run(starter: Starter, seconds: float, limit: float) -> DryRun:
+    """Run the workload without a signal.
+
+    Args:
+        seconds: how long to watch it; the moments of the signals will be spread over the same time.
+        limit: seconds that its setup may take.
+    """
+    reaper.start()  # before the adoption: the reaper loses its parent, and must not become our child
+    with adoption():
+        process = starter.start()
+        try:
+            run = _watch(TargetLog(process), seconds, limit)
+        finally:
+            stacks = process.end()
+            kill_adopted(process.pid)
+    return run if run.outcome is None or not stacks else replace(run, detail=f"{run.detail}\n{stacks}")
+
+
+def _watch(log: TargetLog, seconds: float, limit: float) -> DryRun:
+    if not log.wait(limit, lambda log: log.began or log.left) and not log.gone:
+        detail = f"the setup did not end within {limit:g} s; make it shorter, or raise timeout"
+        return DryRun(None, outcome=SignalOutcome.MISSED, detail=detail)
+    log.wait(seconds, lambda log: log.left or log.gone)
+    if log.left is not None:
+        return DryRun((log.left[0] - (log.began or log.left[0])) / 1e9, error=log.error)
+    if not log.gone:
+        return DryRun(None)
+    status = log.process.status
+    if status is not None and status < 0:
+        return DryRun(None, outcome=SignalOutcome.CRASHED, detail=f"the process {describe_exit(status)}")
+    by_itself = "" if status is None else " by itself (os._exit?)"
+    return DryRun(None, outcome=SignalOutcome.ENDED, detail=f"the process {describe_exit(status)}{by_itself}")

@@ -1,0 +1,81 @@
+"""What the kernel knows about a process, read from outside: a thread of a stalled process would be stalled too. Linux only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.interpreter import GIL, build
+
+_HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+@dataclass(frozen=True)
+class ProcessSnapshot:
+    """The state of a process at one moment.
+
+    Attributes:
+        running: whether the main thread had a core or was ready for one; otherwise it slept.
+        switches: how often the main thread has gone to sleep by itself so far. The number does not change while a thread sleeps;
+            a thread that waits for the GIL wakes every switch interval.
+        main_cpu, others_cpu: CPU seconds so far, of the main thread and of all others; in scheduler ticks of about 10 ms.
+        denied: seconds so far in which its threads were ready but had no core. With a GIL they are summed: the thread that has the
+            GIL keeps all others waiting. Without one it is the main thread's own count.
+        blocked, ignored, pending: numbers of the signals that the main thread blocks, that the process ignores, and that are
+            pending for either.
+    """
+
+    running: bool
+    switches: int
+    main_cpu: float
+    others_cpu: float
+    denied: float
+    blocked: frozenset[int]
+    ignored: frozenset[int]
+    pending: frozenset[int]
+
+    def asleep_since(self, before: ProcessSnapshot) -> bool:
+        """Whether the main thread slept without a break since an earlier snapshot."""
+        return not self.running and not before.running and self.switches == before.switches
+
+
+def take(pid: int) -> ProcessSnapshot | None:
+    """A snapshot of a process now; None if the process is gone, or the system does not offer the data."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        main = Path(f"/proc/{pid}/task/{pid}")
+        state, main_cpu = _stat(main)
+        facts = dict(line.split(":\t", 1) for line in (main / "status").read_text().splitlines() if ":\t" in line)
+        others, denied = 0.0, 0.0
+        for task in tasks:
+            path = Path(f"/proc/{pid}/task/{task}")
+            try:
+                if task == str(pid) or build() == GIL:
+                    denied += int((path / "schedstat").read_text().split()[1]) / 1e9
+                others += _stat(path)[1] if task != str(pid) else 0.0
+            except (OSError, IndexError, ValueError):  # a thread that has ended, or a kernel without scheduler statistics
+                continue
+        return ProcessSnapshot(
+            running=state == "R",
+            switches=int(facts["voluntary_ctxt_switches"]),
+            main_cpu=main_cpu,
+            others_cpu=others,
+            denied=denied,
+            blocked=_numbers(facts["SigBlk"]),
+            ignored=_numbers(facts["SigIgn"]),
+            pending=_numbers(facts["SigPnd"]) | _numbers(facts["ShdPnd"]),
+        )
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def _stat(task: Path) -> tuple[str, float]:
+    """State and CPU seconds of a thread. Its name, in parentheses, may contain spaces and parentheses."""
+    fields = (task / "stat").read_text().rpartition(")")[2].split()
+    return fields[0], (int(fields[11]) + int(fields[12])) / _HERTZ
+
+
+def _numbers(mask: str) -> frozenset[int]:
+    bits = int(mask, 16)
+    return frozenset(number + 1 for number in range(64) if bits >> number & 1)

@@ -1,0 +1,120 @@
+"""Processes that a target started and that outlive it: they are reported, and killed.
+
+Those that stayed in its process group are found by the group's number. Those that left it become children of ours, because this
+process is their subreaper (``adoption``), and are known by their `lineage`; a child that some thread of ours started in the
+meantime is left alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..core.lineage import available, descends
+
+_PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
+_POLL = 0.02  # seconds
+
+
+@contextmanager
+def adoption() -> Iterator[None]:
+    """In the block, orphaned descendants of this process become its children, where their lineage can be told."""
+    if not available():  # nobody could tell the adopted from the children of the user's own threads
+        yield
+        return
+    libc, before = ctypes.CDLL(None), ctypes.c_int()
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value)
+
+
+def survivors(target: int, seconds: float) -> list[str]:
+    """Processes of a target that still run after ``seconds``, each as ``"name (pid 4711)"``.
+
+    Args:
+        target: number of a process that led its own group, called `core.lineage.mark`, and is gone.
+    """
+    until = time.monotonic() + seconds
+    while found := _members(target) + [_named(pid) for pid in _adopted(target)]:
+        if time.monotonic() > until:
+            return found
+        time.sleep(_POLL)
+    return []
+
+
+def kill_adopted(target: int) -> None:
+    """Kill the orphaned descendants of a target, with those that become orphans by that; the target must be gone."""
+    while adopted := _adopted(target):
+        for pid in adopted:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                continue
+
+
+def children(pid: int) -> list[str]:
+    """All descendants of a running process, each as ``"name (pid 4711)"``."""
+    import psutil  # slow to import, and needed only when something is wrong
+
+    try:
+        return [f"{child.name()} (pid {child.pid})" for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _adopted(target: int) -> list[int]:
+    """Running children of ours that descend from the target; those that have exited are waited for."""
+    alive = []
+    for pid in _own_children():
+        if not descends(pid, target):
+            continue
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                alive.append(pid)
+        except ChildProcessError:
+            continue
+    return alive
+
+
+def _own_children() -> frozenset[int]:
+    found: set[int] = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        try:
+            found |= {int(pid) for pid in path.read_text().split()}
+        except OSError:  # a thread that has ended, or a kernel without such lists
+            continue
+    return frozenset(found)
+
+
+def _named(pid: int) -> str:
+    try:
+        return f"{Path(f'/proc/{pid}/comm').read_text().strip()} (pid {pid})"
+    except OSError:
+        return f"pid {pid}"
+
+
+def _members(group: int) -> list[str]:
+    """Running processes of a process group."""
+    try:
+        os.killpg(group, 0)
+    except OSError:
+        return []
+    import psutil
+
+    found = []
+    for process in psutil.process_iter(["pid", "name", "status"]):
+        try:
+            if os.getpgid(process.info["pid"]) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.info['name']} (pid {process.info['pid']})")
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,197 @@
+"""The one way in which every check runs: settings, plan, machine lock, check, record."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from .checks import Check
+from .core import arguments
+from .core.arguments import Argument, Arguments
+from .core.errors import BadValue
+from .core.evidence import Record, record
+from .core.interpreter import build
+from .core.machine_lock import MachineLockTimeout, machine_lock
+from .core.prepared import Prepared, Progress
+from .core.verdict import Inconclusive, Judged
+from .settings import Settings
+
+LOCK_TIMEOUT = 600.0  # seconds to wait for other timing checks on this machine
+DISABLED = "not run: --gilcheck-disable"
+
+
+class Runner:
+    """Runs checks and records them.
+
+    Args:
+        settings: the settings of the run.
+        on_record: called with the evidence record of each check.
+        on_result: called with each result, its record, and whether somebody must judge it.
+        set_deadline: called with the seconds until the next progress report is due; None suspends the deadline while waiting
+            for the machine lock.
+        progress: called with the name of each phase before it begins.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        on_record: Callable[[Record], None],
+        on_result: Callable[[Any, Record, bool], None],
+        set_deadline: Callable[[float | None], None],
+        progress: Progress,
+    ) -> None:
+        self.settings = settings
+        self._on_record, self._on_result = on_record, on_result
+        self._set_deadline, self._progress = set_deadline, progress
+
+    def run(
+        self,
+        check: Check,
+        work: Any,
+        given: Mapping[str, Any],
+        source: str = "argument",
+        name: str | None = None,
+        known: tuple[Argument, ...] | None = None,
+        judged: str | None = "caller",
+        **context: Any,
+    ) -> Any:
+        """Run one check from unchecked arguments to its record.
+
+        Args:
+            check: the check's entry.
+            work: the workload: a callable, or what the check's ``prepare`` takes.
+            given: unchecked arguments by name.
+            source: where they came from, in words.
+            name: what to call the workload in reports.
+            known: the arguments that may be given; those of the call by default.
+            judged: how the result is judged, for its record; None if the test must do it.
+            context: for the check's ``prepare``.
+
+        Returns:
+            The check's result, a `Judged`.
+
+        Raises:
+            BadValue: an argument that cannot be used.
+            BaseException: what the workload raised by itself; see the check.
+        """
+        __tracebackhide__ = True
+        build_before = build()
+        given_values = self.read(check.of_calls() if known is None else known, given, source)
+        if not check.searches:
+            refuse_workload(work, source)
+        prepared = check.prepare(work, name, given_values, **context)
+        with self._errors_named(given_values):
+            result = self._measured(check, prepared)
+        self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before, judged)
+        return result
+
+    def measure(
+        self,
+        name: str,
+        work: Any,
+        given: Arguments,
+        measure: Callable[[Progress], Any],
+        *,
+        parameters: Mapping[str, Any],
+        longest_phase: float,
+    ) -> Any:
+        """Run a measurement, which has no claim and so no verdict, under the machine lock, and record it.
+
+        Args:
+            name: of the measurement, in evidence.
+            work: what is measured.
+            given: checked arguments, for the sources of errors.
+            measure: called with a function that takes the name of each phase before it begins.
+            parameters: how it is measured, for evidence.
+            longest_phase: seconds that a phase may take.
+
+        Raises:
+            Inconclusive: checks are disabled.
+            MachineLockTimeout: another check held the machine for too long.
+            BadValue: an argument that cannot be used.
+        """
+        __tracebackhide__ = True
+        build_before = build()
+        refuse_workload(work, given.source)
+        if self.settings.value("disable")[0]:
+            raise Inconclusive(DISABLED)
+        with self._errors_named(given), self._alone():
+            result = measure(self._phases(longest_phase))
+        self._record(name, result, None, {}, parameters, build_before, "nothing to judge")
+        return result
+
+    def read(self, known: tuple[Argument, ...], given: Mapping[str, Any], source: str) -> Arguments:
+        """Check the given arguments, with the settings of the run below them and its factor for times."""
+        return arguments.read(known, given, source, self.settings.value, self.settings.scale)
+
+    def _measured(self, check: Check, prepared: Prepared[Any]) -> Any:
+        __tracebackhide__ = True
+        if self.settings.value("disable")[0]:
+            prepared.plainly()
+            return prepared.undecided(DISABLED)
+        try:
+            with self._alone() if check.exclusive else nullcontext():
+                return prepared.run(self._phases(prepared.longest_phase))
+        except MachineLockTimeout as error:
+            return prepared.undecided(str(error))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        __tracebackhide__ = True
+        with machine_lock(LOCK_TIMEOUT, lambda: self._progress("waiting for another timing check on this machine")):
+            yield
+
+    def _phases(self, longest: float) -> Progress:
+        def phase(label: str) -> None:
+            self._set_deadline(longest)
+            self._progress(label)
+
+        return phase
+
+    @contextmanager
+    def _errors_named(self, given: Arguments) -> Iterator[None]:
+        """Give an error that only the running check could find, such as too many cores, the source of its argument."""
+        __tracebackhide__ = True
+        try:
+            yield
+        except BadValue as error:
+            raise BadValue(error.name, error.value, error.expected, given.source_of(error.name)) from error
+        finally:
+            self._set_deadline(None)
+
+    def _record(
+        self,
+        check: str,
+        result: Any,
+        verdict: Judged | None,
+        claim: Mapping[str, Any],
+        parameters: object,
+        build_before: str,
+        judged: str | None,
+    ) -> None:
+        entry = record(
+            check,
+            result.workload,
+            verdict,
+            claim,
+            result.figures(),
+            parameters=parameters,
+            details=result.details() | {"text": str(result)},
+            gil_before=build_before,
+            judged=judged or "nobody",  # until the test does
+        )
+        self._on_record(entry)
+        self._on_result(result, entry, judged is None)
+
+
+def refuse_workload(work: object, source: str) -> None:
+    """Check that a workload can be called and does something when it is called.
+
+    Raises:
+        BadValue: it cannot, or it is a generator function.
+    """
+    generates = inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work)
+    if not callable(work) or generates:
+        raise BadValue("work", work, "a callable or coroutine function without arguments, and no generator", source)

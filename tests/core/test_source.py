@@ -1,0 +1,75 @@
+"""From frames to places and source text, also where there is no source and where columns and characters differ."""
+
+import sys
+
+import pytest
+
+from pytest_gilcheck.core import source
+from pytest_gilcheck.core.source import Position
+
+
+def here():
+    return sys._getframe(1)
+
+
+def test_the_place_of_a_frame_is_its_file_line_and_qualified_name():
+    frame = here()
+    name = "test_the_place_of_a_frame_is_its_file_line_and_qualified_name"
+    assert source.frame_place(frame) == f"{__file__}:{frame.f_lineno} ({name})"
+    assert source.frame_place(None) == "an unknown place"
+
+
+def test_the_innermost_accepted_frame_is_found_from_the_inside():
+    def inner():
+        return sys._getframe()
+
+    frame = inner()
+    assert source.innermost(frame, lambda file: True) is frame
+    found = source.innermost(frame, lambda file: file != __file__)
+    assert found is not None
+    assert found.f_code.co_filename != __file__
+    assert source.innermost(frame, lambda file: False) is None
+
+
+def test_the_position_of_an_instruction_names_its_text():
+    def fail():
+        return int("no number")
+
+    with pytest.raises(ValueError, match="no number") as caught:
+        fail()
+    trace = caught.traceback[-1]._rawentry
+    assert source.position_text(__file__, source.code_position(trace.tb_frame.f_code, trace.tb_lasti)) == 'int("no number")'
+
+
+@pytest.mark.parametrize("offset", [-1, 10_000])
+def test_an_offset_outside_of_the_code_has_no_position_and_no_text(offset):
+    position = source.code_position(here.__code__, offset)
+    assert position == Position()
+    assert source.position_text(__file__, position) == ""
+
+
+def test_columns_count_bytes(tmp_path):
+    file = tmp_path / "umlaut.py"
+    file.write_text('x = "äö", sum([1])\n', encoding="utf-8")
+    assert source.position_text(str(file), Position(1, 1, 12, 20)) == "sum([1])"
+
+
+def test_a_range_over_several_lines_has_no_text(tmp_path):
+    file = tmp_path / "lines.py"
+    file.write_text("f(\n1)\n")
+    assert source.position_text(str(file), Position(1, 2, 0, 2)) == ""
+    assert source.line_text(str(file), 1) == "f("
+
+
+def test_a_file_without_a_source_has_no_text_and_an_empty_tree():
+    assert source.line_text("<nowhere>", 1) == ""
+    assert source.file_text("<nowhere>") == ""
+    tree = source.syntax_tree("<nowhere>")
+    assert tree is not None
+    assert tree.body == []
+
+
+def test_a_file_that_is_no_python_has_no_tree(tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text("def (:\n")
+    assert source.syntax_tree(str(file)) is None

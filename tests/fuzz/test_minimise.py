@@ -1,0 +1,68 @@
+"""The minimal failing schedule: the same failure, with its preemptions as early as they can be."""
+
+from itertools import count
+from time import monotonic
+
+from pytest_gilcheck.fuzz.plan import FuzzPlan
+from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule
+from pytest_gilcheck.fuzz.searching.explorer import Symptom
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.limits import limited
+from pytest_gilcheck.fuzz.searching.minimise import minimised
+from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
+
+
+class Phases:
+    def __init__(self):
+        self.phase = 0
+        self.other = 0
+        self.seen = None
+
+
+def explored(*threads, invariant=None):
+    return explorer_for(Program(threads, Phases, invariant), FuzzPlan(), lambda label: None)
+
+
+def few_runs():
+    return limited(monotonic() + 600, 300)
+
+
+def test_minimising_never_ends_at_another_symptom_although_that_takes_fewer_preemptions():
+    def advance(state):
+        for phase in (1, 2, 3):
+            state.phase = phase
+
+    def look_twice(state):
+        first, second = state.phase, state.phase
+        if first == second == 1:
+            raise LookupError("one preemption is enough for this")
+        state.seen = first, second
+
+    with explored(advance, look_twice, invariant=lambda state: state.seen is None or state.seen[0] != 1) as explorer:
+        explorer.sequential()
+        failures = (explorer.once(RandomWalk(seed))[1] for seed in count())
+        failure = next(one for one in failures if one is not None and one.symptom is Symptom.INVARIANT)
+        smaller = minimised(explorer, failure, few_runs())
+    assert smaller.symptom is Symptom.INVARIANT
+    assert smaller.schedule.preemptions == 2
+
+
+def test_each_preemption_is_moved_to_the_first_point_at_which_it_fails():
+    def advance(state):
+        state.other = 1
+        state.phase = 1
+        for number in range(5):
+            state.other = number
+        state.phase = 0
+
+    def check(state):
+        assert state.phase == 0
+
+    with explored(advance, check) as explorer:
+        [run, *_] = explorer.sequential()
+        schedules = [Schedule((Choice(point, 1),)) for point in range(1, run.points + 1)]
+        failing = [failure for schedule in schedules if (failure := explorer.follow(schedule)[1]) is not None]
+        assert len(failing) > 3
+        smaller = minimised(explorer, failing[-1], few_runs())
+    assert smaller.schedule == failing[0].schedule

@@ -1,0 +1,61 @@
+"""A replay follows its token exactly, or says that it has diverged: it never passes because it ran something else."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from pytest_gilcheck import ReplayDiverged
+from pytest_gilcheck.fuzz import failing
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
+
+from .programs import Counter, add, counted, is_two
+
+
+def fuzz(**arguments):
+    return counted(add, add, **{"setup": Counter, "invariant": is_two, "schedules": 60} | arguments)
+
+
+@pytest.fixture(scope="module")
+def token():
+    found = fuzz()
+    found.assert_violated()
+    return Token.read(found.token)
+
+
+@pytest.mark.parametrize("choice", [Choice(2, 0), Choice(2, 7), Choice(2, 1, True)], ids=["itself", "no thread", "not forced"])
+def test_a_replay_that_cannot_switch_as_its_token_does_has_diverged(token, choice):
+    other = replace(token, schedule=Schedule((choice,)), anchors=(0,))
+    with pytest.raises(ReplayDiverged, match="cannot switch at point 2"):
+        fuzz(replay=str(other))
+
+
+def test_a_replay_that_switches_at_another_place_than_its_token_has_diverged(token):
+    fuzz(replay=str(token)).assert_violated()
+    other = replace(token, anchors=tuple(anchor ^ 1 for anchor in token.anchors))
+    with pytest.raises(ReplayDiverged, match="the token's run was elsewhere"):
+        fuzz(replay=str(other))
+
+
+def test_a_replay_that_ends_sooner_than_its_token_has_diverged(token):
+    other = Token(token.program, token.threads, Schedule(), (), token.points + 1)
+    with pytest.raises(ReplayDiverged, match="points, and the token's run had"):
+        fuzz(replay=str(other))
+
+
+def test_only_the_replays_that_fail_are_counted_as_failed(monkeypatch):
+    replays, real = iter(range(failing._REPLAYS)), failing.Explorer.follow
+    counting = threading.Event()
+
+    def follow(explorer, schedule, **arguments):
+        run, failure = real(explorer, schedule, **arguments)
+        return run, None if counting.is_set() and next(replays, 1) % 2 else failure
+
+    def progress(label):
+        (counting.set if label == "replaying" else counting.clear)()
+
+    monkeypatch.setattr(failing.Explorer, "follow", follow)
+    result = counted(add, add, setup=Counter, invariant=is_two, schedules=60, progress=progress)
+    result.assert_violated()
+    assert result.replays == (5, 10)
+    assert "only 5 of 10 replays failed" in result.reason

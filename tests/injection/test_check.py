@@ -1,0 +1,334 @@
+"""An exception at every step finds the unsafe line, and nothing in the fixed version of the program."""
+
+import threading
+import time
+
+import pytest
+
+from pytest_gilcheck import BadValue, InjectionResult, gilcheck
+
+UNSAFE_LINE = 'self.audit("taken")  # here the money is nowhere'
+
+
+class Account:
+    """`transfer` has a known unsafe window: a call between the two assignments."""
+
+    def __init__(self):
+        self.left, self.right = 100, 0
+        self.lock = threading.Lock()
+        self.log = []
+
+    def audit(self, word):
+        self.log.append(word)
+
+    def transfer(self, amount):
+        with self.lock:
+            self.left -= amount
+            self.audit("taken")  # here the money is nowhere
+            self.right += amount
+
+    def fixed_transfer(self, amount):
+        with self.lock:
+            after = self.left - amount, self.right + amount
+            self.audit("computed")
+            self.left, self.right = after
+
+    def unlocked_too_late(self):
+        self.lock.acquire()
+        try:
+            self.audit("locked")
+        finally:
+            self.lock.release()
+
+    def locked_well(self):
+        with self.lock:
+            self.audit("locked")
+
+    @property
+    def whole(self):
+        return self.left + self.right == 100
+
+
+def test_the_unsafe_line_is_found_and_only_that():
+    account = Account()
+    result = gilcheck.interrupt(lambda: account.transfer(10), inject="every-step", invariant=lambda: account.whole)
+    result.assert_violated()
+    assert isinstance(result, InjectionResult)
+    reachable = [entry for entry in result.breaks if entry.reachable]
+    assert reachable, str(result)
+    assert {entry.source for entry in reachable if "audit" not in entry.place} == {UNSAFE_LINE}
+    assert UNSAFE_LINE in result.reason or "append" in result.reason
+    assert result.tried == result.steps > result.reachable > 0
+    assert account.whole, "it ran in this very process"
+
+
+def test_the_fixed_version_is_safe_at_every_step():
+    account = Account()
+    result = gilcheck.interrupt(lambda: account.fixed_transfer(10), inject="every-step", invariant=lambda: account.whole)
+    result.assert_holds()
+    assert result.next_step is None
+
+
+def test_a_lock_left_held_is_found_with_its_name_and_a_with_statement_is_safe():
+    account = Account()
+    broken = gilcheck.interrupt(account.unlocked_too_late, inject="every-step")
+    broken.assert_violated()
+    assert "lock self.lock held" in broken.reason
+    assert "self.lock.acquire()" in broken.reason
+    gilcheck.interrupt(account.locked_well, inject="every-step").assert_holds()
+
+
+def test_a_file_left_open_is_found(tmp_path):
+    kept = []
+
+    def careless():
+        kept.append(open(tmp_path / "left", "w"))  # noqa: SIM115
+        kept.pop().close()
+
+    def careful():
+        with open(tmp_path / "closed", "w") as file:
+            kept.append(file)
+
+    broken = gilcheck.interrupt(careless, inject="every-step")
+    broken.assert_violated()
+    assert f"file {tmp_path / 'left'}" in broken.reason
+    gilcheck.interrupt(careful, inject="every-step").assert_holds()
+
+
+def test_a_thread_left_alive_is_found():
+    def careless():
+        thread = threading.Thread(target=time.sleep, args=(60,), name="forgotten", daemon=True)
+        thread.start()
+        Account().audit("")
+
+    result = gilcheck.interrupt(careless, inject="every-step")
+    assert result.verdict == "inconclusive", "the thread is alive after a run without an exception too"
+    assert "'forgotten'" in result.reason
+
+
+def test_a_run_that_hangs_after_the_interrupt_is_a_break_with_its_step():
+    account = Account()
+
+    def work():
+        account.unlocked_too_late()
+
+    def invariant():
+        with account.lock:
+            return True
+
+    result = gilcheck.interrupt(work, inject="every-step", invariant=invariant, timeout=0.3, budget=120)
+    result.assert_violated()
+    assert "did not end within its time limit" in result.reason
+
+
+def test_any_exception_can_be_injected_and_one_that_is_handled_is_no_break():
+    class Cancelled(Exception):
+        pass
+
+    account = Account()
+
+    def work():
+        try:
+            account.audit("one")
+        except Cancelled:
+            account.left, account.right = 100, 0
+
+    result = gilcheck.interrupt(work, inject="every-step", exception=Cancelled("now"), invariant=lambda: account.whole)
+    result.assert_holds()
+    assert result.swallowed > 0
+    assert "Cancelled" in result.exception
+
+
+def test_a_memory_error_can_occur_at_any_step():
+    account = Account()
+
+    def work():
+        account.left -= 1
+        account.right += 1
+
+    def check():
+        return account.whole
+
+    gilcheck.interrupt(work, inject="every-step", invariant=check).assert_holds()
+    gilcheck.interrupt(work, inject="every-step", invariant=check, exception=MemoryError).assert_violated()
+
+
+def test_a_budget_that_runs_out_is_no_pass_and_says_where_to_continue():
+    account = Account()
+
+    def work():
+        for _ in range(50):
+            account.locked_well()
+
+    result = gilcheck.interrupt(work, inject="every-step", budget=0.5)
+    assert result.verdict == "inconclusive"
+    assert 0 <= result.next_step < result.steps
+    assert f"first={result.next_step}" in result.reason
+    rest = gilcheck.interrupt(work, inject="every-step", first=result.steps - 3)
+    assert (rest.tried, rest.verdict) == (3, "holds")
+    with pytest.raises(BadValue, match=f"a step below {result.steps}"):
+        gilcheck.interrupt(work, inject="every-step", first=result.steps)
+
+
+def test_a_sample_is_drawn_by_its_seed():
+    account = Account()
+
+    def work():
+        for _ in range(5):
+            account.locked_well()
+
+    result = gilcheck.interrupt(work, inject="sample", sample=7, seed=3)
+    assert (result.tried, result.seed) == (7, 3)
+    assert result.steps > 7
+    assert "7 steps" in result.reason
+
+
+def test_a_workload_that_is_not_the_same_twice_is_not_judged(tmp_path):
+    def work():
+        (tmp_path / f"{len(list(tmp_path.iterdir()))}").touch()
+        for _ in tmp_path.iterdir():
+            Account().audit("")
+
+    result = gilcheck.interrupt(work, inject="every-step")
+    assert result.verdict == "inconclusive"
+    assert "not deterministic" in result.reason
+
+
+def test_what_is_broken_without_an_exception_is_not_blamed_on_one():
+    result = gilcheck.interrupt(lambda: Account().audit(""), inject="every-step", invariant=lambda: False)
+    assert result.verdict == "inconclusive"
+    assert "without any injected exception" in result.reason
+
+
+def test_a_workload_without_visible_steps_is_not_judged():
+    result = gilcheck.interrupt(time.tzset, inject="every-step")
+    assert result.verdict == "inconclusive"
+    assert "no visible steps" in result.reason
+
+
+def test_what_the_workload_raises_by_itself_is_raised():
+    def work():
+        raise LookupError("its own")
+
+    with pytest.raises(LookupError, match="its own"):
+        gilcheck.interrupt(work, inject="every-step")
+
+
+def test_crashes_and_exits_after_an_interrupt_are_breaks():
+    import os
+
+    account = Account()
+
+    def work():
+        try:
+            account.audit("")
+        except KeyboardInterrupt:
+            os._exit(7)
+
+    result = gilcheck.interrupt(work, inject="every-step")
+    result.assert_violated()
+    assert "status 7" in result.reason
+
+
+@pytest.mark.parametrize("answer", [False, 0, "", pytest.param("async", id="async")])
+def test_an_invariant_is_broken_by_whatever_is_false_and_is_awaited_where_it_must(answer):
+    calls = []
+
+    def invariant():
+        calls.append(1)
+        return True if len(calls) == 1 and not interrupted else answer
+
+    async def awaited():
+        assert not interrupted, "interrupted"
+
+    interrupted = []
+
+    def work():
+        try:
+            Account().audit("")
+        except KeyboardInterrupt:
+            interrupted.append(1)
+
+    check = awaited if answer == "async" else (lambda: invariant() if interrupted else True)
+    result = gilcheck.interrupt(work, inject="every-step", invariant=check)
+    result.assert_violated()
+
+
+def test_an_exception_given_ready_made_keeps_nothing_open(tmp_path):
+    (tmp_path / "file").write_text("x")
+
+    def work():
+        file = open(tmp_path / "file")  # noqa: SIM115
+        text = file.read()
+        file.close()
+        return text
+
+    gilcheck.interrupt(work, inject="every-step", exception=KeyboardInterrupt("now")).assert_holds()
+
+
+def test_a_workload_that_raises_keyboardinterrupt_by_itself_is_not_judged():
+    def work():
+        raise KeyboardInterrupt
+
+    result = gilcheck.interrupt(work, inject="every-step")
+    assert result.verdict == "inconclusive"
+    assert "by itself" in result.reason
+
+
+def test_every_loop_is_where_a_signal_can_land():
+    class Busy:
+        now = False
+
+    def work():
+        count = 3
+        Busy.now = True
+        while count:
+            count -= 1
+        Busy.now = False
+
+    gilcheck.interrupt(work, inject="every-step", invariant=lambda: not Busy.now).assert_violated()
+
+
+def test_a_generator_begun_before_the_run_is_stepped_through():
+    account = Account()
+
+    def generator():
+        yield
+        account.left -= 1
+        account.audit("")
+        account.right += 1
+        yield
+
+    begun = generator()
+    next(begun)
+    gilcheck.interrupt(lambda: next(begun), inject="every-step", invariant=lambda: account.whole).assert_violated()
+
+
+def test_a_sample_is_drawn_from_the_reachable_steps():
+    account = Account()
+    result = gilcheck.interrupt(lambda: account.transfer(1), inject="sample", sample=50, invariant=lambda: account.whole)
+    result.assert_violated()
+    assert result.tried == result.reached == result.reachable < result.steps
+
+
+def test_child_processes_and_semaphores_are_leaks_too():
+    import subprocess
+
+    semaphore = threading.Semaphore(2)
+
+    def takes():
+        semaphore.acquire()
+        semaphore.release()
+
+    def starts():
+        child = subprocess.Popen(["sleep", "600"])
+        try:
+            len("")
+        except KeyboardInterrupt:
+            child.returncode = 0
+            raise
+        child.kill()
+        child.wait()
+
+    assert "semaphore semaphore not released" in str(gilcheck.interrupt(takes, inject="every-step"))
+    assert "child process" in str(gilcheck.interrupt(starts, inject="every-step"))

@@ -1,0 +1,126 @@
+"""Who judges a result: a call that nobody judged is never green by omission."""
+
+import json
+
+import pytest
+
+CALLS = """
+    import pytest
+
+    values = []
+    def add(): values.append(1)
+    VIOLATED = dict(threads=[add, add], invariant=lambda: False)
+    HOLDS = dict(threads=[add, add])
+    UNDECIDED = dict(threads=[add, add], schedules=10_000, budget=0.000001)
+
+    def test_violated_and_not_judged(gilcheck):
+        gilcheck.fuzz(**VIOLATED)
+
+    def test_violated_and_printed(gilcheck):
+        print(gilcheck.fuzz(**VIOLATED))
+
+    def test_violated_and_asserted_so(gilcheck):
+        gilcheck.fuzz(**VIOLATED).assert_violated()
+
+    def test_violated_and_asserted_to_hold(gilcheck):
+        gilcheck.fuzz(**VIOLATED).assert_holds()
+
+    def test_violated_and_read(gilcheck):
+        assert gilcheck.fuzz(**VIOLATED).verdict == "violated"
+
+    def test_violated_and_not_asked(gilcheck):
+        gilcheck.fuzz(**VIOLATED, judge=False)
+
+    def test_undecided_and_not_judged(gilcheck):
+        gilcheck.fuzz(**UNDECIDED)
+
+    def test_undecided_and_not_asked(gilcheck):
+        gilcheck.fuzz(**UNDECIDED, judge=False)
+
+    def test_holds_and_not_judged(gilcheck):
+        gilcheck.fuzz(**HOLDS)
+
+    @pytest.fixture
+    def checked(gilcheck):
+        return gilcheck.fuzz(**VIOLATED)
+
+    def test_violated_in_a_fixture(checked): pass
+
+    def test_violated_in_a_fixture_and_judged_in_the_test(checked): checked.assert_violated()
+
+    def test_that_fails_anyway(gilcheck):
+        gilcheck.fuzz(**VIOLATED)
+        raise RuntimeError("of its own")
+
+    @pytest.fixture
+    def checked_late(gilcheck):
+        yield
+        gilcheck.fuzz(**VIOLATED)
+
+    def test_violated_in_a_teardown(checked_late): pass
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """One run of all of them; outcome and lines by test, and the records."""
+    import subprocess
+    import sys
+    import textwrap
+
+    folder = tmp_path_factory.mktemp("judged")
+    (folder / "test_calls.py").write_text(textwrap.dedent(CALLS))
+
+    def run(*options):
+        command = [sys.executable, "-m", "pytest", "-v", "-rA", "-p", "no:cacheprovider", "--gilcheck-json=e.json", *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        found = {}
+        for line in done.stdout.splitlines():
+            if "::" in line and "%]" in line:
+                found.setdefault(line.split("::")[1].split()[0], []).append(line.split()[1])
+        assert found, done.stdout + done.stderr
+        return found, done.stdout, json.loads((folder / "e.json").read_text())["records"]
+
+    return run(), run("--gilcheck-strict")
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "strict", "judged"),
+    [
+        ("test_violated_and_not_judged", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_violated_and_printed", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_violated_and_asserted_so", ["PASSED"], ["PASSED"], "assert_violated"),
+        ("test_violated_and_asserted_to_hold", ["FAILED"], ["FAILED"], "assert_holds"),
+        ("test_violated_and_read", ["PASSED"], ["PASSED"], "verdict"),
+        ("test_violated_and_not_asked", ["PASSED"], ["PASSED"], "not asked"),
+        ("test_undecided_and_not_judged", ["SKIPPED"], ["FAILED"], "nobody"),
+        ("test_undecided_and_not_asked", ["PASSED"], ["PASSED"], "not asked"),
+        ("test_holds_and_not_judged", ["PASSED"], ["PASSED"], "nobody"),
+        ("test_violated_in_a_fixture", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_violated_in_a_fixture_and_judged_in_the_test", ["PASSED"], ["PASSED"], "assert_violated"),
+        ("test_that_fails_anyway", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_violated_in_a_teardown", ["PASSED", "ERROR"], ["PASSED", "ERROR"], "nobody"),
+    ],
+)
+def test_a_call_is_judged_or_not_green(outcomes, name, outcome, strict, judged):
+    (found, text, records), (found_strictly, strict_text, _) = outcomes
+    assert found[name] == outcome, text
+    assert found_strictly[name] == strict, strict_text
+    assert [record["judged"] for record in records if record["subject"].endswith(f"::{name}")] == [judged]
+
+
+def test_the_message_names_the_call_the_finding_and_what_to_do(outcomes):
+    (_, text, _), _ = outcomes
+    assert "(test_calls.py:11)" in text
+    assert "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim" in text
+    assert "of its own" in text
+
+
+def test_a_hook_that_reads_the_verdict_judges_nothing(run, pytester):
+    pytester.makeconftest("def pytest_gilcheck_result(item, result): print(result.verdict)")
+    source = """
+        values = []
+        def add(): values.append(1)
+        def test_it(gilcheck): gilcheck.fuzz(threads=[add, add], invariant=lambda: False)
+    """
+    run(source).assert_outcomes(failed=1)

@@ -1,0 +1,138 @@
+"""What the evidence file says of its run, and what a comparison makes of a run that did not finish."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+HOLDS = """
+    import os, pytest, time
+    values = []
+    @pytest.mark.gil_fuzz(schedules=50)
+    def test_holds(): values.append(1)
+"""
+
+
+@pytest.fixture
+def run_in(pytester):
+    """Run pytest on these files with evidence; its exit status, what the file says of the run, and the comparison's exit status."""
+
+    def run_in(files, *options):
+        for name, source in files.items():
+            (pytester.path / f"{name}.py").write_text(textwrap.dedent(source))
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gilcheck-json=e.json", *options]
+        status = subprocess.run(command, cwd=pytester.path, capture_output=True).returncode
+        return status, json.loads((pytester.path / "e.json").read_text()), compared(pytester.path)
+
+    return run_in
+
+
+def compared(folder, *options):
+    command = [sys.executable, "-m", "pytest_gilcheck.cli", "compare", "e.json", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_a_run_that_finished_says_so_and_is_compared(run_in):
+    status, written, comparison = run_in({"test_it": HOLDS + "    def test_other(): pass\n"}, "-k", "holds")
+    assert status == 0
+    run = written["run"]
+    assert run["ended"] is not None
+    assert {name: run[name] for name in ("exit_status", "collected", "ran", "deselected", "failed_to_collect")} == {
+        "exit_status": 0,
+        "collected": 1,
+        "ran": 1,
+        "deselected": 1,
+        "failed_to_collect": 0,
+    }
+    assert comparison.returncode == 0, comparison.stderr
+
+
+def test_a_failing_test_is_no_unfinished_run(run_in):
+    status, _, comparison = run_in({"test_it": HOLDS + "    def test_other(): assert 0\n"})
+    assert (status, comparison.returncode) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "status", "words"),
+    [
+        ({"test_it": HOLDS, "test_broken": "import no_such_module"}, [], 2, "1 test module could not be collected"),
+        (
+            {"test_it": HOLDS, "test_broken": "import no_such_module"},
+            ["--continue-on-collection-errors"],
+            1,
+            "1 test module could not be collected",
+        ),
+        ({"test_it": "def test_fails(): assert 0\n" + textwrap.dedent(HOLDS)}, ["-x"], 1, "1 of 2 collected tests did not run"),
+        ({"test_it": HOLDS + "    def test_other(): raise KeyboardInterrupt\n"}, [], 2, "exit status 2 (interrupted)"),
+        ({"test_it": HOLDS}, ["-k", "nothing"], 5, "exit status 5 (no tests were collected)"),
+    ],
+)
+def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, words):
+    ended_with, _, comparison = run_in(files, *options)
+    assert ended_with == status
+    assert comparison.returncode == 3
+    assert words in " ".join(comparison.stdout.split())
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_records(run_in, pytester, workers):
+    run_in({"test_it": HOLDS})
+    exits = "import os, pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(): os._exit(9)\n"
+    status, written, comparison = run_in({"test_it": HOLDS, "conftest": exits}, *workers)
+    assert status == 9
+    assert (written["run"]["ended"], written["records"]) == (None, [])
+    assert comparison.returncode == 3
+    assert "has not ended" in " ".join(comparison.stdout.split())
+
+
+def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
+    pytester.makepyfile(test_it=HOLDS + "    def test_long(): open('here', 'w').close(); time.sleep(60)\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gilcheck-json=e.json"]
+    process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not (pytester.path / "here").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert compared(pytester.path).returncode == 3
+
+
+def test_a_run_that_only_collects_leaves_older_evidence(run_in):
+    _, before, _ = run_in({"test_it": HOLDS})
+    _, after, _ = run_in({"test_it": HOLDS}, "--collect-only")
+    assert after == before
+
+
+def test_a_worker_that_dies_in_a_test_leaves_an_undecided_record(run_in, pytester):
+    source = (
+        HOLDS
+        + """
+    def test_dies(gilcheck):
+        os._exit(3)
+    """
+    )
+    _, written, _ = run_in({"test_it": source}, "-n", "1", "--gilcheck-isolate=none", "--max-worker-restart=2")
+    found = {record["subject"].partition("::")[2]: record for record in written["records"]}
+    assert found["test_holds"]["verdict"] == "holds"
+    assert found["test_dies"]["verdict"] == "inconclusive"
+    assert "the worker process died in this test" in found["test_dies"]["reason"]
+    assert compared(pytester.path, "--fail-on", "violated,inconclusive").returncode == 1
+
+
+def test_what_is_required_and_absent_fails_a_comparison(run_in, pytester):
+    run_in({"test_it": HOLDS})
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}" + ("t" if "free-threading" in sys.version else "")
+    assert compared(pytester.path, "--require-interpreter", here, "--require-checks", "1").returncode == 0
+    absent = compared(pytester.path, "--require-interpreter", "2.7")
+    assert absent.returncode == 1
+    assert "require-interpreter: 2.7 on 2.7: no check with a verdict is on record" in absent.stdout
+    few = compared(pytester.path, "--require-checks", "2")
+    assert few.returncode == 1
+    assert "1 have a verdict, and 2 are required" in few.stdout
+    assert compared(pytester.path, "--require-checks", "0").returncode == 2

@@ -1,0 +1,175 @@
+"""Which tests a run has: by what they use, and with or without their checks."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import pytest_gilcheck
+
+SOURCE = """
+    import pytest
+    calls = []
+
+    @pytest.fixture
+    def wrapped(gilcheck): return gilcheck
+
+    @pytest.mark.gil_fuzz
+    def test_marked(): calls.append("marked")
+
+    def test_of_the_fixture(gilcheck):
+        result = gilcheck.fuzz(threads=[lambda: calls.append("call")] * 2)
+        result.assert_holds()
+
+    def test_of_a_fixture_of_the_fixture(wrapped): pass
+
+    def test_of_neither(): pass
+"""
+
+
+@pytest.fixture
+def names(run):
+    """The tests that ran, without their module."""
+
+    def names(*options):
+        result = run(SOURCE, "-v", *options)
+        assert result.ret == 0
+        return sorted(line.split("::")[1].split(" ")[0] for line in result.outlines if "::" in line and "PASSED" in line)
+
+    return names
+
+
+CHECKED = ["test_marked", "test_of_a_fixture_of_the_fixture", "test_of_the_fixture"]
+
+
+@pytest.mark.parametrize("options", [["-m", "gilcheck"], ["--gilcheck-only"]])
+def test_the_tests_that_use_a_check_are_selected_fixture_users_included(names, options):
+    assert names(*options) == CHECKED
+
+
+@pytest.mark.parametrize("options", [["-m", "not gilcheck"], ["--gilcheck-skip"]])
+def test_the_tests_that_use_no_check_are_selected(names, options):
+    assert names(*options) == ["test_of_neither"]
+
+
+def test_a_skipped_test_says_by_which_option(run):
+    run(SOURCE, "--gilcheck-skip", "-rs").stdout.fnmatch_lines(["SKIPPED*--gilcheck-skip: it uses a check"])
+
+
+def test_what_only_leaves_out_is_deselected(run):
+    run(SOURCE, "--gilcheck-only").assert_outcomes(passed=3, deselected=1)
+
+
+def test_two_selections_at_once_are_a_usage_error(run):
+    result = run(SOURCE, "--gilcheck-only", "--gilcheck-skip")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: gilcheck: only=*expected no --gilcheck-skip beside it"])
+
+
+DISABLED = """
+    import pytest
+    calls = []
+
+    @pytest.mark.gil_interrupt
+    @pytest.mark.gil_fuzz(threads=3)
+    @pytest.mark.gil_scaling(min_speedup=1.9)
+    def test_marked(): calls.append("marked")
+
+    def test_fails_plainly(): assert calls == ["marked"], calls
+
+    def test_of_the_fixture(gilcheck):
+        gilcheck.scaling(lambda: calls.append("call"), min_speedup=1.9)
+        assert calls.count("call") == 1
+
+    def test_that_judges(gilcheck):
+        gilcheck.fuzz(threads=[lambda: calls.append("fuzz")] * 2).assert_holds()
+
+    @pytest.mark.gil_scaling
+    def test_broken(): assert False
+"""
+
+
+def test_disabled_checks_run_the_body_once_and_are_on_record_as_not_run_and_never_as_holding(run, pytester):
+    result = run(DISABLED, "--gilcheck-disable", "--gilcheck-json=e.json", "-rs")
+    result.assert_outcomes(passed=3, skipped=1, failed=1)
+    result.stdout.fnmatch_lines(["SKIPPED*inconclusive: not run: --gilcheck-disable"])
+    records = json.loads((pytester.path / "e.json").read_text())["records"]
+    checks = sorted((record["subject"].partition("::")[2], record["check"]) for record in records)
+    assert checks == [
+        ("test_broken", "scaling"),
+        ("test_marked", "fuzz"),
+        ("test_marked", "interrupt"),
+        ("test_marked", "scaling"),
+        ("test_of_the_fixture", "scaling"),
+        ("test_that_judges", "fuzz"),
+    ]
+    assert {record["verdict"] for record in records} == {"inconclusive"}
+    assert {record["reason"] for record in records} == {"not run: --gilcheck-disable"}
+
+
+def test_without_the_option_the_same_checks_run(run, pytester):
+    run(DISABLED, "--gilcheck-json=e.json", "-k", "test_broken").assert_outcomes(failed=1, deselected=4)
+
+
+def test_every_marker_of_a_test_runs_although_an_earlier_one_is_inconclusive(run, pytester):
+    source = """
+        import pytest
+        values = []
+        @pytest.mark.gil_fuzz(invariant=lambda: False)
+        @pytest.mark.gil_interrupt(inject="every-step", budget=1e-9)
+        def test_two(): values.append(1)
+    """
+    result = run(source, "--gilcheck-json=e.json")
+    result.assert_outcomes(failed=1)
+    records = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert {record["check"]: record["verdict"] for record in records} == {"injection": "inconclusive", "fuzz": "violated"}
+    result.stdout.fnmatch_lines(["*violated*", "inconclusive: *"])
+
+
+def test_of_two_inconclusive_markers_the_skip_names_both_reasons(run, pytester):
+    source = """
+        import pytest
+        @pytest.mark.gil_fuzz
+        @pytest.mark.gil_interrupt(inject="every-step", budget=1e-9)
+        def test_two(): pass
+    """
+    run(source, "-rs").stdout.fnmatch_lines(["SKIPPED*inconclusive: *; *no visible step*"])
+
+
+def test_of_two_markers_that_both_hold_the_test_passes(run, pytester):
+    source = """
+        import pytest
+        values = []
+        @pytest.mark.gil_fuzz
+        @pytest.mark.gil_latency(p99=10, budget=1)
+        def test_two(): values.append(1)
+    """
+    run(source, "--gilcheck-json=e.json").assert_outcomes(passed=1)
+    assert len(json.loads((pytester.path / "e.json").read_text())["records"]) == 2
+
+
+def test_the_hooks_see_results_records_and_add_a_section(run, pytester):
+    pytester.makeconftest(
+        """
+        def pytest_gilcheck_result(item, result): print("RESULT", item.name, result.verdict)
+        def pytest_gilcheck_record(config, record): record["details"]["seen"] = True
+        def pytest_gilcheck_section(config, records):
+            return "our section", f"{len(records)} records, all seen: {all(r['details']['seen'] for r in records)}"
+        """
+    )
+    source = """
+        import pytest
+        values = []
+        @pytest.mark.gil_fuzz
+        def test_it(): values.append(1)
+    """
+    result = run(source, "-rA", "--gilcheck-json=e.json")
+    result.stdout.fnmatch_lines(["*RESULT test_it holds*", "*our section*", "1 records, all seen: True"])
+    assert json.loads((pytester.path / "e.json").read_text())["records"][0]["details"]["seen"]
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-m", "pytest_gilcheck"]])
+def test_the_package_is_a_command_with_a_version(command):
+    shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert shown == f"pytest-gilcheck {pytest_gilcheck.__version__}\n"
