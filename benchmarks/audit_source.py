@@ -13,14 +13,14 @@ from pathlib import Path
 from time import process_time
 
 from pytest_gilcheck.audit.archive import Folder
-from pytest_gilcheck.audit.artifact import Artifact, Kind
-from pytest_gilcheck.audit.finding import Finding
+from pytest_gilcheck.audit.artifact import Artifact, ArtifactKind
+from pytest_gilcheck.audit.finding import AuditFinding
 from pytest_gilcheck.audit.source import patterns, sources
 
 
 def opened(path):
     """A package's folder as an artifact."""
-    return Artifact(Kind.INSTALLED, path.name, path, files=Folder(path))
+    return Artifact(ArtifactKind.INSTALLED, path.name, path, files=Folder(path))
 
 
 def rate(paths):
@@ -44,7 +44,9 @@ def rate(paths):
 
 def sample(paths, count, seed):
     """Print findings drawn at random, with the lines around them."""
-    hits = [(path, one) for path in paths for one in patterns(opened(path)) if not isinstance(one, Finding) and one.code != "GA322"]
+    hits = [
+        (path, one) for path in paths for one in patterns(opened(path)) if not isinstance(one, AuditFinding) and one.code != "GA322"
+    ]
     for number, (path, one) in enumerate(random.Random(seed).sample(hits, min(count, len(hits))), 1):
         text = (path / one.file).read_text(errors="replace").splitlines()
         print(f"\n== {number}. {one.code} {path.name}/{one.file}:{one.line} in {one.function or 'the module'}: {one.message}")

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from ..archive import Unreadable
-from ..artifact import Artifact, Kind
-from ..finding import Finding, Known, Place, Severity, found, passed
+from ..artifact import Artifact, ArtifactKind
+from ..finding import AuditFinding, Known, Severity, SourcePlace, found, passed
 from . import c_rules, python_rules
 from .pattern import Pattern
 
@@ -51,14 +51,14 @@ def sources(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[str]:
         base = parts[-1]
         if not base.endswith(_PYTHON + _C) or base in _FILES_LEFT_OUT or base.startswith("test_") or base.endswith("_test.py"):
             continue
-        inner = parts[1:-1] if artifact.kind is Kind.SDIST else parts[:-1]
+        inner = parts[1:-1] if artifact.kind is ArtifactKind.SDIST else parts[:-1]
         if any(part.lower() in _LEFT_OUT for part in inner) or any(fnmatchcase(name, one) for one in exclude):
             continue
         yield name
 
 
-def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Pattern | Finding]:
-    """What the rules find; a Finding for a file that cannot be read."""
+def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Pattern | AuditFinding]:
+    """What the rules find; a AuditFinding for a file that cannot be read."""
     assert artifact.files is not None, "it was opened"
     for name in sources(artifact, exclude):
         try:
@@ -71,12 +71,12 @@ def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Patter
                 yield from python_rules.scan(text, name)
             except (SyntaxError, ValueError, RecursionError) as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-                yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=Place(name))
+                yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=SourcePlace(name))
         else:
             yield from c_rules.scan(text, name)
 
 
-def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Finding]:
+def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[AuditFinding]:
     """The patterns as findings."""
     if artifact.files is None:
         return
@@ -92,14 +92,14 @@ def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Finding]:
         if declared and one.code == "GA322":
             continue
         count += 1
-        yield one if isinstance(one, Finding) else as_finding(artifact, one)
+        yield one if isinstance(one, AuditFinding) else as_finding(artifact, one)
     if files:
         yield passed("GA301", artifact.base, f"{count} patterns in {files} files of {lines:,} lines", Known.SOURCE, key="summary")
 
 
 def _declared_elsewhere(artifact: Artifact) -> bool:
     """Whether the GIL declaration is not the source's alone: in a binary, which is read, or in the options of the build."""
-    if artifact.kind in (Kind.WHEEL, Kind.INSTALLED):
+    if artifact.kind in (ArtifactKind.WHEEL, ArtifactKind.INSTALLED):
         return True
     assert artifact.files is not None, "it was opened"
     for name in artifact.files.names:
@@ -112,12 +112,12 @@ def _declared_elsewhere(artifact: Artifact) -> bool:
     return False
 
 
-def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> Finding:
+def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> AuditFinding:
     """A pattern as a finding, with the call that would prove it."""
     file = pattern.file
-    if artifact.kind is Kind.SDIST:
+    if artifact.kind is ArtifactKind.SDIST:
         file = file.partition("/")[2] or file
-    place = Place(file, pattern.line)
+    place = SourcePlace(file, pattern.line)
     one = found(
         pattern.code,
         _subject(artifact, pattern.file),
@@ -132,4 +132,4 @@ def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None =
 
 
 def _subject(artifact: Artifact, name: str) -> str:
-    return name if artifact.kind is Kind.PROJECT else artifact.subject(name)
+    return name if artifact.kind is ArtifactKind.PROJECT else artifact.subject(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from .pattern import Pattern
-from .survey import ModuleNames, is_lock, survey
+from .survey import SharedNames, is_lock, survey
 from .syntax import (
     MUTABLE_NODES,
     FunctionNode,
@@ -71,7 +71,7 @@ def scan(text: str, file: str) -> Iterator[Pattern]:
             yield one
 
 
-def _at_module_level(tree: ast.Module, module: ModuleNames, file: str) -> Iterator[Pattern]:
+def _at_module_level(tree: ast.Module, module: SharedNames, file: str) -> Iterator[Pattern]:
     for statement in module_statements(tree.body):
         for target in targets(statement):
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id in module.locals:
@@ -82,7 +82,7 @@ def _at_module_level(tree: ast.Module, module: ModuleNames, file: str) -> Iterat
 class _Walker(ast.NodeVisitor):
     """Walks a module with its functions, classes and locks."""
 
-    def __init__(self, module: ModuleNames, file: str) -> None:
+    def __init__(self, module: SharedNames, file: str) -> None:
         self.module, self.file = module, file
         self.found: list[Pattern] = []
         self.scopes: list[FunctionScope] = []
