@@ -12,7 +12,7 @@ from pathlib import Path
 from packaging.utils import InvalidName, canonicalize_name
 
 from ..core.errors import BadValue
-from . import baseline, claims, closure, documents, evidence, interpreters, modules, workflows
+from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, workflows
 from . import source as source_rules
 from .artifact import Artifact, ArtifactKind, is_artifact, open_installed, open_path
 from .binary.declaration import Gil
@@ -38,6 +38,7 @@ class Request:
         previous: artifacts of the release before.
         locks: lock files whose packages are looked at as dependencies.
         source: whether source is looked through.
+        prove: whether the fuzz engine is run on what source rules find.
         newest: whether the newest release of a dependency that switches the GIL on is downloaded and read.
         today: the date that decides about expiry.
     """
@@ -51,6 +52,7 @@ class Request:
     previous: tuple[str, ...] = ()
     locks: tuple[str, ...] = ()
     source: bool = True
+    prove: bool = False
     newest: bool = False
     today: date = field(default_factory=date.today)
 
@@ -192,7 +194,8 @@ def _sources(release: Release, request: Request) -> Iterator[AuditFinding]:
     order = (ArtifactKind.PROJECT, ArtifactKind.SDIST, ArtifactKind.WHEEL, ArtifactKind.INSTALLED)
     chosen = min(candidates, key=lambda one: order.index(one.kind), default=None)
     if chosen is not None:
-        yield from source_rules.check(chosen, request.settings.exclude)
+        findings = list(source_rules.check(chosen, request.settings.exclude))
+        yield from prove.prove(chosen, findings) if request.prove else (one for one, _ in findings)
 
 
 def _row(artifact: Artifact, known: Modules, findings: Sequence[AuditFinding]) -> ArtifactRow:

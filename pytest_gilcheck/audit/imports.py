@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from ..core import reaper
 from ..core.cores import usable_cores
+from . import guarded
 from .archive import Files, Unreadable
 from .interpreters import Python, environment
 
@@ -33,7 +32,6 @@ _SCRIPT = Path(__file__).with_name("import_child.py")
 _REQUIRES = re.compile(r"^# loading module ['\"]?([\w.]+)['\"]?, which requires the GIL", re.MULTILINE)
 _WARNED = re.compile(r"The global interpreter lock \(GIL\) has been enabled to load module '([\w.]+)'")
 _LAST_WORDS = 4000  # bytes of standard error that are looked at for a crash
-_POSIX = os.name == "posix"
 
 
 @dataclass(frozen=True)
@@ -144,43 +142,11 @@ def import_one(name: str, python: Python, scratch: Scratch, folders: Sequence[st
     command = [python.command, "-P", "-B", "-v", "-X", "faulthandler", str(_SCRIPT), name, str(result), str(seconds),
                str(scratch.content), *folders]  # fmt: skip
     own = environment(HOME=str(work), TMPDIR=str(work), PYTHONNOUSERSITE="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    with words.open("wb") as error:
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=error,
-                cwd=work,
-                env=own,
-                process_group=0 if _POSIX else None,
-            )
-        except OSError as why:
-            return ImportResult(name, "not started", why.strerror or str(why))
-    if _POSIX:
-        reaper.watch(process.pid)
-    hung = False
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        hung = True
-    finally:
-        _end(process)
-    return _told(name, result, words, None if hung else process.returncode, seconds)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it, and everything of its group that it left behind."""
-    try:
-        if _POSIX:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        pass
-    process.wait()
-    if _POSIX:
-        reaper.release(process.pid)
+        status = guarded.run(command, work, own, words, seconds)
+    except OSError as why:
+        return ImportResult(name, "not started", why.strerror or str(why))
+    return _told(name, result, words, status, seconds)
 
 
 def _told(name: str, result: Path, words: Path, status: int | None, seconds: float) -> ImportResult:

@@ -76,8 +76,8 @@ def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Patter
             yield from c_rules.scan(text, name)
 
 
-def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[AuditFinding]:
-    """The patterns as findings."""
+def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[tuple[AuditFinding, Pattern | None]]:
+    """The patterns as findings, each with the pattern that it is made of; the last says what was looked at."""
     if artifact.files is None:
         return
     files = lines = count = 0
@@ -89,12 +89,14 @@ def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[AuditFind
             continue
     declared = _declared_elsewhere(artifact)
     for one in patterns(artifact, exclude):
-        if declared and one.code == "GA322":
-            continue
-        count += 1
-        yield one if isinstance(one, AuditFinding) else as_finding(artifact, one)
+        if isinstance(one, AuditFinding):
+            yield one, None
+        elif not (declared and one.code == "GA322"):
+            count += 1
+            yield as_finding(artifact, one), one
     if files:
-        yield passed("GA301", artifact.base, f"{count} patterns in {files} files of {lines:,} lines", Known.SOURCE, key="summary")
+        text = f"{count} patterns in {files} files of {lines:,} lines"
+        yield passed("GA301", artifact.base, text, Known.SOURCE, key="summary"), None
 
 
 def _declared_elsewhere(artifact: Artifact) -> bool:
