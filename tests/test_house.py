@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import pytest_gilcheck
+from pytest_gilcheck.plugin import FREE_THREADED_BUILD
 
 HOUSE = Path(pytest_gilcheck.__file__).parent
 WINGS = {"scaling", "interrupt", "injection", "latency", "fuzz", "audit", "probe"}
@@ -73,6 +74,19 @@ def loaded_by(name):
 def test_the_plugin_loads_nothing_heavy(module):
     ours = {name for name in loaded_by("pytest_gilcheck.plugin") - loaded_by("pytest") if f"{name}.".startswith(f"{module}.")}
     assert not ours
+
+
+def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
+    pytester.makeconftest(
+        "import sys\ndef pytest_unconfigure(): print('LOADED', *sorted(m for m in sys.modules if m.startswith('pytest_gilcheck')))"
+    )
+    pytester.makepyfile("def test_it(): pass")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
+    tables = ["core", "core.arguments", "core.builds", "core.errors", "core.values", "checks", "settings", "hookspecs", "plugin"]
+    watch = ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin"] if FREE_THREADED_BUILD else []
+    expected = {"pytest_gilcheck", "adaptors", "adaptors.options", *tables, *watch}
+    assert {name.removeprefix("pytest_gilcheck.") for name in loaded} <= expected
 
 
 def test_every_public_name_exists():

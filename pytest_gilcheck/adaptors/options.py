@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from ..core.errors import BadValue
-from ..core.evidence_files import check_target
-from ..report import html
 from ..settings import FILES, SETTINGS, Settings, ini_name
 
 _KEY = pytest.StashKey[Settings]()
@@ -29,7 +27,8 @@ def settings_of(config: pytest.Config) -> Settings:
     )
     try:
         settings.check()
-        if not hasattr(config, "workerinput"):  # xdist's workers do not write files and may be on another host
+        here = not hasattr(config, "workerinput")  # xdist's workers do not write files and may be on another host
+        if here and any(settings.value(name)[0] is not None for name in FILES):
             _check_files(config, settings)
     except BadValue as error:
         raise pytest.UsageError(f"gilcheck: {error}") from error
@@ -51,6 +50,9 @@ def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, 
 
 
 def _check_files(config: pytest.Config, settings: Settings) -> None:
+    from ..core.evidence_files import check_target  # only where a file is asked for
+    from ..report import html
+
     taken: dict[Path, str] = {}
     for name in FILES:
         if (path_and_source := target(config, settings, name)) is None:
