@@ -20,7 +20,7 @@ HOLDS = """
 
 @pytest.fixture
 def run_in(pytester):
-    """Run pytest on these files with evidence; returns its exit status, the record of the run and the comparison's exit status."""
+    """Run pytest on these files with evidence; returns its exit status, the record of the run and the comparison's process."""
 
     def run_in(files, *options):
         for name, source in files.items():
