@@ -9,12 +9,11 @@ A new check is a package with an ``entry`` module, an entry here, a method of `c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .core.arguments import Argument, Arguments
-from .core.prepared import Prepared
 from .core.values import (
     FLAG,
     FUNCTION,
@@ -31,12 +30,14 @@ from .core.values import (
     whole,
 )
 
+if TYPE_CHECKING:
+    from .core.prepared import Prepared
+
 FIXTURE = "gilcheck"
 SELECTOR = "gilcheck"  # the marker that every test with a check carries, for `pytest -m gilcheck`
 
 
-@dataclass(frozen=True)
-class MainFigure:
+class MainFigure(NamedTuple):
     """The figure that a check is about.
 
     Attributes:
@@ -54,8 +55,7 @@ class MainFigure:
     bounds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One check.
 
     Attributes:
@@ -81,7 +81,7 @@ class Check:
     arguments: tuple[Argument, ...]
     wing: str
     figure: MainFigure
-    units: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = MappingProxyType({})
     properties: tuple[str, ...] = ()
     exclusive: bool = True
     in_children: bool = False

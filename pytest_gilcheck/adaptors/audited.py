@@ -10,7 +10,7 @@ import pytest
 
 from ..audit import check, settings
 from ..audit.catalogue import CATALOGUE
-from ..audit.finding import Finding, Severity, reaches
+from ..audit.finding import AuditFinding, Severity, reaches
 from ..core.errors import BadValue
 
 OPTION = "--gilcheck-audit"
@@ -40,7 +40,7 @@ class _AuditedRun:
             report = check.audit(check.Request(tuple(paths), chosen))
         except BadValue as error:
             raise pytest.UsageError(f"gilcheck: {error}") from error
-        cases: dict[tuple[str, str], list[Finding]] = {}
+        cases: dict[tuple[str, str], list[AuditFinding]] = {}
         for one in report.findings:
             cases.setdefault((one.code, one.subject), []).append(one)
         for (code, subject), findings in cases.items():
@@ -50,7 +50,7 @@ class _AuditedRun:
 class AuditItem(pytest.Item):
     """One check of one subject: it fails as ``gilcheck audit`` would, and skips what could not be told."""
 
-    def __init__(self, *, findings: list[Finding], chosen: settings.AuditSettings, **kwargs: Any) -> None:
+    def __init__(self, *, findings: list[AuditFinding], chosen: settings.AuditSettings, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._findings, self._chosen = findings, chosen
 

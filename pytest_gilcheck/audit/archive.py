@@ -28,10 +28,38 @@ LARGEST_TOTAL = 8 << 30
 LARGEST_SOURCES = 256 << 20  # bytes of text kept of a compressed tar file
 LARGEST_TEXT = 4 << 20  # bytes of one source file or metadata file
 MOST_MEMBERS = 100_000
+_PART = 1 << 20  # bytes
 _RATIO, _RATIO_FROM = 250, 16 << 20  # decompressed by compressed size, of members of at least so many bytes
-_KEPT = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".rs", ".toml", ".cfg", ".ini",
-         ".md", ".rst", ".txt", ".yml", ".yaml", "PKG-INFO", "METADATA")  # fmt: skip
+_KEPT = (
+    ".py",
+    ".pyi",
+    ".pyx",
+    ".pxd",
+    ".pxi",
+    ".c",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".h",
+    ".hh",
+    ".hpp",
+    ".rs",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".md",
+    ".rst",
+    ".txt",
+    ".yml",
+    ".yaml",
+    "meson.build",
+    "PKG-INFO",
+    "METADATA",
+)
 _LEFT_OUT = {"node_modules", "__pycache__", "build", "dist", "venv", "env", "site-packages"}
+
+
+Content = bytes | bytearray
 
 
 class Unreadable(Exception):
@@ -62,7 +90,7 @@ class Files(ABC):
         """Declared size in bytes."""
 
     @abstractmethod
-    def read(self, name: str, limit: int = LARGEST_MEMBER) -> bytes:
+    def read(self, name: str, limit: int = LARGEST_MEMBER) -> Content:
         """The member's content.
 
         Raises:
@@ -121,12 +149,14 @@ class Zip(Files):
     def size(self, name: str) -> int:
         return self._members[name].file_size
 
-    def read(self, name: str, limit: int = LARGEST_MEMBER) -> bytes:
+    def read(self, name: str, limit: int = LARGEST_MEMBER) -> Content:
         if self._members[name].file_size > limit:
             raise Unreadable(f"{self._members[name].file_size:,} bytes, more than {limit:,}")
         try:
             with self._zip.open(self._members[name]) as file:
-                data = file.read(limit + 1)
+                data = bytearray()
+                while len(data) <= limit and (part := file.read(_PART)):  # at once, it would be in memory twice
+                    data += part
         except (
             zipfile.BadZipFile,
             zlib.error,
@@ -195,7 +225,7 @@ class Tar(Files):
     def size(self, name: str) -> int:
         return self._sizes[name]
 
-    def read(self, name: str, limit: int = LARGEST_MEMBER) -> bytes:
+    def read(self, name: str, limit: int = LARGEST_MEMBER) -> Content:
         if name not in self._texts:
             raise Unreadable("not kept: it is no text, or too large")
         if len(self._texts[name]) > limit:
@@ -243,7 +273,7 @@ class Folder(Files):
     def size(self, name: str) -> int:
         return (self.path / name).stat().st_size
 
-    def read(self, name: str, limit: int = LARGEST_MEMBER) -> bytes:
+    def read(self, name: str, limit: int = LARGEST_MEMBER) -> Content:
         try:
             with (self.path / name).open("rb") as file:
                 data = file.read(limit + 1)

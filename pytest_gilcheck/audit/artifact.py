@@ -24,14 +24,14 @@ from packaging.version import Version
 
 from . import tags as compatibility
 from .archive import LARGEST_TEXT, Files, Folder, Tar, Unreadable, Zip
-from .finding import Finding, Known, found, passed
+from .finding import AuditFinding, Known, found, passed
 from .release import BadMetadata, Metadata, from_email, from_pyproject
 
 SDIST_SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".zip")
 _HASHED = 64 << 20  # bytes; of larger members only the size is compared with RECORD
 
 
-class Kind(StrEnum):
+class ArtifactKind(StrEnum):
     WHEEL = "wheel"
     SDIST = "source distribution"
     INSTALLED = "installed distribution"
@@ -65,7 +65,7 @@ class Artifact:
         findings: made while it was opened.
     """
 
-    kind: Kind
+    kind: ArtifactKind
     label: str
     path: Path
     name: str = ""
@@ -73,11 +73,11 @@ class Artifact:
     metadata: Metadata | None = None
     tags: frozenset[Tag] = frozenset()
     files: Files | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[AuditFinding] = field(default_factory=list)
 
     def extension_modules(self) -> Iterator[ExtensionModule]:
         """Its extension modules; shared libraries that are no modules are left out."""
-        if self.files is None or self.kind is Kind.SDIST:
+        if self.files is None or self.kind is ArtifactKind.SDIST:
             return
         for name in self.files.names:
             module = extension_module(name)
@@ -87,7 +87,7 @@ class Artifact:
     @property
     def built(self) -> bool:
         """Whether it is what users run: a wheel or an installed distribution."""
-        return self.kind in (Kind.WHEEL, Kind.INSTALLED)
+        return self.kind in (ArtifactKind.WHEEL, ArtifactKind.INSTALLED)
 
     def subject(self, member: str) -> str:
         """How a member is called in findings: the same over versions and build numbers, so that a baseline keeps matching."""
@@ -96,7 +96,7 @@ class Artifact:
     @property
     def base(self) -> str:
         """The artifact's name without its version."""
-        if self.kind is not Kind.WHEEL or self.version is None:
+        if self.kind is not ArtifactKind.WHEEL or self.version is None:
             return self.label if self.version is None else self.label.replace(str(self.version), "*", 1)
         name, _, rest = self.label.partition("-")
         return f"{name}-*-{rest.partition('-')[2]}"
@@ -155,7 +155,9 @@ def open_installed(name: str, paths: Sequence[str]) -> Artifact | None:
 
 def _installed(one: installed_metadata.Distribution) -> Artifact:
     root = Path(str(one.locate_file("")))
-    artifact = Artifact(Kind.INSTALLED, f"{one.metadata['Name']} {one.version}", root, name=canonicalize_name(one.metadata["Name"]))
+    artifact = Artifact(
+        ArtifactKind.INSTALLED, f"{one.metadata['Name']} {one.version}", root, name=canonicalize_name(one.metadata["Name"])
+    )
     names = [str(name).replace("\\", "/") for name in one.files or () if ".." not in Path(str(name)).parts]
     artifact.files = Folder(root, names)
     _take_metadata(artifact, (one.read_text("METADATA") or one.read_text("PKG-INFO") or "").encode())
@@ -165,7 +167,7 @@ def _installed(one: installed_metadata.Distribution) -> Artifact:
 
 
 def _wheel(path: Path) -> Artifact:
-    artifact = Artifact(Kind.WHEEL, path.name, path)
+    artifact = Artifact(ArtifactKind.WHEEL, path.name, path)
     named = True
     try:
         name, version, _, tags = parse_wheel_filename(path.name)
@@ -192,7 +194,7 @@ def _wheel(path: Path) -> Artifact:
 
 
 def _sdist(path: Path) -> Artifact:
-    artifact = Artifact(Kind.SDIST, path.name, path)
+    artifact = Artifact(ArtifactKind.SDIST, path.name, path)
     try:
         artifact.name, artifact.version = parse_sdist_filename(path.name)
     except InvalidSdistFilename as error:
@@ -213,7 +215,7 @@ def _sdist(path: Path) -> Artifact:
 
 
 def _project(path: Path) -> Artifact:
-    artifact = Artifact(Kind.PROJECT, path.resolve().name, path)
+    artifact = Artifact(ArtifactKind.PROJECT, path.resolve().name, path)
     _open(artifact, lambda: Folder(path))
     file = path / "pyproject.toml"
     if not file.is_file():
@@ -237,7 +239,7 @@ def _open(artifact: Artifact, opening: object) -> bool:
     artifact.files = files
     for problem in files.problems:
         artifact.findings.append(found("GA120", artifact.base, problem.message, Known.ARCHIVE, key=problem.message))
-    if not files.problems and artifact.kind in (Kind.WHEEL, Kind.SDIST):
+    if not files.problems and artifact.kind in (ArtifactKind.WHEEL, ArtifactKind.SDIST):
         artifact.findings.append(passed("GA120", artifact.base, f"{len(files.names):,} members, none unsafe", Known.ARCHIVE))
     return True
 
@@ -249,7 +251,7 @@ def _read(artifact: Artifact, name: str) -> bytes | None:
         artifact.findings.append(found("GA123", artifact.base, f"there is no {name}", Known.METADATA, key=name.rpartition("/")[2]))
         return None
     try:
-        return artifact.files.read(name, LARGEST_TEXT)
+        return bytes(artifact.files.read(name, LARGEST_TEXT))
     except Unreadable as error:
         artifact.findings.append(found("GA123", artifact.base, f"{name}: {error}", Known.METADATA, key=name.rpartition("/")[2]))
         return None

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from .finding import Finding, Known, Severity, found
+from .finding import AuditFinding, Known, Severity, found
 from .settings import SOURCE, AcceptedFinding
 
 
 def apply(
-    findings: Sequence[Finding], baseline: Sequence[AcceptedFinding], today: date
-) -> tuple[list[Finding], list[tuple[Finding, AcceptedFinding]]]:
+    findings: Sequence[AuditFinding], baseline: Sequence[AcceptedFinding], today: date
+) -> tuple[list[AuditFinding], list[tuple[AuditFinding, AcceptedFinding]]]:
     """Divide findings by the baseline.
 
     Returns:
         What remains, with a finding for each exception that has expired or matches nothing; and what was accepted, with the
         exception that did so. An expired exception accepts nothing.
     """
-    kept: list[Finding] = []
-    accepted: list[tuple[Finding, AcceptedFinding]] = []
+    kept: list[AuditFinding] = []
+    accepted: list[tuple[AuditFinding, AcceptedFinding]] = []
     used: set[AcceptedFinding] = set()
     for finding in findings:
         matching = [] if finding.severity is Severity.OK else [one for one in baseline if one.matches(finding)]

@@ -12,12 +12,12 @@ from pathlib import Path
 from packaging.utils import InvalidName, canonicalize_name
 
 from ..core.errors import BadValue
-from . import baseline, claims, closure, documents, evidence, interpreters, modules, workflows
+from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, workflows
 from . import source as source_rules
-from .artifact import Artifact, Kind, is_artifact, open_installed, open_path
+from .artifact import Artifact, ArtifactKind, is_artifact, open_installed, open_path
 from .binary.declaration import Gil
-from .claims import Claim, Release
-from .finding import WORST_FIRST, Finding, Severity, ordered, reaches
+from .claims import Release, ReleaseClaim
+from .finding import WORST_FIRST, AuditFinding, Severity, ordered, reaches
 from .interpreters import Python
 from .modules import Modules
 from .settings import AcceptedFinding, AuditSettings
@@ -38,6 +38,7 @@ class Request:
         previous: artifacts of the release before.
         locks: lock files whose packages are looked at as dependencies.
         source: whether source is looked through.
+        prove: whether the fuzz engine is run on what source rules find.
         newest: whether the newest release of a dependency that switches the GIL on is downloaded and read.
         today: the date that decides about expiry.
     """
@@ -51,6 +52,7 @@ class Request:
     previous: tuple[str, ...] = ()
     locks: tuple[str, ...] = ()
     source: bool = True
+    prove: bool = False
     newest: bool = False
     today: date = field(default_factory=date.today)
 
@@ -80,8 +82,8 @@ class AuditReport:
     """
 
     releases: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    accepted: tuple[tuple[Finding, AcceptedFinding], ...]
+    findings: tuple[AuditFinding, ...]
+    accepted: tuple[tuple[AuditFinding, AcceptedFinding], ...]
     table: tuple[ArtifactRow, ...]
     settings: AuditSettings
 
@@ -91,7 +93,7 @@ class AuditReport:
         return {severity: counted[severity] for severity in WORST_FIRST if counted[severity]}
 
     @property
-    def undecided(self) -> list[Finding]:
+    def undecided(self) -> list[AuditFinding]:
         """What could not be told, and is not allowed to stay so."""
         return [
             one for one in self.findings
@@ -118,7 +120,7 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
     if request.imports and not pythons and any(one.built for one in artifacts):
         pythons = interpreters.find()
     records = evidence.read(request.evidence)
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
     table: list[ArtifactRow] = []
     described: list[str] = []
     for release in claims.releases(artifacts):
@@ -178,24 +180,25 @@ def _all(release: Release) -> list[Artifact]:
     return [*release.artifacts, *((release.project,) if release.project is not None else ())]
 
 
-def _described(release: Release, claim: Claim) -> str:
+def _described(release: Release, claim: ReleaseClaim) -> str:
     kinds = Counter(str(one.kind) for one in _all(release))
     parts = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items())
     return f"{release.name} ({parts}): claims {claim}"
 
 
-def _sources(release: Release, request: Request) -> Iterator[Finding]:
+def _sources(release: Release, request: Request) -> Iterator[AuditFinding]:
     """Source is looked through once: of the project, or else of a source distribution, or else of a wheel."""
     if not request.source:
         return
     candidates = [one for one in _all(release) if one.files is not None]
-    order = (Kind.PROJECT, Kind.SDIST, Kind.WHEEL, Kind.INSTALLED)
+    order = (ArtifactKind.PROJECT, ArtifactKind.SDIST, ArtifactKind.WHEEL, ArtifactKind.INSTALLED)
     chosen = min(candidates, key=lambda one: order.index(one.kind), default=None)
     if chosen is not None:
-        yield from source_rules.check(chosen, request.settings.exclude)
+        findings = list(source_rules.check(chosen, request.settings.exclude))
+        yield from prove.prove(chosen, findings) if request.prove else (one for one, _ in findings)
 
 
-def _row(artifact: Artifact, known: Modules, findings: Sequence[Finding]) -> ArtifactRow:
+def _row(artifact: Artifact, known: Modules, findings: Sequence[AuditFinding]) -> ArtifactRow:
     from . import tags
 
     builds = [str(build) for build in tags.served(artifact.tags)]

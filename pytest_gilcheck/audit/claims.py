@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from packaging.tags import Tag
 
 from . import tags as compatibility
-from .artifact import Artifact, Kind
-from .finding import Finding, Known, Place, Severity, found, passed
+from .artifact import Artifact, ArtifactKind
+from .finding import AuditFinding, Known, Severity, SourcePlace, found, passed
 from .release import BARE, LEVEL_NAMES, SUPPORTED, Metadata, admits, known_level
 from .settings import AuditSettings
 from .tags import Build
@@ -31,7 +31,7 @@ class Release:
 
     @property
     def wheels(self) -> tuple[Artifact, ...]:
-        return tuple(one for one in self.artifacts if one.kind is Kind.WHEEL and one.tags)
+        return tuple(one for one in self.artifacts if one.kind is ArtifactKind.WHEEL and one.tags)
 
     @property
     def metadata(self) -> list[tuple[Artifact, Metadata]]:
@@ -41,7 +41,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ReleaseClaim:
     """What a release claims.
 
     Attributes:
@@ -54,7 +54,7 @@ class Claim:
     level: int
     source: str
     builds: tuple[Build, ...] = ()
-    place: Place | None = None
+    place: SourcePlace | None = None
 
     @property
     def severity(self) -> Severity:
@@ -65,17 +65,17 @@ class Claim:
         return f'level "{LEVEL_NAMES[self.level]}" ({self.source})' if self.level else "no level of free-threading support"
 
 
-def claim_of(release: Release, settings: AuditSettings) -> Claim:
+def claim_of(release: Release, settings: AuditSettings) -> ReleaseClaim:
     """The claim: of the settings, or the highest of the release's metadata."""
     place = _line_of(release, BARE)
     if settings.level is not None:
-        return Claim(settings.level, "the setting `level`", settings.builds, place)
+        return ReleaseClaim(settings.level, "the setting `level`", settings.builds, place)
     levels = [(said.level, one.label) for one, said in release.metadata if said.level is not None]
     level, label = max(levels, default=(0, ""))
-    return Claim(level or 0, f"classifier of {label}" if level else "no classifier", settings.builds, place)
+    return ReleaseClaim(level or 0, f"classifier of {label}" if level else "no classifier", settings.builds, place)
 
 
-def check(release: Release, claim: Claim, previous: Release | None = None) -> Iterator[Finding]:
+def check(release: Release, claim: ReleaseClaim, previous: Release | None = None) -> Iterator[AuditFinding]:
     """Every check of this group on one release."""
     yield from _classifiers(release)
     yield from _agreement(release)
@@ -93,7 +93,7 @@ def check(release: Release, claim: Claim, previous: Release | None = None) -> It
         yield from _regressed(release, previous)
 
 
-def _classifiers(release: Release) -> Iterator[Finding]:
+def _classifiers(release: Release) -> Iterator[AuditFinding]:
     for artifact, said in release.metadata:
         names = said.free_threading
         subject, place = artifact.base, _line_of(release, BARE)
@@ -108,7 +108,7 @@ def _classifiers(release: Release) -> Iterator[Finding]:
             yield passed("GA110", subject, names[-1], Known.METADATA)
 
 
-def _agreement(release: Release) -> Iterator[Finding]:
+def _agreement(release: Release) -> Iterator[AuditFinding]:
     """The same claim in every artifact."""
     said = [(one, found_) for one, found_ in release.metadata if "classifiers" not in found_.dynamic]
     if len(said) < 2:
@@ -128,7 +128,7 @@ def _agreement(release: Release) -> Iterator[Finding]:
         yield passed("GA112", release.name, f"{len(said)} artifacts carry the same claim", Known.METADATA)
 
 
-def _installable(release: Release, claim: Claim) -> Iterator[Finding]:
+def _installable(release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     serving = [wheel for wheel in release.wheels if compatibility.serves_free_threading(wheel.tags)]
     place = claim.place or _line_of(release, "[tool.cibuildwheel]")
     if serving:
@@ -151,7 +151,7 @@ def _installable(release: Release, claim: Claim) -> Iterator[Finding]:
             yield found("GA101", release.name, text, Known.TAG, severity=Severity.ERROR, place=place, key=str(build))
 
 
-def _holes(release: Release, claim: Claim) -> Iterator[Finding]:
+def _holes(release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     serving = [wheel for wheel in release.wheels if compatibility.serves_free_threading(wheel.tags)]
     if not serving or any(compatibility.is_pure(wheel.tags) for wheel in serving):
         return
@@ -164,7 +164,7 @@ def _holes(release: Release, claim: Claim) -> Iterator[Finding]:
         yield passed("GA102", release.name, f"free-threaded wheels for {', '.join(sorted(without))}", Known.TAG)
 
 
-def _abi3t(release: Release, claim: Claim) -> Iterator[Finding]:
+def _abi3t(release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     if not any(tag.abi == "abi3t" for wheel in release.wheels for tag in wheel.tags):
         return
     python = next((said.requires_python for _, said in release.metadata), None)
@@ -176,7 +176,7 @@ def _abi3t(release: Release, claim: Claim) -> Iterator[Finding]:
     yield passed("GA104", release.name, "every free-threaded build that requires-python admits has a wheel", Known.TAG)
 
 
-def _classifier_missing(release: Release, claim: Claim) -> Iterator[Finding]:
+def _classifier_missing(release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     native = [
         wheel for wheel in release.wheels
         if compatibility.serves_free_threading(wheel.tags) and not compatibility.is_pure(wheel.tags)
@@ -188,7 +188,7 @@ def _classifier_missing(release: Release, claim: Claim) -> Iterator[Finding]:
         )
 
 
-def _suffixes(wheel: Artifact) -> Iterator[Finding]:
+def _suffixes(wheel: Artifact) -> Iterator[AuditFinding]:
     """Every module loads on every build that the tag promises."""
     if all(tag.abi == "none" for tag in wheel.tags):
         return  # such a wheel may carry variants for many builds
@@ -208,7 +208,7 @@ def _suffixes(wheel: Artifact) -> Iterator[Finding]:
         yield passed("GA105", wheel.base, f"{len(modules)} modules have names that the tag's builds load", Known.TAG)
 
 
-def _requires_python(wheel: Artifact) -> Iterator[Finding]:
+def _requires_python(wheel: Artifact) -> Iterator[AuditFinding]:
     if wheel.metadata is None or wheel.metadata.requires_python is None:
         return
     served = compatibility.served(wheel.tags)
@@ -220,7 +220,7 @@ def _requires_python(wheel: Artifact) -> Iterator[Finding]:
         yield passed("GA111", wheel.base, "requires-python admits what the tag is for", Known.METADATA)
 
 
-def _regressed(release: Release, previous: Release) -> Iterator[Finding]:
+def _regressed(release: Release, previous: Release) -> Iterator[AuditFinding]:
     now, before = (max((said.level or 0 for _, said in one.metadata), default=0) for one in (release, previous))
     lost = []
     if now < before:
@@ -248,24 +248,24 @@ def _families(wheels: object) -> frozenset[str]:
     return compatibility.families(tags)
 
 
-def _line_of(release: Release, name: str) -> Place | None:
+def _line_of(release: Release, name: str) -> SourcePlace | None:
     """The line of a field in the project's pyproject.toml; its first where the field is not there."""
     if release.project is None or release.project.metadata is None:
         return None
     lines = release.project.metadata.lines
     line = lines.get(name) or lines.get("classifiers" if name == BARE else "[project]") or lines.get("[project]", 1)
-    return Place(_PROJECT_FILE, line)
+    return SourcePlace(_PROJECT_FILE, line)
 
 
 def releases(artifacts: Sequence[Artifact]) -> list[Release]:
     """Artifacts by name and version; a project's folder belongs to the releases of its name, or is one of its own."""
-    projects = {one.name: one for one in artifacts if one.kind is Kind.PROJECT and one.name}
+    projects = {one.name: one for one in artifacts if one.kind is ArtifactKind.PROJECT and one.name}
     groups: dict[tuple[str, str], list[Artifact]] = {}
     for one in artifacts:
-        if one.kind is not Kind.PROJECT:
+        if one.kind is not ArtifactKind.PROJECT:
             name = one.name or (one.metadata.name if one.metadata else one.label)
             groups.setdefault((str(name), str(one.version or "")), []).append(one)
     made = [Release(" ".join(key).strip(), tuple(group), projects.get(key[0])) for key, group in groups.items()]
     used = {name for name, _ in groups}
-    alone = [one for one in artifacts if one.kind is Kind.PROJECT and one.name not in used]
+    alone = [one for one in artifacts if one.kind is ArtifactKind.PROJECT and one.name not in used]
     return made + [Release(one.name or one.label, (), one) for one in alone]

@@ -19,7 +19,7 @@ from . import locks, modules
 from .artifact import Artifact, open_installed, open_path
 from .binary.declaration import Gil
 from .claims import Release
-from .finding import Finding, Known, Severity, found, passed
+from .finding import AuditFinding, Known, Severity, found, passed
 from .imports import Scratch, import_one
 from .interpreters import Python, environment
 from .modules import Modules
@@ -36,7 +36,7 @@ def check(
     imports: bool,
     seconds: float,
     newest: bool,
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Findings about every dependency that is installed where the imports are made; one for each that brings the GIL."""
     python = next((one for one in pythons if one.build.free_threaded), None)
     wanted, problems = _wanted(release, lock_files)
@@ -64,7 +64,7 @@ def check(
         yield passed("GA206", release.name, text, Known.BINARY, key="closure")
 
 
-def _wanted(release: Release, lock_files: Sequence[str]) -> tuple[list[str], list[Finding]]:
+def _wanted(release: Release, lock_files: Sequence[str]) -> tuple[list[str], list[AuditFinding]]:
     """The direct dependencies, or the locked ones."""
     names: dict[str, None] = {}
     problems = []
@@ -115,7 +115,7 @@ def _dependency(
     imports: bool,
     seconds: float,
     newest: bool,
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     dependency.tags = frozenset()  # whatever it is tagged for, it is what this interpreter has
     known = modules.read(dependency)
     loadable = {one.file: one for one in dependency.extension_modules() if one.suffix.loads_on(python.build)}

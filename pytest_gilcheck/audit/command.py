@@ -50,6 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], pa
     )
     add("--no-import", action="store_true", help="import nothing: read binaries alone")
     add("--no-source", action="store_true", help="do not look through the source")
+    add("--prove", action="store_true", help="of a project: run the fuzz engine on what is found in functions without arguments")
     add("--import-timeout", metavar="SECONDS", type=float, default=60.0, help="end an import that takes longer (60)")
     add("--evidence", metavar="FILE", action="append", default=[], help="of checks (--gilcheck-json), or a folder of such files")
     add("--previous", metavar="TARGET", action="append", default=[], help="artifacts of the release before")
@@ -150,6 +151,7 @@ def _request(given: argparse.Namespace) -> Any:
         previous=tuple(given.previous),
         locks=tuple(given.lock),
         source=not given.no_source,
+        prove=given.prove,
         newest=given.newest,
     )
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from .archive import Unreadable
-from .artifact import Artifact, Kind
-from .claims import Claim, Release
-from .finding import Finding, Known, Place, Severity, found, passed
+from .artifact import Artifact, ArtifactKind
+from .claims import Release, ReleaseClaim
+from .finding import AuditFinding, Known, Severity, SourcePlace, found, passed
 
 _PHRASES = ("thread safety", "thread-safety", "thread safe", "thread-safe", "threadsafe", "free-threading", "free threading",
             "free-threaded", "free threaded", "nogil", "no-gil")  # fmt: skip
@@ -17,7 +17,7 @@ _FOLDERS = ("doc", "docs", "documentation")
 STABLE = 3
 
 
-def check(release: Release, claim: Claim) -> Iterator[Finding]:
+def check(release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     """A page that speaks of thread safety; the level decides how bad it is that there is none."""
     subject = release.name
     looked = 0
@@ -27,7 +27,7 @@ def check(release: Release, claim: Claim) -> Iterator[Finding]:
             lowered = text.lower()
             for phrase in _PHRASES:
                 if (at := lowered.find(phrase)) >= 0:
-                    place = Place(name, text.count("\n", 0, at) + 1)
+                    place = SourcePlace(name, text.count("\n", 0, at) + 1)
                     yield passed("GA501", subject, f"{place} speaks of {phrase!r}", Known.DOCS)
                     return
     if looked and (claim.level or release.project is not None):
@@ -35,7 +35,7 @@ def check(release: Release, claim: Claim) -> Iterator[Finding]:
         yield found("GA501", subject, f"{looked} pages, and none speaks of thread safety", Known.DOCS, severity=severity)
 
 
-def ground(release: Release, claim: Claim, findings: Sequence[Finding]) -> Iterator[Finding]:
+def ground(release: Release, claim: ReleaseClaim, findings: Sequence[AuditFinding]) -> Iterator[AuditFinding]:
     """Whether levels 3 and 4 rest on evidence and documentation."""
     if claim.level < STABLE:
         return
@@ -54,10 +54,10 @@ def _pages(artifact: Artifact) -> Iterator[tuple[str, str]]:
     """The description of the metadata, README files, and the files of a documentation folder."""
     if artifact.metadata is not None and artifact.metadata.description:
         yield "METADATA", artifact.metadata.description
-    if artifact.files is None or artifact.kind in (Kind.WHEEL, Kind.INSTALLED):
+    if artifact.files is None or artifact.kind in (ArtifactKind.WHEEL, ArtifactKind.INSTALLED):
         return
     for name in artifact.files.names:
-        parts = PurePosixPath(name).parts[1 if artifact.kind is Kind.SDIST else 0 :]
+        parts = PurePosixPath(name).parts[1 if artifact.kind is ArtifactKind.SDIST else 0 :]
         if not parts or not name.endswith(_TEXTS):
             continue
         if parts[0].lower() in _FOLDERS or (len(parts) == 1 and parts[0].lower().startswith("readme")):

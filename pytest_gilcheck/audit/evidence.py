@@ -13,8 +13,8 @@ from ..core.evidence import Record
 from ..core.evidence_files import BadEvidence
 from ..core.evidence_files import read as read_file
 from ..core.machine import commit
-from .claims import Claim, Release
-from .finding import Finding, Known, Severity, found, passed
+from .claims import Release, ReleaseClaim
+from .finding import AuditFinding, Known, Severity, found, passed
 from .settings import AuditSettings
 
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -62,7 +62,9 @@ def read(paths: Sequence[str]) -> EvidenceFiles:
     return EvidenceFiles(bool(paths), tuple(records), tuple(damaged))
 
 
-def check(release: Release, claim: Claim, files: EvidenceFiles, settings: AuditSettings, today: date) -> Iterator[Finding]:
+def check(
+    release: Release, claim: ReleaseClaim, files: EvidenceFiles, settings: AuditSettings, today: date
+) -> Iterator[AuditFinding]:
     """Every check of this group; nothing is demanded of a release that claims nothing."""
     subject = release.name
     for line in files.damaged:
@@ -82,7 +84,7 @@ def check(release: Release, claim: Claim, files: EvidenceFiles, settings: AuditS
         yield passed("GA404", subject, f"{len(fresh)} checks, none violated", Known.EVIDENCE)
 
 
-def _kind(subject: str, claim: Claim, code: str, records: Sequence[Record], left_out: int) -> Iterator[Finding]:
+def _kind(subject: str, claim: ReleaseClaim, code: str, records: Sequence[Record], left_out: int) -> Iterator[AuditFinding]:
     """Evidence of one kind: on every claimed build, some check that holds."""
     words = _WORDS[code]
     if not records:
@@ -111,7 +113,7 @@ def _kind(subject: str, claim: Claim, code: str, records: Sequence[Record], left
             yield passed(code, subject, f"{held} of {len(there)} checks about {words} hold on {name}", Known.EVIDENCE, key=name)
 
 
-def _of_this_version(release: Release, records: Sequence[Record]) -> Iterator[Finding]:
+def _of_this_version(release: Release, records: Sequence[Record]) -> Iterator[AuditFinding]:
     """The commit of the runs against that of the project's folder, where both are known."""
     if not records:
         return

@@ -40,7 +40,7 @@ class Known(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A line of a file; ``file`` is relative to the project where the file is inside it, ``line`` counts from 1."""
 
     file: str
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class AuditFinding:
     """One result of one check.
 
     Attributes:
@@ -72,7 +72,7 @@ class Finding:
     message: str
     known: Known
     mend: str = ""
-    place: Place | None = None
+    place: SourcePlace | None = None
     proof: str = ""
     key: str = ""
 
@@ -91,14 +91,14 @@ class Finding:
         text = "\0".join((self.code, self.subject, self.key))
         return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:16]
 
-    def at(self, severity: Severity) -> Finding:
+    def at(self, severity: Severity) -> AuditFinding:
         """The same with another severity."""
         return replace(self, severity=severity)
 
 
-def passed(code: str, subject: str, message: str, known: Known, key: str = "") -> Finding:
+def passed(code: str, subject: str, message: str, known: Known, key: str = "") -> AuditFinding:
     """A check that was made and found nothing."""
-    return Finding(code=code, severity=Severity.OK, subject=subject, message=message, known=known, key=key)
+    return AuditFinding(code=code, severity=Severity.OK, subject=subject, message=message, known=known, key=key)
 
 
 def found(
@@ -109,12 +109,12 @@ def found(
     *,
     severity: Severity | None = None,
     mend: str = "",
-    place: Place | None = None,
+    place: SourcePlace | None = None,
     key: str = "",
-) -> Finding:
+) -> AuditFinding:
     """A finding, with the catalogue's severity unless another is given."""
     default = Severity(CATALOGUE[code].severity)
-    return Finding(
+    return AuditFinding(
         code=code, severity=severity or default, subject=subject, message=message, known=known, mend=mend, place=place, key=key
     )
 
@@ -124,7 +124,7 @@ def reaches(severity: Severity, limit: Severity) -> bool:
     return _RANK.get(severity, 0) >= _RANK[limit]
 
 
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
+def ordered(findings: Iterable[AuditFinding]) -> list[AuditFinding]:
     """Each finding once, the worst first, then by code, subject and place."""
     unique = dict.fromkeys(findings)
     return sorted(

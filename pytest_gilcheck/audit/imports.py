@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from ..core import reaper
 from ..core.cores import usable_cores
+from . import guarded
 from .archive import Files, Unreadable
 from .interpreters import Python, environment
 
@@ -33,11 +32,10 @@ _SCRIPT = Path(__file__).with_name("import_child.py")
 _REQUIRES = re.compile(r"^# loading module ['\"]?([\w.]+)['\"]?, which requires the GIL", re.MULTILINE)
 _WARNED = re.compile(r"The global interpreter lock \(GIL\) has been enabled to load module '([\w.]+)'")
 _LAST_WORDS = 4000  # bytes of standard error that are looked at for a crash
-_POSIX = os.name == "posix"
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """What became of one import.
 
     Attributes:
@@ -123,7 +121,7 @@ class Scratch:
 
 def import_all(
     modules: Sequence[str], python: Python, scratch: Scratch, folders: Sequence[str] = (), seconds: float = SECONDS
-) -> list[Imported]:
+) -> list[ImportResult]:
     """Import each module in a process of its own, some at once; results in the order of the modules."""
     with ThreadPoolExecutor(max(1, min(4, usable_cores()))) as pool:
         found = list(pool.map(lambda name: import_one(name, python, scratch, folders, seconds), modules))
@@ -136,7 +134,7 @@ def import_all(
     return found
 
 
-def import_one(name: str, python: Python, scratch: Scratch, folders: Sequence[str] = (), seconds: float = SECONDS) -> Imported:
+def import_one(name: str, python: Python, scratch: Scratch, folders: Sequence[str] = (), seconds: float = SECONDS) -> ImportResult:
     """Import one module in a guarded process."""
     place = Path(tempfile.mkdtemp(prefix="import-", dir=scratch.root))
     result, words, work = place / "result", place / "stderr", place / "work"
@@ -144,46 +142,14 @@ def import_one(name: str, python: Python, scratch: Scratch, folders: Sequence[st
     command = [python.command, "-P", "-B", "-v", "-X", "faulthandler", str(_SCRIPT), name, str(result), str(seconds),
                str(scratch.content), *folders]  # fmt: skip
     own = environment(HOME=str(work), TMPDIR=str(work), PYTHONNOUSERSITE="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    with words.open("wb") as error:
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=error,
-                cwd=work,
-                env=own,
-                process_group=0 if _POSIX else None,
-            )
-        except OSError as why:
-            return Imported(name, "not started", why.strerror or str(why))
-    if _POSIX:
-        reaper.watch(process.pid)
-    hung = False
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        hung = True
-    finally:
-        _end(process)
-    return _told(name, result, words, None if hung else process.returncode, seconds)
+        status = guarded.run(command, work, own, words, seconds)
+    except OSError as why:
+        return ImportResult(name, "not started", why.strerror or str(why))
+    return _told(name, result, words, status, seconds)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it, and everything of its group that it left behind."""
-    try:
-        if _POSIX:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        pass
-    process.wait()
-    if _POSIX:
-        reaper.release(process.pid)
-
-
-def _told(name: str, result: Path, words: Path, status: int | None, seconds: float) -> Imported:
+def _told(name: str, result: Path, words: Path, status: int | None, seconds: float) -> ImportResult:
     events = _events(result)
     try:
         spoken = words.read_bytes()
@@ -199,18 +165,18 @@ def _told(name: str, result: Path, words: Path, status: int | None, seconds: flo
     created = tuple(dict.fromkeys(str(one.get("module")) for one in events if one.get("event") == "created"))
     common = {"offenders": offenders, "chain": chain, "created": created}
     if (done := by_kind.get("imported")) is not None and status == 0:
-        return Imported(name, "imported", gil=bool(done.get("gil")), seconds=float(str(done.get("seconds") or 0)), **common)  # type: ignore[arg-type]
+        return ImportResult(name, "imported", gil=bool(done.get("gil")), seconds=float(str(done.get("seconds") or 0)), **common)  # type: ignore[arg-type]
     if (failed := by_kind.get("failed")) is not None and status == 0:
         said = " ".join(f"{failed.get('kind')}: {failed.get('text')}".split())[:300]
         missing = str(failed.get("missing") or "") if failed.get("kind") == "ModuleNotFoundError" else ""
-        return Imported(name, "failed", said, bool(failed.get("gil")), missing=missing, **common)  # type: ignore[arg-type]
+        return ImportResult(name, "failed", said, bool(failed.get("gil")), missing=missing, **common)  # type: ignore[arg-type]
     if status is None:
-        return Imported(name, "hung", f"no end within {seconds:g} s", **common)  # type: ignore[arg-type]
+        return ImportResult(name, "hung", f"no end within {seconds:g} s", **common)  # type: ignore[arg-type]
     if not events:
-        return Imported(name, "not started", f"exit status {status}: {_last_line(text)}")
+        return ImportResult(name, "not started", f"exit status {status}: {_last_line(text)}")
     if status < 0:
-        return Imported(name, "crashed", f"killed by {_signal(-status)}{_fault(text)}", **common)  # type: ignore[arg-type]
-    return Imported(name, "exited", f"the process ended with exit status {status} in mid-import", **common)  # type: ignore[arg-type]
+        return ImportResult(name, "crashed", f"killed by {_signal(-status)}{_fault(text)}", **common)  # type: ignore[arg-type]
+    return ImportResult(name, "exited", f"the process ended with exit status {status} in mid-import", **common)  # type: ignore[arg-type]
 
 
 def _events(result: Path) -> list[dict[str, object]]:
@@ -248,8 +214,8 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def _with_damage(one: Imported, damaged: str) -> Imported:
-    return Imported(
+def _with_damage(one: ImportResult, damaged: str) -> ImportResult:
+    return ImportResult(
         one.module, one.ending, one.detail, one.gil, one.offenders, one.chain, one.created, one.missing, damaged, one.seconds
     )
 

@@ -9,11 +9,11 @@ from packaging.utils import canonicalize_name
 
 from . import tags as compatibility
 from .archive import Unreadable
-from .artifact import Artifact, ExtensionModule, Kind
+from .artifact import Artifact, ArtifactKind, ExtensionModule
 from .binary.declaration import Damaged, Declaration, Gil, combined, declarations
-from .claims import Claim
-from .finding import Finding, Known, Severity, found, passed
-from .imports import Imported, Scratch, import_all
+from .claims import ReleaseClaim
+from .finding import AuditFinding, Known, Severity, found, passed
+from .imports import ImportResult, Scratch, import_all
 from .interpreters import Python
 from .release import SUPPORTED
 
@@ -32,8 +32,8 @@ class Modules:
 
     artifact: Artifact
     declared: dict[str, Declaration] = field(default_factory=dict)
-    imported: dict[str, Imported] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    imported: dict[str, ImportResult] = field(default_factory=dict)
+    findings: list[AuditFinding] = field(default_factory=list)
 
 
 def concerns_free_threading(artifact: Artifact) -> bool:
@@ -63,7 +63,7 @@ def read(artifact: Artifact) -> Modules:
     return known
 
 
-def judge(known: Modules, claim: Claim) -> Iterator[Finding]:
+def judge(known: Modules, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     """Findings about the declarations, and about the imports where those were made."""
     artifact = known.artifact
     yield from known.findings
@@ -97,7 +97,7 @@ def names_to_import(artifact: Artifact, known: Modules) -> list[str]:
     return list(names | modules)
 
 
-def try_imports(known: Modules, pythons: Sequence[Python], seconds: float, folders: Sequence[str] = ()) -> Iterator[Finding]:
+def try_imports(known: Modules, pythons: Sequence[Python], seconds: float, folders: Sequence[str] = ()) -> Iterator[AuditFinding]:
     """Import everything of an artifact on the first interpreter that takes it; findings where that could not be tried."""
     artifact = known.artifact
     if artifact.files is None or not concerns_free_threading(artifact) or not known.declared:
@@ -107,7 +107,7 @@ def try_imports(known: Modules, pythons: Sequence[Python], seconds: float, folde
         yield from _not_tried(artifact, pythons)
         return
     python = takers[0]
-    installed = artifact.kind is Kind.INSTALLED
+    installed = artifact.kind is ArtifactKind.INSTALLED
     with Scratch(None if installed else artifact.files) as scratch:
         for problem in scratch.unreadable[:3]:
             yield found("GA209", artifact.base, f"not unpacked: {problem}", Known.IMPORT, key=problem)
@@ -116,7 +116,7 @@ def try_imports(known: Modules, pythons: Sequence[Python], seconds: float, folde
             known.imported[one.module] = one
 
 
-def _not_tried(artifact: Artifact, pythons: Sequence[Python]) -> Iterator[Finding]:
+def _not_tried(artifact: Artifact, pythons: Sequence[Python]) -> Iterator[AuditFinding]:
     """No interpreter takes it: a note where none on this machine can, for its wheel is another platform's."""
     from packaging.tags import Tag, platform_tags
 
@@ -129,7 +129,7 @@ def _not_tried(artifact: Artifact, pythons: Sequence[Python]) -> Iterator[Findin
     yield found("GA209", artifact.base, text, Known.IMPORT, severity=Severity.NOTE if foreign else None)
 
 
-def _declared(known: Modules, module: ExtensionModule, declaration: Declaration, claim: Claim) -> Iterator[Finding]:
+def _declared(known: Modules, module: ExtensionModule, declaration: Declaration, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     subject = known.artifact.subject(module.file)
     tried = known.imported.get(module.module)
     if declaration.gil is Gil.NOT_USED:
@@ -148,7 +148,7 @@ def _declared(known: Modules, module: ExtensionModule, declaration: Declaration,
         yield found("GA203", subject, declaration.why, Known.BINARY)
 
 
-def _subinterpreters(known: Modules) -> Iterator[Finding]:
+def _subinterpreters(known: Modules) -> Iterator[AuditFinding]:
     said = {one.interpreters for one in known.declared.values() if one.form}
     if len(said) > 1:
         count = sum(one.interpreters in ("supported", "with a GIL of their own") for one in known.declared.values())
@@ -156,7 +156,7 @@ def _subinterpreters(known: Modules) -> Iterator[Finding]:
         yield found("GA207", known.artifact.base, text, Known.BINARY)
 
 
-def _imported(known: Modules, one: Imported, own: set[str], claim: Claim) -> Iterator[Finding]:
+def _imported(known: Modules, one: ImportResult, own: set[str], claim: ReleaseClaim) -> Iterator[AuditFinding]:
     artifact = known.artifact
     subject = f"{artifact.base}:import {one.module}"
     if one.damaged:
@@ -185,7 +185,7 @@ def _imported(known: Modules, one: Imported, own: set[str], claim: Claim) -> Ite
             yield found("GA208", subject, text, Known.IMPORT)
 
 
-def _came_back(known: Modules, one: Imported, own: set[str], claim: Claim, subject: str) -> Iterator[Finding]:
+def _came_back(known: Modules, one: ImportResult, own: set[str], claim: ReleaseClaim, subject: str) -> Iterator[AuditFinding]:
     ours = [name for name in one.offenders if name in own]
     others = [name for name in one.offenders if name not in own]
     chain = " > ".join((*one.chain, one.offenders[0])) if one.offenders else one.module
@@ -204,7 +204,7 @@ def _came_back(known: Modules, one: Imported, own: set[str], claim: Claim, subje
         yield found("GA206", subject, text, Known.IMPORT, key=owner)
 
 
-def _fits(artifact: Artifact, one: ExtensionModule, data: bytes) -> Iterator[Finding]:
+def _fits(artifact: Artifact, one: ExtensionModule, data: bytes | bytearray) -> Iterator[AuditFinding]:
     """The format and the architectures of a binary against the platform of the wheel's tag."""
     from .binary.image import images
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.errors import BadValue
 from .catalogue import CATALOGUE
-from .finding import Finding, Severity
+from .finding import AuditFinding, Severity
 from .release import LEVEL_NAMES, BadMetadata, toml
 from .tags import Build
 
@@ -38,7 +38,7 @@ class AcceptedFinding:
     subject: str = "*"
     file: str = "*"
 
-    def matches(self, finding: Finding) -> bool:
+    def matches(self, finding: AuditFinding) -> bool:
         file = finding.place.file if finding.place else ""
         return (
             self.code == finding.code

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from .archive import Unreadable
 from .artifact import Artifact
-from .claims import Claim, Release
-from .finding import Finding, Known, Place, found, passed
+from .claims import Release, ReleaseClaim
+from .finding import AuditFinding, Known, SourcePlace, found, passed
 
 _NAMES = ("tox.ini", "pyproject.toml", "noxfile.py", "setup.cfg", ".gitlab-ci.yml", "azure-pipelines.yml", ".cirrus.yml")
 _OUTDATED = re.compile(r"cpython-freethreading|CIBW_FREE_THREADED_SUPPORT|free-threaded-support|cp313t")
@@ -18,7 +18,7 @@ _FREE_THREADED = re.compile(r"3\.?1[3-9]t\b|3?1[3-9][\d,]*\}t\b|free-?thread", r
 _TESTS = re.compile(r"\bpytest\b|\bunittest\b|\btox\b|\bnox\b")
 
 
-def check(release: Release, claim: Claim) -> Iterator[Finding]:
+def check(release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
     """Findings about the files of the project that say how it is built and tested."""
     project = release.project
     if project is None or project.files is None:
@@ -29,10 +29,10 @@ def check(release: Release, claim: Claim) -> Iterator[Finding]:
         for number, line in enumerate(text.splitlines(), 1):
             bare = line.split("#", 1)[0]
             if (match := _OUTDATED.search(bare)) is not None and not name.endswith("noxfile.py"):
-                yield found("GA109", name, match[0], Known.SOURCE, place=Place(name, number), key=match[0])
+                yield found("GA109", name, match[0], Known.SOURCE, place=SourcePlace(name, number), key=match[0])
             if (match := _HIDES.search(bare)) is not None and match[0][-1] == "0":
                 hidden = True
-                yield found("GA407", name, match[0], Known.SOURCE, place=Place(name, number))
+                yield found("GA407", name, match[0], Known.SOURCE, place=SourcePlace(name, number))
             names = name != "pyproject.toml" or "Programming Language" not in bare
             threaded = threaded or (names and bool(_FREE_THREADED.search(bare)))
     if not tests:

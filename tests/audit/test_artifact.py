@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from pytest_gilcheck.audit import archive
-from pytest_gilcheck.audit.artifact import Kind, extension_module, open_installed, open_path
+from pytest_gilcheck.audit.artifact import ArtifactKind, extension_module, open_installed, open_path
 
 from .made import BETA, binary, codes, metadata, sdist, wheel
 
@@ -19,7 +19,7 @@ def test_a_sound_wheel_has_no_findings_and_says_what_was_looked_at(tmp_path):
     found = open_path(wheel(tmp_path, files={"demo/__init__.py": b"", MODULE: binary()}, classifiers=[BETA]))
     assert codes(found.findings) == []
     assert {one.code for one in found.findings} == {"GA120", "GA121", "GA122"}
-    assert (found.kind, found.name, str(found.version), found.metadata.level) == (Kind.WHEEL, "demo", "1.0", 2)
+    assert (found.kind, found.name, str(found.version), found.metadata.level) == (ArtifactKind.WHEEL, "demo", "1.0", 2)
     assert [one.module for one in found.extension_modules()] == ["demo.fast"]
 
 
@@ -188,7 +188,7 @@ def test_an_installed_distribution_is_found_by_its_name():
     import sys
 
     found = open_installed("PyTest", sys.path)
-    assert (found.kind, found.name) == (Kind.INSTALLED, "pytest")
+    assert (found.kind, found.name) == (ArtifactKind.INSTALLED, "pytest")
     assert found.metadata.version is not None
     assert open_installed("no-such-distribution", sys.path) is None
 

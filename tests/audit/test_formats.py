@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_gilcheck.audit.check import ArtifactRow, AuditReport
-from pytest_gilcheck.audit.finding import Known, Place, Severity, found, ordered, passed
+from pytest_gilcheck.audit.finding import Known, Severity, SourcePlace, found, ordered, passed
 from pytest_gilcheck.audit.formats import FORMATS
 from pytest_gilcheck.audit.formats.records import records
 from pytest_gilcheck.audit.settings import AcceptedFinding, AuditSettings
@@ -18,9 +18,9 @@ from .sarif_shape import SCHEMA
 HOSTILE = "demo\n::error::<script>\"&'\x1b[31m|`\u202e]]>%0A \ud800.so"
 FINDINGS = (
     found("GA201", HOSTILE, HOSTILE, Known.BINARY, severity=Severity.ERROR),
-    found("GA102", "demo", "a hole", Known.TAG, place=Place("pyproject.toml", 7), key="one"),
+    found("GA102", "demo", "a hole", Known.TAG, place=SourcePlace("pyproject.toml", 7), key="one"),
     found("GA203", "demo:x", "run time", Known.BINARY),
-    found("GA301", "demo/a b.py", "lazy", Known.SOURCE, place=Place("demo/a b.py", 3)),
+    found("GA301", "demo/a b.py", "lazy", Known.SOURCE, place=SourcePlace("demo/a b.py", 3)),
     passed("GA121", "demo", "agree", Known.METADATA),
 )
 ACCEPTED = ((found("GA206", "demo", "a dependency", Known.IMPORT), AcceptedFinding("GA206", "known", date(2030, 1, 1))),)
@@ -72,7 +72,7 @@ def test_sarif_has_the_shape_of_its_standard(report):
 
 
 def test_a_fingerprint_outlives_lines_and_not_subjects():
-    one, two = (found("GA301", "a.py", "lazy", Known.SOURCE, place=Place("a.py", line), key="x") for line in (3, 30))
+    one, two = (found("GA301", "a.py", "lazy", Known.SOURCE, place=SourcePlace("a.py", line), key="x") for line in (3, 30))
     assert one.fingerprint == two.fingerprint
     assert one.fingerprint != found("GA301", "b.py", "lazy", Known.SOURCE, key="x").fingerprint
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_gilcheck.audit import claims, closure, documents, evidence, interpreters, locks, workflows
 from pytest_gilcheck.audit.artifact import open_path
-from pytest_gilcheck.audit.claims import Claim
+from pytest_gilcheck.audit.claims import ReleaseClaim
 from pytest_gilcheck.audit.settings import AuditSettings
 from pytest_gilcheck.audit.tags import Build
 
@@ -48,7 +48,7 @@ def judged(tmp_path, records, level=2, settings=None, run=None, **more):
     (tmp_path / "evidence.json").write_text(json.dumps(document))
     files = evidence.read([str(tmp_path / "evidence.json")])
     settings = settings or AuditSettings()
-    return list(evidence.check(release, Claim(level, "a test", **more), files, settings, TODAY))
+    return list(evidence.check(release, ReleaseClaim(level, "a test", **more), files, settings, TODAY))
 
 
 ALL = [record(), record("interrupt"), record("fuzz")]

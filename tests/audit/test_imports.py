@@ -13,7 +13,7 @@ import pytest
 
 from pytest_gilcheck.audit import interpreters, modules
 from pytest_gilcheck.audit.artifact import open_path
-from pytest_gilcheck.audit.claims import Claim
+from pytest_gilcheck.audit.claims import ReleaseClaim
 from pytest_gilcheck.audit.imports import Scratch, import_all, import_one
 from tests.interrupt.holder import compiler
 
@@ -160,7 +160,7 @@ def judged(tmp_path, python, files, level=2):
     artifact = open_path(wheel(tmp_path, tag, files))
     known = modules.read(artifact)
     tried = list(modules.try_imports(known, [python], 60.0))
-    return [*tried, *modules.judge(known, Claim(level, "a test"))], known
+    return [*tried, *modules.judge(known, ReleaseClaim(level, "a test"))], known
 
 
 def test_who_brings_the_gil_back_and_by_which_chain(tmp_path, threaded):

@@ -267,3 +267,21 @@ def test_the_report_is_printed_although_the_evidence_file_cannot_be_written(run,
     result = run("import os\ndef test_it(): os.remove('late'); os.mkdir('late')\ndef test_fails(): assert 0, 'still shown'", "--gilcheck-json=late")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["*still shown*", "gilcheck: json=*a file that can be written*"])
+
+
+def test_hooks_of_other_plugins_see_that_a_test_failed_in_its_child(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_call(item):
+            try:
+                return (yield)
+            except BaseException as error:
+                print(f"seen: {item.name} {type(error).__name__}")
+                raise
+        """
+    )
+    result = run("def test_fails(gilcheck): assert 0\ndef test_passes(gilcheck): pass", "-s")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*seen: test_fails ChildFailed"])

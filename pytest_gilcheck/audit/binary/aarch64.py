@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from .image import Image
-from .walk import MASK, Flags, Flow, Imported, OnStack, Result, State, Unknown, Value, Walk
+from .walk import MASK, Flags, Flow, ImportedSymbol, OnStack, Result, Unknown, Value, Walk, WalkState
 
 _SP = 31
 _VECTOR = 32  # two halves of each vector register: 32 + 2 * number
 _LOOKED_BACK = 8  # instructions before an indirect call that may load its target
 
 
-class Processor:
+class Arm64Processor:
     """The machine, for one image."""
 
     arguments, result, stack, link = (0, 1), 0, _SP, 30
@@ -82,7 +82,7 @@ class Processor:
 
     # -- meaning -----------------------------------------------------------------------------------------------------------------
 
-    def step(self, walk: Walk, state: State) -> list[State]:
+    def step(self, walk: Walk, state: WalkState) -> list[WalkState]:
         word, flow, after = self.word(state.pc), self.flow(state.pc), state.pc + 4
         if flow.kind in ("call", "jump"):
             target: Value = flow.target
@@ -99,7 +99,7 @@ class Processor:
         self._execute(walk, state, word)
         return [state.copy(after)]
 
-    def _branch(self, state: State, word: int, target: int, after: int) -> list[State]:
+    def _branch(self, state: WalkState, word: int, target: int, after: int) -> list[WalkState]:
         register: int | None = None
         equal_when: bool | None = None
         taken: bool | None = None
@@ -109,7 +109,7 @@ class Processor:
             equal_when = not nonzero
             if isinstance(value, int):
                 taken = (value != 0) is nonzero
-            elif isinstance(value, (OnStack, Imported)):
+            elif isinstance(value, (OnStack, ImportedSymbol)):
                 taken = nonzero
         elif word & 0x7E000000 == 0x36000000:
             value = self._get(state, word & 31)
@@ -130,15 +130,15 @@ class Processor:
             states.append(way)
         return states
 
-    def _get(self, state: State, number: int, size: int = 8) -> Value:
+    def _get(self, state: WalkState, number: int, size: int = 8) -> Value:
         """A general register; 31 is zero."""
         return 0 if number == 31 else _cut(state.registers[number], size)
 
-    def _set(self, state: State, number: int, value: Value, size: int = 8) -> None:
+    def _set(self, state: WalkState, number: int, value: Value, size: int = 8) -> None:
         if number != 31:
             state.registers[number] = _cut(value, size)
 
-    def _execute(self, walk: Walk, state: State, word: int) -> None:
+    def _execute(self, walk: Walk, state: WalkState, word: int) -> None:
         registers = state.registers
         size = 8 if word >> 31 else 4
         target, source = word & 31, word >> 5 & 31
@@ -232,7 +232,7 @@ class Processor:
         else:
             self._lose(state, word)
 
-    def _logical(self, state: State, word: int, size: int) -> None:
+    def _logical(self, state: WalkState, word: int, size: int) -> None:
         left, right = self._get(state, word >> 5 & 31, size), self._get(state, word >> 16 & 31, size)
         kind, inverted, shift = word >> 29 & 3, bool(word >> 21 & 1), word >> 10 & 0x3F
         value: Value = None
@@ -247,7 +247,7 @@ class Processor:
             state.flags = Flags(left, right, word >> 5 & 31 if same else None, True) if shift == 0 and not inverted else None
         self._set(state, word & 31, value, size)
 
-    def _select(self, state: State, word: int, size: int) -> None:
+    def _select(self, state: WalkState, word: int, size: int) -> None:
         holds = _holds(state.flags, word >> 12 & 15)
         first, second = self._get(state, word >> 5 & 31, size), self._get(state, word >> 16 & 31, size)
         kind = (word >> 30 & 1) << 1 | word >> 10 & 1
@@ -265,7 +265,7 @@ class Processor:
         size = word >> 30
         return 16 if word >> 26 & 1 and word >> 23 & 1 and size == 0 else 1 << size
 
-    def _memory(self, walk: Walk, state: State, word: int, offset: int | None, mode: int) -> None:
+    def _memory(self, walk: Walk, state: WalkState, word: int, offset: int | None, mode: int) -> None:
         """A load or store of one register; mode 1 and 3 write the address back."""
         registers = state.registers
         size, vector, target, base = self._size(word), word >> 26 & 1, word & 31, word >> 5 & 31
@@ -291,7 +291,7 @@ class Processor:
             wide = word >> 22 & 3 == 2
             self._set(state, target, _signed(value, 8 * size) & MASK if isinstance(value, int) else None, 8 if wide else 4)
 
-    def _pair(self, walk: Walk, state: State, word: int) -> None:
+    def _pair(self, walk: Walk, state: WalkState, word: int) -> None:
         registers = state.registers
         vector, kind, mode = word >> 26 & 1, word >> 30, word >> 23 & 3
         size = (4 << kind) if vector else (8 if kind == 2 else 4)
@@ -315,7 +315,7 @@ class Processor:
             else:
                 walk.store(state, place, size, self._get(state, number, size))
 
-    def _lose(self, state: State, word: int) -> None:
+    def _lose(self, state: WalkState, word: int) -> None:
         """An instruction whose meaning is not modelled: what it may write becomes unknown."""
         registers = state.registers
         state.flags = None
@@ -369,7 +369,7 @@ def _holds(flags: Flags | None, condition: int) -> bool | None:
     left, right = flags.left, flags.right
     if isinstance(left, int) and isinstance(right, int):
         return ((left & right) == 0 if flags.test else left == right) is (condition == 0)
-    if isinstance(left, (OnStack, Imported)) and (left == right if flags.test else right == 0):
+    if isinstance(left, (OnStack, ImportedSymbol)) and (left == right if flags.test else right == 0):
         return condition == 1  # an address is not zero
     return None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .image import Damaged, Image, images
-from .walk import CREATORS, MULTI_PHASE, SET_GIL, Outcome, Result, State, Unknown, Value, Walk, machine_of
+from .walk import CREATORS, MULTI_PHASE, SET_GIL, Result, Unknown, Value, Walk, WalkOutcome, WalkState, machine_of
 
 _GIL_SLOTS, _INTERPRETER_SLOTS = (4, 87), (3, 86)
 _SUBSLOTS, _DEFINITION_SLOTS = 92, 94  # arrays inside arrays: of PySlot, of PyModuleDef_Slot
@@ -50,7 +50,7 @@ class Declaration:
     machine: str = ""
 
 
-def declarations(data: bytes, module: str) -> list[Declaration]:
+def declarations(data: bytes | bytearray, module: str) -> list[Declaration]:
     """What a file declares for a module of that (last) name: one for each architecture in it. Empty if it is no extension module.
 
     Raises:
@@ -143,7 +143,7 @@ def _initialised(image: Image, walk: Walk, address: int) -> Declaration:
     return _single_phase(image, ways)
 
 
-def _only_multi_phase(walk: Walk, outcome: Outcome) -> Declaration | None:
+def _only_multi_phase(walk: Walk, outcome: WalkOutcome) -> Declaration | None:
     """Where nothing else of the image creates a module, what is returned unseen is the definition as well."""
     if walk.image.undefined & CREATORS or any(call.name == SET_GIL for call in outcome.calls):
         return None
@@ -154,7 +154,7 @@ def _only_multi_phase(walk: Walk, outcome: Outcome) -> Declaration | None:
     return _definition(walk, state, definition)
 
 
-def _single_phase(image: Image, ways: list[tuple[Value, Value | str, State]]) -> Declaration:
+def _single_phase(image: Image, ways: list[tuple[Value, Value | str, WalkState]]) -> Declaration:
     declared = {way[1] for way in ways}
     if not ways:
         return Declaration(Gil.UNKNOWN, "", "no way through its initialisation returns a module")
@@ -173,7 +173,7 @@ def _single_phase(image: Image, ways: list[tuple[Value, Value | str, State]]) ->
     )
 
 
-def _definition(walk: Walk, state: State, definition: Value) -> Declaration:
+def _definition(walk: Walk, state: WalkState, definition: Value) -> Declaration:
     """Of a PyModuleDef: its slots, as the file and the walked instructions leave them."""
     if not isinstance(definition, int):
         return Declaration(Gil.UNKNOWN, "multi-phase", "its definition is made at run time")
@@ -204,7 +204,7 @@ def _exported(walk: Walk, address: int) -> Declaration:
 _Slots = dict[int, Value]
 
 
-def _definition_slots(walk: Walk, state: State, address: int, depth: int) -> _Slots | None:
+def _definition_slots(walk: Walk, state: WalkState, address: int, depth: int) -> _Slots | None:
     """``{int slot; void *value;}`` up to slot 0; None where it cannot be read."""
     slots: _Slots = {}
     filled_later = state.lost and walk.image.is_zero_filled(address) and (False, address) not in state.memory
@@ -224,7 +224,7 @@ def _definition_slots(walk: Walk, state: State, address: int, depth: int) -> _Sl
     return None
 
 
-def _new_slots(walk: Walk, state: State, address: int, depth: int) -> _Slots | None:
+def _new_slots(walk: Walk, state: WalkState, address: int, depth: int) -> _Slots | None:
     """``{uint16 id; uint16 flags; uint32 reserved; 8 bytes of value}`` up to id 0; None where it cannot be read."""
     slots: _Slots = {}
     filled_later = state.lost and walk.image.is_zero_filled(address) and (False, address) not in state.memory
@@ -244,7 +244,7 @@ def _new_slots(walk: Walk, state: State, address: int, depth: int) -> _Slots | N
     return None
 
 
-def _take_inner(walk: Walk, state: State, slots: _Slots, number: int, value: Value, depth: int) -> bool:
+def _take_inner(walk: Walk, state: WalkState, slots: _Slots, number: int, value: Value, depth: int) -> bool:
     """Add the slots of an array inside an array; False where it cannot be read."""
     if value == 0:
         return True

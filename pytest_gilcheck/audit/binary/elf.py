@@ -14,7 +14,7 @@ _STRTAB, _SYMTAB, _RELA, _RELASZ, _JMPREL, _PLTRELSZ, _HASH, _GNU_HASH, _RELR, _
 _MOST = 1 << 22  # relocations or symbols
 
 
-def read(data: bytes) -> Image:
+def read(data: bytes | bytearray) -> Image:
     """The image of a shared library.
 
     Raises:

@@ -104,7 +104,7 @@ class Image:
 class Reader:
     """Bounded reads of a file's bytes."""
 
-    def __init__(self, data: bytes | memoryview) -> None:
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
         self.data = memoryview(data)
 
     def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
@@ -145,7 +145,7 @@ def sleb(data: memoryview, place: int) -> tuple[int, int]:
     return (value - (1 << bits) if value >> (bits - 1) & 1 else value), end
 
 
-def images(data: bytes) -> Iterator[Image]:
+def images(data: bytes | bytearray) -> Iterator[Image]:
     """The images in a file: one, or one for each architecture of a universal Mach-O file.
 
     Raises:

@@ -11,7 +11,7 @@ _MACHINES = {0x01000007: X86_64, 0x0100000C: AARCH64, 7: "i386", 12: "arm"}
 _SEGMENT, _SYMTAB, _INFO, _INFO_ONLY, _FIXUPS, _TRIE = 0x19, 0x2, 0x22, 0x80000022, 0x80000034, 0x80000033
 
 
-def read(data: bytes) -> Iterator[Image]:
+def read(data: bytes | bytearray) -> Iterator[Image]:
     """The image of each architecture.
 
     Raises:
@@ -32,7 +32,7 @@ def read(data: bytes) -> Iterator[Image]:
         yield _read(bytes(reader.part(offset, size)))
 
 
-def _read(data: bytes) -> Image:
+def _read(data: bytes | bytearray) -> Image:
     reader = Reader(data)
     magic, machine, _, _, count, _ = reader.unpack("<IIIIII", 0)
     image = Image("Mach-O", _MACHINES.get(machine, f"machine {machine:#x}"))

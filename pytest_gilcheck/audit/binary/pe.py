@@ -10,7 +10,7 @@ _MACHINES = {0x8664: X86_64, 0xAA64: AARCH64, 0x14C: "i386"}
 _EXPORT, _IMPORT, _RELOC, _DELAY = 0, 1, 5, 13
 
 
-def read(data: bytes) -> Image:
+def read(data: bytes | bytearray) -> Image:
     """The image of a dynamic-link library.
 
     Raises:

@@ -40,7 +40,7 @@ ENDS = frozenset(
 )  # fmt: skip
 
 
-class Imported(NamedTuple):
+class ImportedSymbol(NamedTuple):
     """The address of another library's function or object."""
 
     name: str
@@ -60,7 +60,7 @@ class Result(NamedTuple):
     calls: tuple[int, ...]
 
 
-Value = int | Imported | OnStack | Result | None  # None: unknown
+Value = int | ImportedSymbol | OnStack | Result | None  # None: unknown
 Cell = tuple[bool, int]  # on the stack; address or offset
 
 
@@ -74,7 +74,7 @@ class Flags(NamedTuple):
 
 
 @dataclass
-class State:
+class WalkState:
     """What is known at one instruction."""
 
     pc: int
@@ -87,9 +87,9 @@ class State:
     failing: bool = False  # whether an exception is set: whatever is returned, the import fails
     flags: Flags | None = None
 
-    def copy(self, pc: int) -> State:
+    def copy(self, pc: int) -> WalkState:
         kept = (self.calls, self.gil, self.called, self.lost, self.failing, self.flags)
-        return State(pc, self.registers.copy(), self.memory.copy(), *kept)
+        return WalkState(pc, self.registers.copy(), self.memory.copy(), *kept)
 
     def refined(self, register: int, zero: bool) -> None:
         """Take note that a register is zero, or is not, on this way."""
@@ -139,7 +139,7 @@ class Machine(Protocol):
     def stub_slot(self, image: Image, target: int) -> int | None:
         """The place that a stub at this address reads its jump's target from; None if there is no stub."""
 
-    def step(self, walk: Walk, state: State) -> list[State]: ...
+    def step(self, walk: Walk, state: WalkState) -> list[WalkState]: ...
 
 
 class Unknown(Exception):
@@ -152,11 +152,11 @@ class Call:
 
     name: str
     arguments: tuple[Value, ...]
-    state: State
+    state: WalkState
 
 
 @dataclass
-class Outcome:
+class WalkOutcome:
     """What a walk found.
 
     Attributes:
@@ -165,7 +165,7 @@ class Outcome:
     """
 
     calls: list[Call] = field(default_factory=list)
-    returns: list[tuple[Value, Value | str, State]] = field(default_factory=list)
+    returns: list[tuple[Value, Value | str, WalkState]] = field(default_factory=list)
 
 
 class Walk:
@@ -182,19 +182,19 @@ class Walk:
     def __init__(self, image: Image, machine: Machine, guards: frozenset[int] = frozenset()) -> None:
         self.image, self.machine = image, machine
         self.guards = set(guards)
-        self.outcome = Outcome()
+        self.outcome = WalkOutcome()
         self._reaches: dict[int, bool] = {}
         self._sizes: dict[int, int] = {}
-        self._waiting: list[State] = []
-        self._seen: dict[tuple[object, ...], State] = {}
+        self._waiting: list[WalkState] = []
+        self._seen: dict[tuple[object, ...], WalkState] = {}
         self._steps = 0
 
-    def run(self, entry: int) -> Outcome:
+    def run(self, entry: int) -> WalkOutcome:
         registers: dict[int, Value] = dict.fromkeys(range(self.machine.registers))
         registers[self.machine.stack] = OnStack(0)
         if self.machine.link is not None:
-            registers[self.machine.link] = Imported("the caller")
-        self._waiting.append(State(entry, registers))
+            registers[self.machine.link] = ImportedSymbol("the caller")
+        self._waiting.append(WalkState(entry, registers))
         while self._waiting:
             state = self._waiting.pop()
             for after in self.machine.step(self, state):
@@ -204,7 +204,7 @@ class Walk:
                 raise Unknown(f"its initialisation has more than {_MOST_STEPS:,} steps")
         return self.outcome
 
-    def _go(self, state: State) -> None:
+    def _go(self, state: WalkState) -> None:
         """Walk on from a state, unless no more is known there than was before."""
         key = (state.pc, state.calls, state.gil, state.failing, state.registers[self.machine.stack])
         known = self._seen.get(key)
@@ -214,7 +214,7 @@ class Walk:
         elif self._join(known, state):
             self._waiting.append(known.copy(known.pc))
 
-    def _join(self, known: State, new: State) -> bool:
+    def _join(self, known: WalkState, new: WalkState) -> bool:
         """Keep of ``known`` what holds in both; whether it changed."""
         changed = False
         for register, value in known.registers.items():
@@ -236,7 +236,7 @@ class Walk:
 
     # -- memory ------------------------------------------------------------------------------------------------------------------
 
-    def load(self, state: State, address: Value, size: int, initial: bool = False) -> Value:
+    def load(self, state: WalkState, address: Value, size: int, initial: bool = False) -> Value:
         """What is at an address; ``initial`` trusts the file for what no instruction was seen to write."""
         if isinstance(address, OnStack):
             cell: Cell = (True, address.offset)
@@ -257,9 +257,9 @@ class Walk:
             return None
         return None if cell[0] else self._loaded(state, cell[1], size, initial)
 
-    def _loaded(self, state: State, address: int, size: int, initial: bool) -> Value:
+    def _loaded(self, state: WalkState, address: int, size: int, initial: bool) -> Value:
         if address in self.image.imported:
-            return Imported(self.image.imported[address]) if size == 8 else None
+            return ImportedSymbol(self.image.imported[address]) if size == 8 else None
         if address in self.image.pointers:
             return self.image.pointers[address] if size == 8 else None
         segment = self.image.segment(address, size)
@@ -269,7 +269,7 @@ class Walk:
             return None
         return self.image.number(address, size)
 
-    def store(self, state: State, address: Value, size: int, value: Value) -> None:
+    def store(self, state: WalkState, address: Value, size: int, value: Value) -> None:
         """Write; to an unknown address, whatever is there is taken to be none of what we know."""
         if isinstance(address, OnStack):
             on_stack, start = True, address.offset
@@ -291,10 +291,10 @@ class Walk:
 
     # -- control flow ------------------------------------------------------------------------------------------------------------
 
-    def call(self, state: State, target: Value, after: int) -> list[State]:
+    def call(self, state: WalkState, target: Value, after: int) -> list[WalkState]:
         """The states after a call of ``target`` that returns to ``after``."""
         target = self.resolved(target)
-        if isinstance(target, Imported):
+        if isinstance(target, ImportedSymbol):
             return self._imported(state, target.name, after)
         if isinstance(target, int) and self._follow(state, target):
             inside = state.copy(target)
@@ -308,14 +308,14 @@ class Walk:
         state.lost = True
         return [state.copy(after)]
 
-    def jump(self, state: State, target: Value) -> list[State]:
+    def jump(self, state: WalkState, target: Value) -> list[WalkState]:
         """The states after a jump that may be the last call of a function."""
         found = self.resolved(target)
-        if isinstance(found, Imported):
+        if isinstance(found, ImportedSymbol):
             return [final for after in self._imported(state, found.name, 0) for final in self.leave(after)]
         return [state.copy(found)] if isinstance(found, int) else self._lost(state)
 
-    def leave(self, state: State) -> list[State]:
+    def leave(self, state: WalkState) -> list[WalkState]:
         """Return from a function."""
         if not state.calls:
             if not state.failing:
@@ -338,18 +338,18 @@ class Walk:
             target = name
         return target
 
-    def _lost(self, state: State) -> list[State]:
+    def _lost(self, state: WalkState) -> list[WalkState]:
         """A jump to nowhere we know: a table of a switch, or a tail call through a pointer."""
         self.outcome.returns.append((None, state.gil if state.gil != "unset" else None, state))
         return []
 
-    def _push(self, state: State, address: int) -> None:
+    def _push(self, state: WalkState, address: int) -> None:
         pointer = state.registers[self.machine.stack]
         if isinstance(pointer, OnStack):
             state.registers[self.machine.stack] = OnStack(pointer.offset - 8)
             self.store(state, OnStack(pointer.offset - 8), 8, address)
 
-    def _imported(self, state: State, name: str, after: int) -> list[State]:
+    def _imported(self, state: WalkState, name: str, after: int) -> list[WalkState]:
         if name in ENDS:
             return []
         arguments = tuple(state.registers[number] for number in self.machine.arguments)
@@ -372,12 +372,12 @@ class Walk:
         state.registers[self.machine.result] = result
         return [state.copy(after)]
 
-    def _clobber(self, state: State) -> None:
+    def _clobber(self, state: WalkState) -> None:
         for register in self.machine.clobbered:
             state.registers[register] = None
         state.called, state.flags = True, None
 
-    def _follow(self, state: State, target: int) -> bool:
+    def _follow(self, state: WalkState, target: int) -> bool:
         if len(state.calls) >= _DEEPEST or target in state.calls:
             return False
         segment = self.image.segment(target)
@@ -399,7 +399,7 @@ class Walk:
         while order and len(seen) < 400:
             function = order.pop()
             for callee in self._callees(function):
-                if isinstance(callee, Imported):
+                if isinstance(callee, ImportedSymbol):
                     if callee.name in MATTERS:
                         hits.add(function)
                     continue
@@ -421,10 +421,10 @@ class Walk:
         self._reaches.setdefault(target, False)
         return self._reaches[target]
 
-    def _callees(self, function: int) -> Iterator[int | Imported]:
+    def _callees(self, function: int) -> Iterator[int | ImportedSymbol]:
         waiting = [function]
         seen: set[int] = set()
-        found: dict[int | Imported, None] = {}
+        found: dict[int | ImportedSymbol, None] = {}
         while waiting and len(seen) < _MOST_SCANNED:
             pc = waiting.pop()
             while pc not in seen and len(seen) < _MOST_SCANNED:
@@ -434,10 +434,10 @@ class Walk:
                 except Unknown:
                     break
                 if flow.kind in ("call", "jump") and flow.slot is not None and flow.slot in self.image.imported:
-                    found[Imported(self.image.imported[flow.slot])] = None
+                    found[ImportedSymbol(self.image.imported[flow.slot])] = None
                 elif flow.kind == "call" and flow.target is not None:
                     target = self.resolved(flow.target)
-                    if isinstance(target, (int, Imported)):
+                    if isinstance(target, (int, ImportedSymbol)):
                         found[target] = None
                 if flow.kind in ("return", "stop"):
                     break
@@ -445,7 +445,7 @@ class Walk:
                     if flow.target is None:
                         break
                     target = self.resolved(flow.target)
-                    if isinstance(target, Imported):
+                    if isinstance(target, ImportedSymbol):
                         found[target] = None
                         break
                     if target in self._sizes or abs(flow.target - pc) > 1 << 16:  # a tail call, most likely
@@ -458,10 +458,10 @@ class Walk:
         self._sizes[function] = len(seen) + (0 if not found else _SHORT)
         return iter(found)
 
-    def _stub(self, target: int) -> Imported | None:
+    def _stub(self, target: int) -> ImportedSymbol | None:
         """The imported function that a stub at this address jumps to; None if there is no stub."""
         if (slot := self.machine.stub_slot(self.image, target)) is not None and slot in self.image.imported:
-            return Imported(self.image.imported[slot])
+            return ImportedSymbol(self.image.imported[slot])
         return None
 
 
@@ -474,7 +474,7 @@ def machine_of(image: Image) -> Machine:
     from . import aarch64, x86_64
 
     if image.machine == X86_64:
-        return x86_64.Processor(image)
+        return x86_64.X86Processor(image)
     if image.machine == "aarch64":
-        return aarch64.Processor(image)
+        return aarch64.Arm64Processor(image)
     raise Unknown(f"code of {image.machine} is not read")

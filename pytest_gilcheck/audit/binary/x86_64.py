@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .image import Image
-from .walk import MASK, Flags, Flow, OnStack, Result, State, Unknown, Value, Walk
+from .walk import MASK, Flags, Flow, ImportedSymbol, OnStack, Result, Unknown, Value, Walk, WalkState
 
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI = range(8)
 _XMM = 16  # two halves of each vector register: 16 + 2 * number
@@ -66,7 +66,7 @@ class Instruction:
         return 8 if self.wide else 2 if self.small else 4
 
 
-class Processor:
+class X86Processor:
     """The machine, for one image."""
 
     stack, result, link, registers = RSP, RAX, None, 48
@@ -204,7 +204,7 @@ class Processor:
 
     # -- meaning -----------------------------------------------------------------------------------------------------------------
 
-    def step(self, walk: Walk, state: State) -> list[State]:
+    def step(self, walk: Walk, state: WalkState) -> list[WalkState]:
         one = self.decode(state.pc)
         flow = self.flow(state.pc)
         after = state.pc + one.size
@@ -233,7 +233,7 @@ class Processor:
         code = self._bytes(target) if self._image.kind == "PE" else b""
         return code[:3] == b"\x48\x3b\x0d" and (code[7:8] == b"\x75" or code[7:9] == b"\xf2\x75")
 
-    def _branch(self, state: State, one: Instruction, target: int, after: int) -> list[State]:
+    def _branch(self, state: WalkState, one: Instruction, target: int, after: int) -> list[WalkState]:
         taken = _holds(state.flags, one.opcode & 15) if one.opcode & 0xF0 in (0x70, 0x80) else None
         states = []
         flags = state.flags
@@ -247,7 +247,7 @@ class Processor:
             states.append(way)
         return states
 
-    def _address(self, state: State, one: Instruction) -> Value:
+    def _address(self, state: WalkState, one: Instruction) -> Value:
         """Of the memory operand."""
         if one.segment:
             return None
@@ -259,7 +259,7 @@ class Processor:
             total = _sum(total, index * one.scale) if isinstance(index, int) else None
         return _sum(total, one.displacement)
 
-    def _operand(self, walk: Walk, state: State, one: Instruction, size: int) -> Value:
+    def _operand(self, walk: Walk, state: WalkState, one: Instruction, size: int) -> Value:
         """What the ModRM operand holds."""
         if one.mod == 3:
             return _cut(state.registers[self._byte(one, one.rm, size)], size)
@@ -269,13 +269,13 @@ class Processor:
         """AH to BH are parts of RAX to RBX, and unknown here as those are after a write to them."""
         return number - 4 if size == 1 and 4 <= number < 8 and not one.rex else number
 
-    def _put(self, walk: Walk, state: State, one: Instruction, size: int, value: Value) -> None:
+    def _put(self, walk: Walk, state: WalkState, one: Instruction, size: int, value: Value) -> None:
         if one.mod == 3:
             self._set(state, self._byte(one, one.rm, size), size, value)
         else:
             walk.store(state, self._address(state, one), size, value)
 
-    def _set(self, state: State, number: int, size: int, value: Value) -> None:
+    def _set(self, state: WalkState, number: int, size: int, value: Value) -> None:
         if size >= 4:
             state.registers[number] = _cut(value, size)
         else:
@@ -284,13 +284,13 @@ class Processor:
             known = isinstance(held, int) and isinstance(value, int)
             state.registers[number] = held & ~mask | value & mask if known else None  # type: ignore[operator]
 
-    def _execute(self, walk: Walk, state: State, one: Instruction) -> None:
+    def _execute(self, walk: Walk, state: WalkState, one: Instruction) -> None:
         if one.vector or one.space > 1 or (one.space == 1 and not self._two_bytes(walk, state, one)):
             self._vector(walk, state, one)
         elif one.space == 0:
             self._one_byte(walk, state, one)
 
-    def _one_byte(self, walk: Walk, state: State, one: Instruction) -> None:
+    def _one_byte(self, walk: Walk, state: WalkState, one: Instruction) -> None:
         code = one.opcode
         size = 1 if code < 0x40 and code & 1 == 0 else one.width
         registers = state.registers
@@ -386,7 +386,9 @@ class Processor:
         else:
             self._unknown(walk, state, one)
 
-    def _arithmetic(self, state: State, kind: int, left: Value, right: Value, size: int, register: int | None, same: bool) -> Value:
+    def _arithmetic(
+        self, state: WalkState, kind: int, left: Value, right: Value, size: int, register: int | None, same: bool
+    ) -> Value:
         """ADD, OR, ADC, SBB, AND, SUB, XOR, CMP."""
         mask = (1 << 8 * size) - 1
         right = right & mask if isinstance(right, int) else right
@@ -416,7 +418,7 @@ class Processor:
             return None if not isinstance(right, int) else OnStack(left.offset & _signed_value(right, 8))
         return None
 
-    def _two_bytes(self, walk: Walk, state: State, one: Instruction) -> bool:
+    def _two_bytes(self, walk: Walk, state: WalkState, one: Instruction) -> bool:
         """An instruction of 0F that moves values between registers and memory; False for those of vectors."""
         code = one.opcode
         if code in (0x1E, 0x1F, 0x0D, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x1D):
@@ -450,7 +452,7 @@ class Processor:
             return True
         return False
 
-    def _vector(self, walk: Walk, state: State, one: Instruction) -> None:
+    def _vector(self, walk: Walk, state: WalkState, one: Instruction) -> None:
         """Moves of 16 bytes, by which compilers fill tables; everything else makes its operands unknown."""
         registers = state.registers
         low, high = _XMM + 2 * (one.reg & 15), _XMM + 2 * (one.reg & 15) + 1
@@ -506,12 +508,12 @@ class Processor:
         else:
             self._unknown(walk, state, one)
 
-    def _forget(self, walk: Walk, state: State, address: Value) -> None:
+    def _forget(self, walk: Walk, state: WalkState, address: Value) -> None:
         cell = (True, address.offset) if isinstance(address, OnStack) else (False, address) if isinstance(address, int) else None
         if cell is not None and cell in state.memory:
             state.memory[cell] = (state.memory[cell][0], None)
 
-    def _unknown(self, walk: Walk, state: State, one: Instruction) -> None:
+    def _unknown(self, walk: Walk, state: WalkState, one: Instruction) -> None:
         """An instruction whose meaning is not modelled: whatever it may write becomes unknown."""
         state.flags = None
         registers = state.registers
@@ -603,7 +605,7 @@ def _holds(flags: Flags | None, condition: int) -> bool | None:
         if not flags.test and condition in (6, 7):
             return (left <= right) is (condition == 6)
         return None
-    address = isinstance(left, OnStack) or type(left).__name__ == "Imported"
+    address = isinstance(left, (OnStack, ImportedSymbol))
     if condition in (4, 5) and address and ((flags.test and left == right) or (not flags.test and right == 0)):
         return condition == 5  # an address is not zero
     return None

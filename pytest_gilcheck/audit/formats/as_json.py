@@ -7,7 +7,7 @@ from typing import Any
 
 from ..catalogue import CATALOGUE
 from ..check import AuditReport
-from ..finding import Finding
+from ..finding import AuditFinding
 
 SCHEMA = 1
 
@@ -33,7 +33,7 @@ def render(report: AuditReport) -> str:
     return json.dumps(document, indent=1, ensure_ascii=True)
 
 
-def _finding(one: Finding) -> dict[str, Any]:
+def _finding(one: AuditFinding) -> dict[str, Any]:
     return {
         "code": one.code,
         "name": CATALOGUE[one.code].name,

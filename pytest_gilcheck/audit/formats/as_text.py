@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..catalogue import CATALOGUE
 from ..check import AuditReport
-from ..finding import Finding, Severity
+from ..finding import AuditFinding, Severity
 from ..plain import plain
 
 _MANY = 12  # findings of one code that are shown in full; the rest is counted
@@ -17,7 +17,7 @@ def render(report: AuditReport) -> str:
     lines = [plain(one) for one in report.releases]
     lines += [""] if report.findings else []
     shown = [one for one in report.findings if one.severity is not Severity.OK]
-    groups: dict[tuple[Severity, str], list[Finding]] = {}
+    groups: dict[tuple[Severity, str], list[AuditFinding]] = {}
     for one in shown:
         groups.setdefault((one.severity, one.code), []).append(one)
     for (severity, code), findings in groups.items():
@@ -42,7 +42,7 @@ def summary(report: AuditReport) -> str:
     return f"gilcheck audit: {', '.join(parts) or 'nothing was checked'}; exit status {report.exit_status}"
 
 
-def _group(severity: Severity, code: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _group(severity: Severity, code: str, findings: Sequence[AuditFinding]) -> Iterator[str]:
     """Findings of one code: how to mend them is said once."""
     rule = CATALOGUE[code]
     yield f"{severity} {code} {rule.name}: {rule.title}"

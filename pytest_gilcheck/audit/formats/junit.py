@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from ..catalogue import CATALOGUE
 from ..check import AuditReport
-from ..finding import Finding, Severity, reaches
+from ..finding import AuditFinding, Severity, reaches
 from ..plain import xml
 
 
 def render(report: AuditReport) -> str:
     """The report as one test suite."""
-    cases: dict[tuple[str, str], list[Finding]] = {}
+    cases: dict[tuple[str, str], list[AuditFinding]] = {}
     for one in report.findings:
         cases.setdefault((one.code, one.subject), []).append(one)
     failures = skipped = 0
@@ -35,7 +35,7 @@ def render(report: AuditReport) -> str:
     return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *lines, " </testsuite>", "</testsuites>"])
 
 
-def _text(findings: Iterable[Finding]) -> str:
+def _text(findings: Iterable[AuditFinding]) -> str:
     return "; ".join(
         xml(f"{one.severity}: {one.message}" + ("" if one.severity is Severity.OK else f" mend: {one.remedy}")) for one in findings
     )

@@ -8,7 +8,7 @@ from ...core.evidence import Record, record
 from ...core.verdict import Verdict
 from ..catalogue import CATALOGUE
 from ..check import AuditReport
-from ..finding import Finding, Severity
+from ..finding import AuditFinding, Severity
 
 _VERDICTS = {
     Severity.ERROR: Verdict.VIOLATED,
@@ -44,7 +44,7 @@ def records(report: AuditReport) -> list[Record]:
     return made
 
 
-def _text(one: Finding) -> str:
+def _text(one: AuditFinding) -> str:
     rule = CATALOGUE[one.code]
     lines = [f"{one.severity} {one.code} {rule.name}", one.message, f"why: {rule.why}", f"mend: {one.remedy}"]
     lines += [f"at {one.place}"] if one.place is not None else []

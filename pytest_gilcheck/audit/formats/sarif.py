@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from ..catalogue import CATALOGUE, Rule
 from ..check import AuditReport
-from ..finding import Finding, Place, Severity
+from ..finding import AuditFinding, Severity, SourcePlace
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note", Severity.INCONCLUSIVE: "none"}
-_PROJECT = Place("pyproject.toml")
+_PROJECT = SourcePlace("pyproject.toml")
 
 
 def render(report: AuditReport) -> str:
@@ -52,7 +52,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(one: Finding, codes: list[str]) -> dict[str, Any]:
+def _result(one: AuditFinding, codes: list[str]) -> dict[str, Any]:
     place = one.place or _PROJECT
     proof = f" Prove it: {one.proof}." if one.proof else ""
     location: dict[str, Any] = {

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from ..archive import Unreadable
-from ..artifact import Artifact, Kind
-from ..finding import Finding, Known, Place, Severity, found, passed
+from ..artifact import Artifact, ArtifactKind
+from ..finding import AuditFinding, Known, Severity, SourcePlace, found, passed
 from . import c_rules, python_rules
 from .pattern import Pattern
 
@@ -39,6 +39,7 @@ _LEFT_OUT = frozenset(
     ]
 )
 _FILES_LEFT_OUT = ("setup.py", "conftest.py", "noxfile.py", "tasks.py")
+_BUILD_FILES = ("setup.py", "setup.cfg", "pyproject.toml", "meson.build", "CMakeLists.txt")
 _PYTHON, _C = (".py",), (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxi", ".rs")
 
 
@@ -50,14 +51,14 @@ def sources(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[str]:
         base = parts[-1]
         if not base.endswith(_PYTHON + _C) or base in _FILES_LEFT_OUT or base.startswith("test_") or base.endswith("_test.py"):
             continue
-        inner = parts[1:-1] if artifact.kind is Kind.SDIST else parts[:-1]
+        inner = parts[1:-1] if artifact.kind is ArtifactKind.SDIST else parts[:-1]
         if any(part.lower() in _LEFT_OUT for part in inner) or any(fnmatchcase(name, one) for one in exclude):
             continue
         yield name
 
 
-def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Pattern | Finding]:
-    """What the rules find; a Finding for a file that cannot be read."""
+def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Pattern | AuditFinding]:
+    """What the rules find; a AuditFinding for a file that cannot be read."""
     assert artifact.files is not None, "it was opened"
     for name in sources(artifact, exclude):
         try:
@@ -70,13 +71,13 @@ def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Patter
                 yield from python_rules.scan(text, name)
             except (SyntaxError, ValueError, RecursionError) as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-                yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=Place(name))
+                yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=SourcePlace(name))
         else:
             yield from c_rules.scan(text, name)
 
 
-def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Finding]:
-    """The patterns as findings."""
+def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[tuple[AuditFinding, Pattern | None]]:
+    """The patterns as findings, each with the pattern that it is made of; the last says what was looked at."""
     if artifact.files is None:
         return
     files = lines = count = 0
@@ -86,19 +87,39 @@ def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Finding]:
             lines += artifact.files.text(name).count("\n")
         except Unreadable:
             continue
+    declared = _declared_elsewhere(artifact)
     for one in patterns(artifact, exclude):
-        count += 1
-        yield one if isinstance(one, Finding) else as_finding(artifact, one)
+        if isinstance(one, AuditFinding):
+            yield one, None
+        elif not (declared and one.code == "GA322"):
+            count += 1
+            yield as_finding(artifact, one), one
     if files:
-        yield passed("GA301", artifact.base, f"{count} patterns in {files} files of {lines:,} lines", Known.SOURCE, key="summary")
+        text = f"{count} patterns in {files} files of {lines:,} lines"
+        yield passed("GA301", artifact.base, text, Known.SOURCE, key="summary"), None
 
 
-def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> Finding:
+def _declared_elsewhere(artifact: Artifact) -> bool:
+    """Whether the GIL declaration is not the source's alone: in a binary, which is read, or in the options of the build."""
+    if artifact.kind in (ArtifactKind.WHEEL, ArtifactKind.INSTALLED):
+        return True
+    assert artifact.files is not None, "it was opened"
+    for name in artifact.files.names:
+        if PurePosixPath(name).name in _BUILD_FILES:
+            try:
+                if "freethreading_compatible" in artifact.files.text(name):
+                    return True
+            except Unreadable:
+                continue
+    return False
+
+
+def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> AuditFinding:
     """A pattern as a finding, with the call that would prove it."""
     file = pattern.file
-    if artifact.kind is Kind.SDIST:
+    if artifact.kind is ArtifactKind.SDIST:
         file = file.partition("/")[2] or file
-    place = Place(file, pattern.line)
+    place = SourcePlace(file, pattern.line)
     one = found(
         pattern.code,
         _subject(artifact, pattern.file),
@@ -113,4 +134,4 @@ def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None =
 
 
 def _subject(artifact: Artifact, name: str) -> str:
-    return name if artifact.kind is Kind.PROJECT else artifact.subject(name)
+    return name if artifact.kind is ArtifactKind.PROJECT else artifact.subject(name)

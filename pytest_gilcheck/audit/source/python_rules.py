@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from .pattern import Pattern
-from .survey import ModuleNames, is_lock, survey
+from .survey import SharedNames, is_lock, survey
 from .syntax import (
     MUTABLE_NODES,
     FunctionNode,
@@ -71,7 +71,7 @@ def scan(text: str, file: str) -> Iterator[Pattern]:
             yield one
 
 
-def _at_module_level(tree: ast.Module, module: ModuleNames, file: str) -> Iterator[Pattern]:
+def _at_module_level(tree: ast.Module, module: SharedNames, file: str) -> Iterator[Pattern]:
     for statement in module_statements(tree.body):
         for target in targets(statement):
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id in module.locals:
@@ -82,13 +82,14 @@ def _at_module_level(tree: ast.Module, module: ModuleNames, file: str) -> Iterat
 class _Walker(ast.NodeVisitor):
     """Walks a module with its functions, classes and locks."""
 
-    def __init__(self, module: ModuleNames, file: str) -> None:
+    def __init__(self, module: SharedNames, file: str) -> None:
         self.module, self.file = module, file
         self.found: list[Pattern] = []
         self.scopes: list[FunctionScope] = []
         self.classes: list[str] = []
         self.locked = 0
         self.tries = 0
+        self.filtering = 0
 
     # -- scopes ------------------------------------------------------------------------------------------------------------------
 
@@ -207,9 +208,12 @@ class _Walker(ast.NodeVisitor):
                 self._say("GA308", node.lineno, f"{expression.id} is made in this call: nobody else can hold it", expression.id)
                 continue
             locks += is_lock(expression, self.module)
+        catches = any(call_name(item.context_expr) == "catch_warnings" for item in node.items)
         self.locked += locks
+        self.filtering += catches
         self.generic_visit(node)
         self.locked -= locks
+        self.filtering -= catches
 
     def visit_If(self, node: ast.If) -> None:
         if self.scopes and not self.locked:
@@ -236,13 +240,14 @@ class _Walker(ast.NodeVisitor):
             self._say("GA301", node.lineno, f"{name} is tested here and set in line {line}, {_UNLOCKED}", name)
 
     def _assigns_unlocked(self, body: list[ast.stmt], name: str) -> int | None:
-        for statement in body:
-            if isinstance(statement, (ast.With, ast.AsyncWith)) and any(
-                is_lock(one.context_expr, self.module) for one in statement.items
-            ):
+        for place, statement in enumerate(body):
+            if self._takes_lock(statement):
                 continue
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 continue
+            value = getattr(statement, "value", None)
+            if place == 0 and isinstance(value, (ast.Constant, ast.Name)):
+                continue  # whoever comes second stores the same
             if any(dotted(target) == name for target in targets(statement)):
                 return statement.lineno
             for inner in bodies(statement):
@@ -257,13 +262,9 @@ class _Walker(ast.NodeVisitor):
             if not present:
                 line = self._stores_unlocked(node.body, name)
                 if line:
-                    self._say(
-                        "GA302", node.lineno, f"a key is looked for in {name} here and stored in line {line}, without a lock", name
-                    )
+                    self._say("GA302", node.lineno, _looked_for(name, "stored", line), name)
             elif line := self._removes_unlocked(node.body, name):
-                self._say(
-                    "GA302", node.lineno, f"a key is looked for in {name} here and removed in line {line}, without a lock", name
-                )
+                self._say("GA302", node.lineno, _looked_for(name, "removed", line), name)
         name = dotted(node.test)
         if name and self._is_shared(name) and (line := self._removes_unlocked(node.body, name)):
             self._say("GA302", node.lineno, f"{name} is tested here and emptied in line {line}, {_UNLOCKED}", name)
@@ -295,9 +296,7 @@ class _Walker(ast.NodeVisitor):
 
     def _unlocked(self, body: list[ast.stmt]) -> Iterator[ast.AST]:
         for statement in body:
-            if isinstance(statement, (ast.With, ast.AsyncWith)) and any(
-                is_lock(one.context_expr, self.module) for one in statement.items
-            ):
+            if self._takes_lock(statement):
                 continue
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Raise)):
                 continue
@@ -421,7 +420,8 @@ class _Walker(ast.NodeVisitor):
 
     def _call(self, node: ast.Call) -> None:
         name = dotted(node.func)
-        if name in PROCESS_WIDE or name == "os.environ.update":
+        own_filters = name.startswith("warnings.") and self.filtering  # from 3.14 on, catch_warnings is the thread's own
+        if (name in PROCESS_WIDE or name == "os.environ.update") and not own_filters:
             self._process_wide(node.lineno, f"{name}(...)")
         if self.locked:
             return

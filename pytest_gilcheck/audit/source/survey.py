@@ -10,7 +10,7 @@ from .vocabulary import ITERATOR_CALLS, LOCK_CALLS, LOCK_WORDS, MUTABLE_CALLS
 
 
 @dataclass
-class ModuleNames:
+class SharedNames:
     """Names of the module's own level, by what they are."""
 
     names: set[str] = field(default_factory=set)
@@ -25,8 +25,8 @@ class ModuleNames:
     context_variables: set[str] = field(default_factory=set)
 
 
-def survey(tree: ast.Module) -> ModuleNames:
-    module = ModuleNames()
+def survey(tree: ast.Module) -> SharedNames:
+    module = SharedNames()
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and yields(node):
             module.generators.add(node.name)
@@ -69,7 +69,7 @@ def survey(tree: ast.Module) -> ModuleNames:
     return module
 
 
-def kind_of(value: ast.expr, module: ModuleNames) -> str:
+def kind_of(value: ast.expr, module: SharedNames) -> str:
     if isinstance(value, MUTABLE_NODES):
         return "mutable"
     if isinstance(value, ast.GeneratorExp):
@@ -89,6 +89,6 @@ def kind_of(value: ast.expr, module: ModuleNames) -> str:
     return "none"
 
 
-def is_lock(expression: ast.expr, module: ModuleNames) -> bool:
+def is_lock(expression: ast.expr, module: SharedNames) -> bool:
     name = dotted(expression.func if isinstance(expression, ast.Call) else expression)
     return name in module.locks or any(word in ast.unparse(expression).lower() for word in LOCK_WORDS)

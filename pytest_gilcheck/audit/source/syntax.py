@@ -200,7 +200,8 @@ def tested_as_unset(test: ast.expr) -> str | None:
         return dotted(test.operand) or None
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.Eq)):
         right = test.comparators[0]
-        if (isinstance(right, ast.Constant) and right.value is None) or isinstance(right, ast.Name):
+        sentinel = isinstance(right, ast.Name) and isinstance(test.ops[0], ast.Is)
+        if (isinstance(right, ast.Constant) and right.value is None) or sentinel:
             return dotted(test.left) or None
     return None
 

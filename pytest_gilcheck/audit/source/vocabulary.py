@@ -63,7 +63,6 @@ PROCESS_WIDE = frozenset(
         "os.umask",
         "os.putenv",
         "os.unsetenv",
-        "signal.signal",
         "locale.setlocale",
         "sys.setrecursionlimit",
         "socket.setdefaulttimeout",
