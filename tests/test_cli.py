@@ -1,3 +1,5 @@
+"""The command ``gilcheck``: exit statuses and messages."""
+
 import json
 import subprocess
 import sys

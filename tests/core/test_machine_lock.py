@@ -1,3 +1,5 @@
+"""The machine lock excludes timing checks of other processes, and a crash or a forked process does not keep it."""
+
 import os
 import signal
 import subprocess

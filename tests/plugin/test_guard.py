@@ -264,7 +264,8 @@ def test_the_return_code_of_pytest_exit_survives(run):
 def test_the_report_is_printed_although_the_evidence_file_cannot_be_written(run, pytester):
     (pytester.path / "folder").mkdir()
     assert run("def test_it(): assert 0", "--gilcheck-json=folder").ret == pytest.ExitCode.USAGE_ERROR
-    result = run("import os\ndef test_it(): os.mkdir('late')\ndef test_fails(): assert 0, 'still shown'", "--gilcheck-json=late")
+    source = "import os\ndef test_it(): os.remove('late'); os.mkdir('late')\ndef test_fails(): assert 0, 'still shown'"
+    result = run(source, "--gilcheck-json=late")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["*still shown*", "gilcheck: json=*a file that can be written*"])
 

@@ -1,3 +1,5 @@
+"""The summary, the evidence file and the other reports of a pytest run."""
+
 import importlib.util
 import itertools
 import json
@@ -232,7 +234,7 @@ def test_threads_that_plugins_start_before_the_first_test_do_not_prevent_a_fork(
         def test_crashes(): os.abort()
         def test_other(): pass
         """,
-        "--gilcheck-json=e.json",  # which makes the guard before that thread is there
+        "--gilcheck-json=e.json",  # which creates the guard before that thread starts
         "-ppytest_server",
     )
     result.assert_outcomes(failed=1, passed=1)
@@ -280,7 +282,7 @@ def test_two_checks_in_one_test_have_separate_properties(run, pytester):
         """
         def test_two(gilcheck):
             for _ in range(2):
-                assert gilcheck.scaling(lambda: None).verdict == "inconclusive"  # too short to time, on every machine
+                assert gilcheck.scaling(lambda: None).verdict == "inconclusive"  # too short to time on every machine
         """,
         "--junitxml=out.xml",
     ).assert_outcomes(passed=1)
@@ -329,4 +331,4 @@ def test_under_coverage_a_check_is_skipped_with_this_reason(pytester, monkeypatc
     assert "inconclusive" in done.stdout
     assert "coverage" in done.stdout.partition("inconclusive")[2]
     report = subprocess.run([sys.executable, "-m", "coverage", "report", path], capture_output=True, text=True)
-    assert "100%" in report.stdout  # the body ran once, where coverage could see it
+    assert "100%" in report.stdout  # the body ran once, in the process that coverage traces

@@ -1,4 +1,4 @@
-"""What the evidence file says of its run, and what a comparison makes of a run that did not finish."""
+"""The evidence file records how its run ended, and a comparison refuses a run that did not finish."""
 
 import json
 import os
@@ -20,7 +20,7 @@ HOLDS = """
 
 @pytest.fixture
 def run_in(pytester):
-    """Run pytest on these files with evidence; its exit status, what the file says of the run, and the comparison's exit status."""
+    """Run pytest on these files with evidence; returns its exit status, the record of the run and the comparison's process."""
 
     def run_in(files, *options):
         for name, source in files.items():

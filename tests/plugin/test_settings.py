@@ -1,3 +1,5 @@
+"""The settings of a run: their sources and priority, and bad values."""
+
 import pytest
 
 from pytest_gilcheck.settings import SETTINGS, Settings, option, variable
