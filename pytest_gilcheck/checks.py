@@ -9,12 +9,11 @@ A new check is a package with an ``entry`` module, an entry here, a method of `c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .core.arguments import Argument, Arguments
-from .core.prepared import Prepared
 from .core.values import (
     FLAG,
     FUNCTION,
@@ -31,12 +30,14 @@ from .core.values import (
     whole,
 )
 
+if TYPE_CHECKING:
+    from .core.prepared import Prepared
+
 FIXTURE = "gilcheck"
 SELECTOR = "gilcheck"  # the marker that every test with a check carries, for `pytest -m gilcheck`
 
 
-@dataclass(frozen=True)
-class MainFigure:
+class MainFigure(NamedTuple):
     """The figure that a check is about.
 
     Attributes:
@@ -54,8 +55,7 @@ class MainFigure:
     bounds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One check.
 
     Attributes:
@@ -81,7 +81,7 @@ class Check:
     arguments: tuple[Argument, ...]
     wing: str
     figure: MainFigure
-    units: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = MappingProxyType({})
     properties: tuple[str, ...] = ()
     exclusive: bool = True
     in_children: bool = False
@@ -176,10 +176,10 @@ INTERRUPT = Check(
     marker="gil_interrupt",
     question="Does Ctrl-C work?",
     marker_help="run the test as the main thread of child processes, send them Ctrl-C at moments spread over its run, and fail "
-    "unless it is seen within 0.2 s and the process gone within 2 s more",
+    "unless its handler starts within 0.2 s and the process exits within 2 s after that",
     arguments=(
         Argument("within", SECONDS, "claim: the Python handler of a signal starts at most this long after it (0.2)", "s"),
-        Argument("exits_within", SECONDS, "claim: the process is gone at most this long after that (2)", "s"),
+        Argument("exits_within", SECONDS, "claim: the process exits at most this long after that (2)", "s"),
         Argument(
             "signals",
             Accepted("a signal's name or number, such as 'SIGINT' or 'SIGTERM', or a list of them", lambda value: True),

@@ -1,4 +1,4 @@
-"""The command ``gilcheck``: checks without a test suite."""
+"""The command ``gilcheck``: run checks, compare evidence, audit releases and replay failures without a test suite."""
 
 from __future__ import annotations
 
@@ -26,21 +26,27 @@ from .settings import Settings, option, replay_key
 
 EXIT_STATUS = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}
 USAGE = 2
-_FOREVER = 1e9  # seconds: laps have limits of their own
-_GRACE = 5.0  # seconds beyond them
+_NO_LIMIT = 1e9  # seconds: each phase of a check sets its own deadline
+_GRACE = 5.0  # seconds added to that deadline: the check's own timeout comes first and has the better message
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
-    given = _parser().parse_args(argv)
-    if not given.guarded or can_fork() is not None:
-        return _run(given, lambda seconds: None)
-    side = fork(_FOREVER)
+    """Run the command and return its exit status.
+
+    A command that calls a user's function runs in a forked child, where this is possible: the function may crash or hang.
+
+    Args:
+        argv: the arguments; None means those of the process.
+    """
+    arguments = _parser().parse_args(argv)
+    if not arguments.guarded or can_fork() is not None:
+        return _run(arguments, lambda seconds: None)
+    side = fork(_NO_LIMIT)
     if isinstance(side, ChildSide):
         status = EXIT_STATUS[Verdict.VIOLATED]
         try:
             side.set_deadline(None)
-            status = _run(given, lambda seconds: side.set_deadline(None if seconds is None else seconds + _GRACE))
+            status = _run(arguments, lambda seconds: side.set_deadline(None if seconds is None else seconds + _GRACE))
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -52,9 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_STATUS[Verdict.VIOLATED]
 
 
-def _run(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
+def _run(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
+    """Run the selected command.
+
+    Args:
+        set_deadline: called with the seconds until the next progress report is due; None suspends the deadline.
+    """
     try:
-        return int(given.run(given, clock))
+        return int(arguments.run(arguments, set_deadline))
     except BadValue as error:
         print(f"gilcheck: {error}", file=sys.stderr)
         return USAGE
@@ -67,76 +78,92 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     probe = commands.add_parser(
         "probe",
-        help="does a function scale over threads? without one: what do interpreters do with threads?",
+        help="measure whether a function scales over threads; without a function: compare how interpreters run threads",
         description="Measure whether a function without arguments scales over threads, and say why not. Without a function, run "
         "the classic experiments on the GIL over one or more interpreters, with nothing installed in them, and print the figures "
         "beside published ones.",
         epilog="Exit status with a function: 0 the claim holds (or a curve was measured), 1 it is violated or the workload failed, "
-        "2 bad usage, 3 inconclusive. Without: 0 every interpreter was probed (an experiment that failed or hung is a result, and "
-        "its row says why), 1 some could not be, 2 none could, or bad usage.",
+        "2 bad usage, 3 inconclusive. Without a function: 0 every interpreter was probed (an experiment that failed or hung is a "
+        "result, and its row says why), 1 some interpreters could not be probed, 2 none could, or bad usage.",
     )
-    probe.add_argument("target", metavar="MODULE:FUNCTION", nargs="?", help="what to call, for instance mypackage.work:render")
+    probe.add_argument(
+        "target", metavar="MODULE:FUNCTION", nargs="?", help="the function to call, for example mypackage.work:render"
+    )
     probe.add_argument(
         "--python",
         metavar="EXE",
         action="append",
-        help="without a function: probe this interpreter, from 2.7 on; a path, a name, or either with arguments, such as "
-        "'python3.13t -X gil=1'; may be repeated (default: the one that runs this)",
+        help="without a function: probe this interpreter, Python 2.7 or later; a path or a name, also with options, such as "
+        "'python3.13t -X gil=1'; may be repeated (default: the one that runs this command)",
     )
-    probe.add_argument("--quick", action="store_true", help="without a function: half of the work")
+    probe.add_argument("--quick", action="store_true", help="without a function: run half of the work")
     claims = probe.add_mutually_exclusive_group()
-    claims.add_argument("--min-speedup", type=float, metavar="X", help="claim: at least X times as fast in threads")
-    claims.add_argument("--max-slowdown", type=float, metavar="X", help="claim: at most X times as slow in threads")
-    claims.add_argument("--efficiency", type=float, metavar="SHARE", help="claim: at least this share of what the machine gives")
-    probe.add_argument("--threads", type=int, metavar="N", help="threads that run at once (default: the cores, 2 to 4)")
-    probe.add_argument("--budget", type=float, metavar="SECONDS", help="time to spend (default: 1, more for slow workloads)")
+    claims.add_argument(
+        "--min-speedup", type=float, metavar="X", help="claim: calls in threads take at least X times less time than in sequence"
+    )
+    claims.add_argument(
+        "--max-slowdown", type=float, metavar="X", help="claim: calls in threads take at most X times as long as in sequence"
+    )
+    claims.add_argument(
+        "--efficiency",
+        type=float,
+        metavar="SHARE",
+        help="claim: the speedup is at least this share of the machine's ceiling, 0 to 1",
+    )
+    probe.add_argument("--threads", type=int, metavar="N", help="threads that run at once (default: the number of cores, 2 to 4)")
+    probe.add_argument(
+        "--budget", type=float, metavar="SECONDS", help="seconds to spend at most (default: 1, more for slow workloads)"
+    )
     probe.add_argument(
         "--timeout",
         type=float,
         metavar="SECONDS",
-        help="end a lap that takes longer (default: 60), or an interpreter that does not answer (default: 20)",
+        help="end a lap that takes longer (default: 60); without a function: end an interpreter that does not answer (default: 20)",
     )
     probe.add_argument("--cores", type=int, metavar="N", help="keep the check on N cores")
-    probe.add_argument("--switchinterval", type=float, metavar="SECONDS", help="for sys.setswitchinterval during the check")
+    probe.add_argument("--switchinterval", type=float, metavar="SECONDS", help="value for sys.setswitchinterval during the check")
     probe.add_argument("--warmup", type=int, metavar="CALLS", help="untimed calls first (default: 1)")
     probe.add_argument("--curve", action="store_true", help="measure throughput over numbers of workers instead of a claim")
     probe.add_argument("--json", metavar="FILE", help="write the evidence to this file")
-    probe.set_defaults(run=_probe, guarded=True)  # what it calls may crash, exit or hang
+    probe.set_defaults(run=_probe, guarded=True)  # the user's function may crash, exit or hang
     compare.add(commands)
     audit_command.add_parser(commands, html.page)
     replay = commands.add_parser(
         "replay",
         help="replay a failure of a fuzz check",
-        description="Run the test that a replay token is of, with exactly that schedule, and print its story.",
-        epilog="Exit status: 0 it breaks nothing any more, 1 it fails again (or the replay diverged), 2 bad usage.",
+        description="Run the test of a replay token with exactly the schedule of the token, and print the steps of its threads.",
+        epilog="Exit status: 0 the test no longer fails, 1 it fails again (or the replay diverged), 2 bad usage.",
     )
-    replay.add_argument("token", metavar="TOKEN", help="from the report of a failure")
+    replay.add_argument("token", metavar="TOKEN", help="the token in the report of a failure")
     replay.add_argument(
-        "test", nargs="?", metavar="TEST", help="pytest's name of the test (default: where it failed last, by its cache)"
+        "test",
+        nargs="?",
+        metavar="TEST",
+        help="pytest's node id of the test (default: the test that failed with this token, from pytest's cache)",
     )
     replay.set_defaults(run=_replay)
     return parser
 
 
-def _replay(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
+def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
     from .fuzz.schedule import BadToken, Token
 
     try:
-        Token.read(given.token)
+        Token.read(arguments.token)
     except BadToken as error:
-        raise BadValue("TOKEN", given.token, f"a token from a report, but {error}", "command line") from None
-    test = given.test
+        raise BadValue("TOKEN", arguments.token, f"a token from a report, but {error}", "command line") from None
+    test = arguments.test
     if test is None:
-        kept = Path(".pytest_cache", "v", replay_key(given.token))
-        if not kept.is_file():
-            raise BadValue("TEST", test, "the test's name: the cache of pytest here does not know this token", "command line")
-        test = json.loads(kept.read_text())
+        cached = Path(".pytest_cache", "v", replay_key(arguments.token))
+        if not cached.is_file():
+            raise BadValue("TEST", test, "the test's node id: pytest's cache in this folder has no such token", "command line")
+        test = json.loads(cached.read_text())
     command = [
         sys.executable,
         "-m",
         "pytest",
         test,
-        f"{option('replay')}={given.token}",
+        f"{option('replay')}={arguments.token}",
         "-rA",
         "--no-header",
         "-q",
@@ -146,64 +173,72 @@ def _replay(given: argparse.Namespace, clock: Callable[[float | None], None]) ->
     return min(1, subprocess.run(command, check=False).returncode)
 
 
-def _probe(given: argparse.Namespace, clock: Callable[[float | None], None]) -> int:
-    if given.json is not None:
-        evidence_files.check_target(Path(given.json), "command line --json")
-    if given.target is None:
-        from .probe import command  # what it needs is slow to import
+def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
+    progress = _show_progress if sys.stderr.isatty() else _ignore_progress
+    if arguments.json is not None:
+        evidence_files.check_target(Path(arguments.json), "command line --json")
+    if arguments.target is None:
+        from .probe import command  # slow to import
 
-        return command.run(given, _shown if sys.stderr.isatty() else _quiet, UNITS)
+        return command.run(arguments, progress, UNITS)
     for name in ("python", "quick"):
-        if value := getattr(given, name):
+        if value := getattr(arguments, name):
             raise BadValue(name, value, "nothing beside MODULE:FUNCTION, which runs in this interpreter", "command line")
-    claims = [name for name in ("min_speedup", "max_slowdown", "efficiency", "json") if getattr(given, name) is not None]
-    if given.curve and claims:
-        raise BadValue(claims[0], getattr(given, claims[0]), "nothing beside --curve, which has no verdict", "command line")
-    work = _resolve(given.target)
+    claims = [name for name in ("min_speedup", "max_slowdown", "efficiency", "json") if getattr(arguments, name) is not None]
+    if arguments.curve and claims:
+        raise BadValue(claims[0], getattr(arguments, claims[0]), "nothing beside --curve, which has no verdict", "command line")
+    work = _resolve(arguments.target)
     records: list[evidence.Record] = []
-    progress = _shown if sys.stderr.isatty() else _quiet
-    checks = Gilcheck(Settings.from_environment(), on_record=records.append, set_deadline=clock, progress=progress)
+    checks = Gilcheck(Settings.from_environment(), on_record=records.append, set_deadline=set_deadline, progress=progress)
     names = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup")
-    arguments = {name: value for name in names if (value := getattr(given, name)) is not None}
+    check_arguments = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     try:
-        if given.curve:
-            print(checks.curve(work, budget=given.budget, timeout=given.timeout, name=given.target))
+        if arguments.curve:
+            print(checks.curve(work, budget=arguments.budget, timeout=arguments.timeout, name=arguments.target))
             return 0
-        result = checks.runner.run(SCALING, work, arguments, "command line", given.target, judged="exit status")
+        result = checks.runner.run(SCALING, work, check_arguments, "command line", arguments.target, judged="exit status")
     except BadValue:
         raise
-    except BaseException as error:  # SystemExit too: whatever the workload raises, it is no pass
+    except BaseException as error:  # also SystemExit: a workload that raises must not exit with 0
         traceback.print_exception(error)
         return EXIT_STATUS[Verdict.VIOLATED]
     print(result)
-    if given.json is not None:
-        evidence_files.write(Path(given.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)
+    if arguments.json is not None:
+        evidence_files.write(Path(arguments.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)
     return EXIT_STATUS[result.verdict]
 
 
 def _resolve(target: str) -> Callable[[], Any]:
+    """Import the function.
+
+    Args:
+        target: ``MODULE:FUNCTION``; the current folder is searched too.
+
+    Raises:
+        BadValue: there is no such function, or its import fails.
+    """
     module_name, colon, path = target.partition(":")
-    expected = "MODULE:FUNCTION, importable from here"
+    expected = "MODULE:FUNCTION that can be imported in this folder"
     if not colon or not module_name or not path:
         raise BadValue("target", target, expected, "command line")
     sys.path.insert(0, "")
     try:
-        found: Any = importlib.import_module(module_name)
+        function: Any = importlib.import_module(module_name)
         for name in path.split("."):
-            found = getattr(found, name)
-    except BaseException as error:  # whatever a module does when it is imported, SystemExit included
+            function = getattr(function, name)
+    except BaseException as error:  # an import can raise anything, also SystemExit
         raise BadValue("target", target, f"{expected} ({type(error).__name__}: {error})", "command line") from error
-    if not callable(found):
-        raise BadValue("target", target, "something that can be called", "command line")
-    return found  # type: ignore[no-any-return]
+    if not callable(function):
+        raise BadValue("target", target, "a function or another callable", "command line")
+    return function  # type: ignore[no-any-return]
 
 
-def _shown(label: str) -> None:
+def _show_progress(label: str) -> None:
     print(f"\r\x1b[K{label}", end="", file=sys.stderr, flush=True)
 
 
-def _quiet(label: str) -> None:
-    """Progress is for people."""
+def _ignore_progress(label: str) -> None:
+    """Print nothing: standard error is not a terminal."""
 
 
 if __name__ == "__main__":

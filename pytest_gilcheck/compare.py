@@ -15,7 +15,7 @@ from .core.evidence import Record
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
-from .report.regressions import ALONE, EXPECTED, UNFINISHED, Condition, Finding, absent, conditions, findings
+from .report.regressions import ALONE, EXPECTED, UNFINISHED, ComparisonFinding, Condition, absent, conditions, findings
 from .report.words import MARKS
 
 FORMATS = ("text", "markdown", "json", "csv", "html")
@@ -128,17 +128,17 @@ def _real(path: Path) -> Path:
         return path
 
 
-def _read(files: Sequence[Path]) -> tuple[list[Record], list[Finding], list[str]]:
+def _read(files: Sequence[Path]) -> tuple[list[Record], list[ComparisonFinding], list[str]]:
     """Return all records, each with the name of its file, the files of unfinished runs, and a line for each that cannot be read."""
     records: list[Record] = []
-    unfinished: list[Finding] = []
+    unfinished: list[ComparisonFinding] = []
     damaged = []
     for path in files:
         try:
             file = evidence_files.load(path)
             records += [entry | {"file": str(path)} for entry in file.records]
             if (why := file.unfinished) is not None:
-                unfinished.append(Finding(UNFINISHED, str(path), "every interpreter in it", why, decided=False))
+                unfinished.append(ComparisonFinding(UNFINISHED, str(path), "every interpreter in it", why, decided=False))
         except evidence_files.BadEvidence as error:
             damaged.append(str(error))
         except (OSError, ValueError) as error:  # ValueError: no file can have that name
@@ -170,7 +170,7 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _formatted(format_name: str, table: Matrix, records: Sequence[Record], found: Sequence[Finding]) -> str:
+def _formatted(format_name: str, table: Matrix, records: Sequence[Record], found: Sequence[ComparisonFinding]) -> str:
     if format_name == "markdown":
         return tables.markdown(table, found)
     if format_name == "json":

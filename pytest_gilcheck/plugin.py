@@ -1,7 +1,7 @@
-"""The pytest plugin: options, ini, markers, fixture, selection. It hands over, and loads the rest when a test needs it.
+"""The pytest plugin: options, ini settings, markers, the fixture and the selection of tests.
 
-A run that uses no check must cost nothing: this module imports the standard library, pytest and the tables of checks and
-settings, and looks at each item twice, during and after collection.
+A run without a check must cost next to nothing. So this module imports only the standard library, pytest and the tables of checks
+and settings, and looks at each item twice, during and after collection. It imports everything else when a test needs it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .adaptors.checked_tests import CheckedTests
     from .calls import Gilcheck
 
-FREE_THREADED_BUILD = "free-threading" in sys.version  # its GIL may come back; sysconfig would have to be loaded
+FREE_THREADED_BUILD = "free-threading" in sys.version  # only this build can re-enable its GIL; sysconfig would cost an import
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TARGET",
         action="append",
         dest="gilcheck_audit",
-        help="audit a release beside the tests: wheels, a folder of them, or a project's folder; may be repeated",
+        help="audit a release in the same run as the tests: a wheel, a folder of wheels, or a project's folder; may be repeated",
     )
 
 
@@ -48,7 +48,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before conftests are imported, which may switch the GIL on."""
+    """Watch the GIL before conftests are imported: their imports may re-enable it."""
     if FREE_THREADED_BUILD:
         from .adaptors.gil_watch import watch_early
 
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in MARKERS:
         config.addinivalue_line("markers", marker_line(name))
     config.addinivalue_line("markers", f"{SELECTOR}: set on every test that uses a check, for -m {SELECTOR}.")
-    from .adaptors.options import settings_of  # reads the values, so that a bad one stops the run here
+    from .adaptors.options import settings_of  # reads all values, so that a bad one stops the run here
 
     settings = settings_of(config)
     if any(settings.value(name)[0] is not None for name in FILES) or settings.value("strict")[0] or _distributes(config):
@@ -74,16 +74,16 @@ def pytest_configure(config: pytest.Config) -> None:
         gil_watch.start(config, _distributes(config))
 
 
-@pytest.hookimpl(tryfirst=True)  # before the terminal asks for the header's line
+@pytest.hookimpl(tryfirst=True)  # before the terminal reporter prints the header, to which checked tests add a line
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """After every hook that may have marked items."""
+    """Load the checks if a test uses one; this hook runs after all those that may have marked items."""
     if any(map(_uses_check, session.items)):
         _start(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses a check, and select by that."""
+    """Mark the tests that use a check, and skip or select them as the settings ``skip`` and ``only`` say."""
     users = [item for item in items if _uses_check(item)]
     for item in users:
         item.add_marker(SELECTOR)
@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(specs: Sequence[Any]) -> None:
-    """Interpreters that do not exist are refused before xdist starts any."""
+    """Refuse interpreters that do not exist, before xdist starts a worker."""
     from .adaptors.xdist_nodes import refuse_missing
 
     refuse_missing(specs)
@@ -109,18 +109,21 @@ def pytest_xdist_setupnodes(specs: Sequence[Any]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Workers may be other interpreters; with ``--dist each`` on one and the same, they share the schedules of fuzz checks."""
+    """Let a worker that is another interpreter keep its path; divide the schedules of fuzz checks among equal workers.
+
+    The schedules are divided only with ``--dist each`` and several workers of the same interpreter and host.
+    """
     from .adaptors.xdist_nodes import keep_own_path
 
     keep_own_path(node)
     specs = node.nodemanager.specs
-    same = len({(spec.python, spec.ssh) for spec in specs}) == 1
-    node.workerinput["gilcheck_share"] = node.config.getoption("dist") == "each" and same and len(specs) > 1
+    same_interpreter = len({(spec.python, spec.ssh) for spec in specs}) == 1
+    node.workerinput["gilcheck_share"] = node.config.getoption("dist") == "each" and same_interpreter and len(specs) > 1
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
-    """For a marker that a fixture applied, in a run where no test had one."""
+    """Check a test whose marker was applied by a fixture, in a run without any other test that uses a check."""
     if pyfuncitem.config.pluginmanager.has_plugin("gilcheck-session") or not any(m.name in MARKERS for m in pyfuncitem.own_markers):
         return None
     return _start(pyfuncitem.config).pytest_pyfunc_call(pyfuncitem)
@@ -128,7 +131,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 
 @pytest.fixture(name=FIXTURE)
 def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
-    """The namespace of all checks, as calls on a workload: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve``,
+    """All checks as functions that are called with a workload: ``gilcheck.scaling(work, ...)``, ``gilcheck.curve``,
     ``gilcheck.interrupt``, ``gilcheck.latency``, ``gilcheck.fuzz``; and ``gilcheck.interpreter``."""
     from .adaptors.checked_tests import namespace
 

@@ -7,14 +7,16 @@ is never rewritten from outside: no setting is a claim.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checks import CHECKS
 from .core.errors import BadValue
-from .core.values import POSITIVE, SECONDS, TOKEN, Accepted, Values, one_of, whole
+from .core.values import POSITIVE, SECONDS, TOKEN, Accepted, one_of, whole
+
+if TYPE_CHECKING:
+    from .core.values import Values
 
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
@@ -23,8 +25,7 @@ SELECTIONS = ("skip", "only", "disable")  # settings of which a run takes one at
 _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting of a run.
 
     Attributes:
@@ -114,7 +115,6 @@ SETTINGS = {
 assert {each.name for check in CHECKS.values() for each in check.arguments if each.setting} <= set(SETTINGS)
 
 
-@dataclass(frozen=True)
 class Settings:
     """The settings of one run, unread: each layer maps a setting's name to its text.
 
@@ -122,9 +122,13 @@ class Settings:
         command_line, environment, ini: the layers, the strongest first; a name that is missing or None was not given.
     """
 
-    command_line: Mapping[str, str | None] = field(default_factory=dict)
-    environment: Mapping[str, str | None] = field(default_factory=dict)
-    ini: Mapping[str, str | None] = field(default_factory=dict)
+    def __init__(
+        self,
+        command_line: Mapping[str, str | None] = MappingProxyType({}),
+        environment: Mapping[str, str | None] = MappingProxyType({}),
+        ini: Mapping[str, str | None] = MappingProxyType({}),
+    ) -> None:
+        self.command_line, self.environment, self.ini = command_line, environment, ini
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -167,6 +171,8 @@ class Settings:
 
 def replay_key(token: str) -> str:
     """The key under which pytest's cache keeps the test that a replay token belongs to."""
+    import zlib  # only where a failure is replayed
+
     return f"gilcheck/replay-{zlib.crc32(token.encode()):08x}"
 
 

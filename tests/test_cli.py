@@ -12,15 +12,15 @@ from .undecided import undecided
 WORK = """
 import os, threading, time
 LOCK = threading.Lock()
-def nap(): time.sleep(0.01)
+def sleeps(): time.sleep(0.01)
 def serial():
     with LOCK: time.sleep(0.01)
 def fails(): raise LookupError("its own")
 def nothing(): pass
 def hangs():
     while True: time.sleep(0.01)
-def leaves(): raise SystemExit(0)
-def quits(): os._exit(0)
+def raises_exit(): raise SystemExit(0)
+def exits(): os._exit(0)
 number = 3
 """
 
@@ -28,7 +28,7 @@ number = 3
 @pytest.fixture
 def gilcheck(tmp_path):
     (tmp_path / "work.py").write_text(WORK)
-    (tmp_path / "leaver.py").write_text("raise SystemExit(0)")
+    (tmp_path / "exiting.py").write_text("raise SystemExit(0)")
 
     def run(*arguments):
         command = [sys.executable, "-m", "pytest_gilcheck.cli", *arguments]
@@ -38,27 +38,27 @@ def gilcheck(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "status", "words"),
+    ("target", "status", "message"),
     [
-        pytest.param("work:nap", 0, "work:nap: holds", marks=pytest.mark.exclusive),
+        pytest.param("work:sleeps", 0, "work:sleeps: holds", marks=pytest.mark.exclusive),
         pytest.param("work:serial", 1, "serialised by the lock 'LOCK'", marks=pytest.mark.exclusive),
         ("work:nothing", 3, "too short to time"),
     ],
 )
-def test_the_exit_status_is_the_verdict(gilcheck, target, status, words):
+def test_the_exit_status_is_the_verdict(gilcheck, target, status, message):
     done = gilcheck("probe", target, "--min-speedup=1.5", "--threads=2", "--budget=10")
     if status != 3 and done.returncode == 3:
         undecided(done.stdout.splitlines()[0])
-    assert (done.returncode, words in done.stdout) == (status, True), done
+    assert (done.returncode, message in done.stdout) == (status, True), done
 
 
-def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
+def test_a_workload_that_fails_exits_or_hangs_does_not_exit_with_0(gilcheck):
     failed = gilcheck("probe", "work:fails")
     assert failed.returncode == 1
     assert "LookupError: its own" in failed.stderr
-    for target, words in (("work:leaves", "SystemExit"), ("work:quits", "exited with status 0 before its end")):
-        left = gilcheck("probe", target)
-        assert (left.returncode, words in left.stderr) == (1, True), left
+    for target, message in (("work:raises_exit", "SystemExit"), ("work:exits", "exited with status 0 before its end")):
+        ended = gilcheck("probe", target)
+        assert (ended.returncode, message in ended.stderr) == (1, True), ended
     hung = gilcheck("probe", "work:hangs", "--timeout=0.5")
     assert hung.returncode == 1
     assert "no end after 0.5 s" in hung.stderr
@@ -66,29 +66,29 @@ def test_a_workload_that_fails_or_hangs_is_not_a_pass(gilcheck):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["probe", "work"], "target='work'"),
         (["probe", "work:missing"], "target='work:missing'"),
         (["probe", "nowhere:f"], "No module named 'nowhere'"),
-        (["probe", "leaver:f"], "SystemExit: 0"),
-        (["probe", "work:nap", "--curve", "--min-speedup=1"], "nothing beside --curve"),
-        (["probe", "work:nap", "--json=."], "a regular file"),
-        (["probe", "work:number"], "something that can be called"),
-        (["probe", "work:nap", "--threads=1"], "threads=1 (from command line): expected a whole number, at least 2"),
-        (["probe", "work:nap", "--min-speedup=9", "--threads=2"], "min_speedup=9.0 (from command line)"),
-        (["probe", "work:nap", "--json=no/such/folder.json"], "json='no/such/folder.json'"),
+        (["probe", "exiting:f"], "SystemExit: 0"),
+        (["probe", "work:sleeps", "--curve", "--min-speedup=1"], "nothing beside --curve"),
+        (["probe", "work:sleeps", "--json=."], "a regular file"),
+        (["probe", "work:number"], "a function or another callable"),
+        (["probe", "work:sleeps", "--threads=1"], "threads=1 (from command line): expected a whole number, at least 2"),
+        (["probe", "work:sleeps", "--min-speedup=9", "--threads=2"], "min_speedup=9.0 (from command line)"),
+        (["probe", "work:sleeps", "--json=no/such/folder.json"], "json='no/such/folder.json'"),
     ],
 )
-def test_bad_usage_is_one_line_and_status_2(gilcheck, arguments, words):
+def test_bad_usage_is_one_line_and_exit_status_2(gilcheck, arguments, message):
     done = gilcheck(*arguments)
     assert done.returncode == 2
-    assert words in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_two_claims_at_once_and_no_command_are_refused(gilcheck):
-    assert gilcheck("probe", "work:nap", "--min-speedup=1", "--max-slowdown=1").returncode == 2
+def test_two_claims_or_no_command_are_bad_usage(gilcheck):
+    assert gilcheck("probe", "work:sleeps", "--min-speedup=1", "--max-slowdown=1").returncode == 2
     assert gilcheck().returncode == 2
 
 
@@ -98,8 +98,8 @@ def test_the_evidence_is_written(gilcheck, tmp_path):
     assert (record["subject"], record["verdict"]) == ("work:nothing", "inconclusive")
 
 
-def test_a_curve_is_drawn(gilcheck):
-    done = gilcheck("probe", "work:nap", "--curve", "--budget=2")
+def test_a_curve_is_printed(gilcheck):
+    done = gilcheck("probe", "work:sleeps", "--curve", "--budget=2")
     assert done.returncode == 0
     assert "Amdahl" in done.stdout
 

@@ -102,3 +102,12 @@ def test_the_parts_of_the_fuzz_wing_import_one_way():
             for target in ([*filter(None, base), alias.name] for alias in node.names):
                 if target[:2] == [HOUSE.name, "fuzz"]:
                     assert FUZZ_PARTS.index(target[2]) <= FUZZ_PARTS.index(own), f"{path.relative_to(HOUSE)} imports {target[2]}"
+
+
+def test_every_class_name_exists_once():
+    places = {}
+    for path in ROOMS:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path.relative_to(HOUSE)}:{node.lineno}")
+    assert not {name: found for name, found in places.items() if len(found) > 1}

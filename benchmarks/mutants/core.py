@@ -59,7 +59,7 @@ MUTANTS = (
     Mutant(
         "turn-not-released-here",
         "core/machine_lock.py",
-        "    finally:\n        _here.release()\n",
+        "    finally:\n        _process_lock.release()\n",
         "    finally:\n        pass\n",
         "the second timing check of a process is refused as if it ran inside the first",
         ("tests/core/test_machine_lock.py",),

@@ -200,8 +200,8 @@ MUTANTS = (
     Mutant(
         "xdist-missing-plugin",
         "adaptors/xdist_nodes.py",
-        "    if missing:\n        words",
-        "    if len(missing) > 2:\n        words",
+        "    if missing:\n        expected",
+        "    if len(missing) > 2:\n        expected",
         "an interpreter without the plugin gives thousands of errors instead of one line",
         ("tests/plugin/test_xdist_matrix.py",),
     ),

@@ -39,7 +39,7 @@ def start(config: pytest.Config) -> CheckedTests:
         return config.stash[_KEY]
     session = config.stash[_KEY] = CheckedTests(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
-    config.pluginmanager.register(session.guard.handed_over, "gilcheck-handover")
+    config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
@@ -106,7 +106,7 @@ class CheckedTests:
                 measured.forget_judgement()  # an observer judges nothing
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
-            unguarded = self.guard.unguarded
+            unguarded = self.guard.reason_not_isolated
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
             item.add_report_section("call", "gilcheck", f"{measured}{note}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
@@ -152,7 +152,7 @@ class CheckedTests:
         others = [marker for marker in markers if not in_children(marker)]
         if others or not markers:
             try:
-                if self.guard.enter(pyfuncitem, self._isolate):
+                if self.guard.isolate(pyfuncitem, self._isolate):
                     pyfuncitem.stash[_CALLS] = []  # the child has judged what its fixtures called
                     return True  # a child that inherits problems raises them itself
             except pytest.fail.Exception as error:  # it crashed, exited or hung

@@ -1,7 +1,8 @@
-"""The marker ``gil_fuzz``: a test's body in several threads, with function-scoped fixtures set up anew for every schedule.
+"""The marker ``gil_fuzz``: run a test's body in several threads, with its function-scoped fixtures set up again for each schedule.
 
-Each schedule finishes the function-scoped fixtures of the schedule before and has pytest set them up again, so that teardowns run
-and may assert; wider fixtures are shared, and so is what the body itself refers to. A method gets a new instance each time.
+Before each schedule, the function-scoped fixtures of the previous one are torn down and pytest sets them up again. So teardowns
+run for each schedule and may assert. Fixtures of a wider scope, and whatever else the body refers to, are shared by all schedules.
+A test method gets a new instance for each schedule.
 """
 
 from __future__ import annotations
@@ -19,56 +20,71 @@ from ..fuzz.result import FuzzResult
 from ..runner import Runner
 
 DEFAULT_THREADS = 2
-_OURS = frozenset({"gilcheck", "request"})
-_OF_MARKER = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
+_NOT_RENEWED = frozenset({"gilcheck", "request"})
+_MARKER_ARGUMENTS = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
 
 
 def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source: str) -> FuzzResult:
-    """Search the schedules of this test.
+    """Search the schedules of this test for a failure.
+
+    Args:
+        given: the marker's arguments, by name.
+        source: where they come from, for messages.
 
     Raises:
-        BadValue: an argument that cannot be used.
-        BaseException: what the test raises in every sequential order.
+        BadValue: an argument cannot be used.
+        BaseException: the exception that the test raises in every sequential order.
     """
-    names = [argument.name for argument in _OF_MARKER]
-    own = runner.read(_OF_MARKER, {name: given.get(name) for name in names}, source)
-    threads, invariant = own.get("threads", DEFAULT_THREADS), own.get("invariant")
+    names = [argument.name for argument in _MARKER_ARGUMENTS]
+    values = runner.read(_MARKER_ARGUMENTS, {name: given.get(name) for name in names}, source)
+    threads, invariant = values.get("threads", DEFAULT_THREADS), values.get("invariant")
     rest = {name: value for name, value in given.items() if name not in names}
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
-        return _given(item, test, runner, rest, threads, invariant, source)
-    fixtures = _Fixtures(item)
-    body = _named(lambda fresh: fresh(), item)
+        return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
+    fixtures = _FunctionScopedFixtures(item)
+    body = _named(lambda call_test: call_test(), item)
     program = Program(
         (body,) * threads,
-        setup=fixtures.renew,
-        invariant=None if invariant is None else lambda fresh: invariant(),
+        setup=fixtures.set_up,
+        invariant=None if invariant is None else lambda call_test: invariant(),
         name=item.name,
-        teardown=fixtures.finish,
+        teardown=fixtures.tear_down,
         may_raise=False,
     )
-    fixtures.discard()
+    fixtures.discard_first()
     result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config))
     return result
 
 
 def _share(config: pytest.Config) -> tuple[int, int]:
-    """Which share of the schedules this worker of xdist runs: with ``--dist each`` every one of them runs every test."""
+    """Return the number of this xdist worker, from 0, and the number of workers that divide the schedules among them.
+
+    With ``--dist each`` every worker runs every test. Otherwise this process runs all schedules: 0 of 1.
+    """
     worker = getattr(config, "workerinput", {})
     if not worker.get("gilcheck_share"):
         return 0, 1
     return int(worker["workerid"].removeprefix("gw")), worker["workercount"]
 
 
-def _given(
+def _with_hypothesis(
     item: pytest.Function, test: Any, runner: Runner, given: Mapping[str, Any], threads: int, invariant: Any, source: str
 ) -> FuzzResult:
-    """With hypothesis: everything is drawn by the main thread, and each example is a program of its own."""
+    """Search the schedules of each example of hypothesis, which draws all values in the main thread.
+
+    Returns:
+        The first inconclusive result, otherwise the last result.
+
+    Raises:
+        BadValue: hypothesis ran no example.
+        ClaimViolated: the claim is violated for an example.
+    """
     import hypothesis
 
     results: list[FuzzResult] = []
     inner = test.inner_test
 
-    @functools.wraps(inner)  # it is named in hypothesis' report
+    @functools.wraps(inner)  # hypothesis' report shows the name
     def explored(*values: Any, **named: Any) -> None:
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
@@ -80,66 +96,66 @@ def _given(
         result.assert_holds()
 
     test.inner_test = explored
-    known = getattr(item.obj, "_hypothesis_internal_use_settings", None)
-    item.obj._hypothesis_internal_use_settings = hypothesis.settings(known, deadline=None)
+    previous = getattr(item.obj, "_hypothesis_internal_use_settings", None)
+    item.obj._hypothesis_internal_use_settings = hypothesis.settings(previous, deadline=None)
     try:
         item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames})
     finally:
         test.inner_test = inner
-        item.obj._hypothesis_internal_use_settings = known
+        item.obj._hypothesis_internal_use_settings = previous
     undecided = [result for result in results if result.verdict == "inconclusive"]
     if undecided:
         return undecided[0]
     if not results:
-        raise BadValue("test", item.name, "a test that hypothesis has an example for", source)
+        raise BadValue("test", item.name, "a test for which hypothesis runs at least one example", source)
     return results[-1]
 
 
-class _Fixtures:
-    """The function-scoped fixtures of one test, as often as they are wanted."""
+class _FunctionScopedFixtures:
+    """Sets up and tears down the function-scoped fixtures of one test, any number of times."""
 
     def __init__(self, item: pytest.Function) -> None:
         self._item = item
         self._definitions = [
             definitions[-1]
             for name in item.fixturenames
-            if name not in _OURS and (definitions := item._fixtureinfo.name2fixturedefs.get(name))
+            if name not in _NOT_RENEWED and (definitions := item._fixtureinfo.name2fixturedefs.get(name))
             if definitions[-1].scope == "function"
         ]
 
-    def renew(self) -> Callable[[], object]:
-        """Set all of them up, and return the test's body with them."""
+    def set_up(self) -> Callable[[], object]:
+        """Tear all of them down, set them up again, and return the test's body with their values."""
         item = self._item
-        self.finish()
+        self.tear_down()
         finalizers = item.session._setupstate.stack[item][0]
-        known = len(finalizers)
+        registered = len(finalizers)
         if self._definitions or item.cls is not None:
             for name in ("_instance", "_obj"):
                 if item.cls is not None and name in vars(item):
                     delattr(item, name)
-            kept = {name: value for name, value in item.funcargs.items() if name in _OURS}
+            kept = {name: value for name, value in item.funcargs.items() if name in _NOT_RENEWED}
             item._initrequest()
             item.funcargs.update(kept)
             item._request._fillfixtures()
-        del finalizers[known:]  # one for each fixture is there from the first time; more would pile up with every schedule
+        del finalizers[registered:]  # each fixture has its finalizer since the first set-up; every schedule would add another one
         values = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
         function = item.obj
         return lambda: function(**values)
 
-    def finish(self) -> None:
+    def tear_down(self) -> None:
         """Tear all of them down."""
         storage = self._item.stash._storage
-        kept = dict(storage)  # tmp_path takes out what its next teardown would look for
+        kept = dict(storage)  # the teardown of tmp_path removes an entry that its next teardown reads
         for definition in reversed(self._definitions):
-            definition.finish(self._item._request)  # it is only told to plugins
+            definition.finish(self._item._request)  # which only passes the request to plugins
         storage.update({key: value for key, value in kept.items() if key not in storage})
 
-    def discard(self) -> None:
-        """Tear down what pytest has set up and no thread has used: what a teardown would assert of it says nothing."""
+    def discard_first(self) -> None:
+        """Tear down the fixtures that pytest set up before the search. No thread has used them: their assertions are ignored."""
         try:
-            self.finish()
+            self.tear_down()
         except AssertionError:
-            self.finish()
+            self.tear_down()
 
 
 def _named(function: Callable[..., object], item: pytest.Function) -> Callable[..., object]:

@@ -1,15 +1,18 @@
-"""A test's call phase in a forked child: it may hang, crash or exit, and takes nothing with it.
+"""Run a test's call phase in a forked child, so that a hang, crash or exit of the test ends the child and not the run.
 
-The child goes on from the fork through pytest's own code, so that capturing, logging and assertion rewriting do their work,
-until the call's report is made. There it hands the report over and is gone. The parent, which has skipped the body, raises what
-stands for the child's outcome, so that every hook around the call sees it, and puts the child's report in place of its own.
-Set-up and teardown stay in the parent.
+The child continues from the fork through pytest's own code until the report of the call is made. So capturing, logging and
+assertion rewriting work as usual. Then the child sends the report to the parent and exits. The parent does not run the body: it
+raises an exception that represents the child's outcome, so that every hook around the call sees that outcome, and replaces its own
+report by the child's. Set-up and teardown run in the parent.
 
-So a teardown does not see what the test changed in memory, and an assertion in it would pass: a test with a fixture that has a
-teardown of its own is not forked, nor one that reports more than once (subtests) or may set up fixtures in its body (request).
+A teardown in the parent does not see what the test changed in memory, so an assertion in it would pass. Therefore these tests are
+not forked unless ``isolate`` is ``"fork"``: a test with a fixture that has a teardown of its own, one that makes more than one
+report (``subtests``), and one that may set up fixtures in its body (``request``).
 
-What does not work: forking around ``pytest_runtest_protocol`` (plugins that rerun tests replace it), and running the body alone
-in the child (what it printed and logged, and its traceback, would be lost).
+What does not work:
+
+- To fork around ``pytest_runtest_protocol``: plugins that rerun tests replace it.
+- To run only the body in the child: its output, its log records and its traceback would be lost.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from copy import deepcopy  # pytest takes the data apart as it reads it
+from copy import deepcopy  # pytest changes the data while it reads it
 from pathlib import Path
 from typing import Any
 
@@ -32,50 +35,63 @@ from ..core.child import ChildSide, Ending, fork
 from ..core.fork_safety import can_fork, declare_harmless
 from ..core.interpreter import watcher
 
-_GRACE = 5.0  # seconds beyond a lap's limit: the lap's own end, with better words, comes first
-_WHOLE_TEST = 1e9  # seconds: no limit outside checks, a test's own work may take as long as it likes
-_REPORTING = ("subtests", "request")
+_GRACE = 5.0  # seconds added to the timeout of a lap: the check's own timeout comes first and has the better message
+_NO_LIMIT = 1e9  # seconds: outside checks, a test may take any time
+_NEED_THIS_PROCESS = ("subtests", "request")
 
 
 class ChildFailed(Exception):
-    """Stands in the parent for a call that failed in the child; the child's report takes its place."""
+    """Represents in the parent a call that failed in the child; the child's report replaces the parent's."""
 
 
 class ChildSkipped(Skipped):
-    """Stands in the parent for a call that was skipped, or failed as expected, in the child."""
+    """Represents in the parent a call that was skipped, or failed as expected, in the child."""
 
 
 class Guard:
-    """Forks for the items that need it; one for each pytest process."""
+    """Runs the call phase of tests in forked children; one instance for each pytest process.
 
-    def __init__(self, config: pytest.Config, guards: Callable[[pytest.Item], bool]) -> None:
-        self._config, self._guards = config, guards
+    Args:
+        applies_to: whether an item uses a check, so that its call phase may be forked.
+
+    Attributes:
+        child_report: the plugin that replaces the parent's report by the child's.
+        reason_not_isolated: why the current test runs in this process; None if it is forked.
+    """
+
+    def __init__(self, config: pytest.Config, applies_to: Callable[[pytest.Item], bool]) -> None:
+        self._config, self._applies_to = config, applies_to
         self._child: ChildSide | None = None
         self._in_call, self._call_over = False, False
         self._warnings: list[tuple[Any, ...]] = []
         declare_harmless(belongs_to_a_plugin)
         self._native_threads = _native_threads()
-        self.handed_over: Handover = Handover(config)
-        self.unguarded: str | None = None  # why the current test runs in this very process
+        self.child_report = ChildReport(config)
+        self.reason_not_isolated: str | None = None
 
-    def enter(self, item: pytest.Function, how: str) -> bool:
-        """Fork unless something speaks against it; True in the parent, for whom the test is then over, and has passed.
+    def isolate(self, item: pytest.Function, mode: str) -> bool:
+        """Fork a child for the body of the test, if this test can be forked.
 
         Args:
-            how: auto, fork or none.
+            mode: the setting ``isolate``: ``"auto"``, ``"fork"`` or ``"none"``.
+
+        Returns:
+            True in the parent, after the test has passed in the child: the caller must not run the body. False in the child, and
+            in this process if it does not fork (`reason_not_isolated`): the caller runs the body.
 
         Raises:
-            ChildFailed, ChildSkipped: that is how it went in the child.
+            ChildFailed: the test failed in the child.
+            ChildSkipped: the test was skipped, or failed as expected, in the child.
             Failed: the child crashed, exited or hung.
-            Exit: the test asked for the end of the run.
+            Exit: the test called ``pytest.exit``.
         """
-        if self._child is not None:  # a hook that runs the body once more
+        if self._child is not None:  # this is the child, and a hook of another plugin runs the body a second time
             return False
-        self.unguarded = self._against(item, how)
-        if self.unguarded is not None:
+        self.reason_not_isolated = self._reason_not_to_fork(item, mode)
+        if self.reason_not_isolated is not None:
             return False
         _flush()
-        side = fork(_WHOLE_TEST)
+        side = fork(_NO_LIMIT)
         if isinstance(side, ChildSide):
             self._child = side
             side.set_deadline(None)
@@ -86,12 +102,12 @@ class Guard:
         try:
             answer = pickle.loads(outcome.payload)
         except Exception as error:
-            pytest.fail(f"gilcheck: the test's report cannot be read back: {error!r}", pytrace=False)
+            pytest.fail(f"gilcheck: the report that the forked test sent cannot be unpickled: {error!r}", pytrace=False)
         if "exit" in answer:
             pytest.exit(answer["exit"], returncode=answer["returncode"])
         if "failed" in answer:
             pytest.fail(answer["failed"], pytrace=False)
-        self.handed_over.take(item, answer)
+        self.child_report.receive(item, answer)
         if answer["report"]["outcome"] == "failed":
             raise ChildFailed
         if answer["report"]["outcome"] == "skipped":
@@ -99,20 +115,20 @@ class Guard:
         return True
 
     def set_deadline(self, seconds: float | None) -> None:
-        """Give the child so many seconds until its next progress report; None suspends the deadline."""
+        """Set the seconds until the child's next progress report is due; None suspends the deadline."""
         if self._child is not None:
             self._child.set_deadline(None if seconds is None else seconds + _GRACE)
 
     def pytest_collection_finish(self) -> None:
-        """Threads that plugins started before the first test are theirs, whenever we were made."""
+        """Count the threads again: those that plugins started before the first test do not prevent a fork."""
         self._native_threads = _native_threads()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """Around everything: knows when the call is over, and keeps the child's warnings."""
+        """Record when the call begins and ends, and keep the child's warnings for the parent. Wraps all other hooks."""
         __tracebackhide__ = True
         self._in_call, self._call_over = True, False
-        if not self._guards(item) or "recwarn" in item.fixturenames:  # type: ignore[attr-defined] # recwarn would hear nothing
+        if not self._applies_to(item) or "recwarn" in item.fixturenames:  # type: ignore[attr-defined] # recwarn must record them
             try:
                 return (yield)
             finally:
@@ -133,71 +149,72 @@ class Guard:
         report = yield
         if call.when != "call":
             return report
-        if self._child is not None and self._call_over:  # subtests make reports while the call goes on
+        if self._child is not None and self._call_over:  # subtests make reports during the call
             data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-            self._leave({"report": data, "sections": item._report_sections, "warnings": self._warnings})
-        return self.handed_over.restored(item, call, report)
+            self._send_and_exit({"report": data, "sections": item._report_sections, "warnings": self._warnings})
+        return self.child_report.applied_to(report, call)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """In a child: KeyboardInterrupt and pytest.exit end the session before any report is made."""
+        """In a child, send what happened: KeyboardInterrupt and pytest.exit end the session before a report is made."""
         if self._child is None:
             return
         if isinstance(excinfo.value, pytest.exit.Exception):
-            self._leave({"exit": str(excinfo.value), "returncode": excinfo.value.returncode})
-        self._leave({"failed": f"the test raised KeyboardInterrupt itself\n{excinfo.getrepr(style='short')}"})
+            self._send_and_exit({"exit": str(excinfo.value), "returncode": excinfo.value.returncode})
+        self._send_and_exit({"failed": f"the test raised KeyboardInterrupt in its child process\n{excinfo.getrepr(style='short')}"})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: object) -> None:
         if self._child is not None:
-            self._leave({"failed": f"an error inside pytest, in the test's own process\n{excrepr}"})
+            self._send_and_exit({"failed": f"an internal error of pytest in the child that ran the test\n{excrepr}"})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """The last way out of a child: it must never finish the session."""
+        """End a child that got here without a report: only the parent may finish the session."""
         if self._child is not None:
-            self._leave({"failed": "the test ended its own session without a report"})
+            self._send_and_exit({"failed": "the pytest session in the child that ran the test ended without a report"})
 
-    def _leave(self, answer: dict[str, Any]) -> None:
+    def _send_and_exit(self, answer: dict[str, Any]) -> None:
         assert self._child is not None
         try:
             _flush()
-            self._child.answer(_portable(answer))
-        finally:  # with its pipe closed by the test, it cannot answer; it must not go on in any case
+            self._child.answer(_pickled(answer))
+        finally:  # if the test has closed the pipe, the child cannot answer; it must exit in any case
             os._exit(1)
 
-    def _against(self, item: pytest.Function, how: str) -> str | None:
-        if how == "none":
+    def _reason_not_to_fork(self, item: pytest.Function, mode: str) -> str | None:
+        if mode == "none":
             return "isolate=none"
         if not self._in_call:
-            return "a check was asked for when the call had begun"
+            return "the call phase of the test had begun before this plugin was active"
         if self._config.getoption("usepdb", False) or self._config.getoption("trace", False):
-            return "a debugger wants this process"
+            return "pytest runs with --pdb or --trace, which need the test in this process"
         if (watched := watcher()) is not None:
-            return f"{watched} watches this process"
-        if how == "fork":
+            return f"{watched} traces this process"
+        if mode == "fork":
             return None
         if (fixture := _seen_by_teardown(item)) is not None:
             return fixture
         if (why := can_fork()) is not None:
             return why
         if _native_threads() > self._native_threads:
-            return "threads were started since collection that a fork would lose"
+            return "native threads were started after collection, and a fork would lose them"
         return None
 
 
-class Handover:
-    """The child's report, where the parent's own would be.
+class ChildReport:
+    """Replaces the parent's report of a call by the child's.
 
-    It is put in place twice: innermost, so that hooks of other plugins see what really happened, and outermost, because one of
-    them (pytest's own for xfail) draws its own conclusions from the exception that stands for it.
+    The report is replaced twice. The innermost hook replaces it so that the hooks of other plugins see the child's outcome. The
+    outermost hook replaces the outcome again, because pytest's own hook for xfail evaluates the exception that represents it.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._answer: dict[str, Any] | None = None
 
-    def take(self, item: pytest.Item, answer: dict[str, Any]) -> None:
+    def receive(self, item: pytest.Item, answer: dict[str, Any]) -> None:
+        """Keep the child's answer for the report; show its sections and its warnings as this process' own."""
         self._answer = answer
         item._report_sections[:] = answer["sections"]
         for message, category, filename, line in answer["warnings"]:
@@ -206,16 +223,16 @@ class Handover:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report = yield
-        if call.when != "call" or self._answer is None or not _stands_in(call):
+        if call.when != "call" or self._answer is None or not _represents_child(call):
             return report
-        restored = self._config.hook.pytest_report_from_serializable(config=self._config, data=deepcopy(self._answer["report"]))
-        item.user_properties[:] = [(name, value) for name, value in restored.user_properties]  # JUnit reads the teardown's report
-        return restored
+        child = self._config.hook.pytest_report_from_serializable(config=self._config, data=deepcopy(self._answer["report"]))
+        item.user_properties[:] = [(name, value) for name, value in child.user_properties]  # JUnit reads the teardown's report
+        return child
 
-    def restored(self, item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> Any:
-        """The report as it leaves: the child's outcome, unless something in the parent failed."""
+    def applied_to(self, report: Any, call: pytest.CallInfo[None]) -> Any:
+        """Return the report with the child's outcome, or unchanged if the call failed in the parent."""
         answer, self._answer = self._answer, None
-        if answer is None or not _stands_in(call):
+        if answer is None or not _represents_child(call):
             return report
         child = self._config.hook.pytest_report_from_serializable(config=self._config, data=deepcopy(answer["report"]))
         report.outcome, report.longrepr = child.outcome, child.longrepr
@@ -228,31 +245,31 @@ class Handover:
 def belongs_to_a_plugin(thread: threading.Thread) -> bool:
     """Whether a pytest plugin started this thread, such as the timer of pytest-timeout or the server of pytest-rerunfailures.
 
-    A child does not need such a thread, and it holds no locks but its own.
+    A child does not need such a thread, and the thread holds only its own locks.
     """
     target = getattr(thread, "function", None) or getattr(thread, "_target", None)
     module = str(getattr(target, "__module__", ""))
     return module.startswith("pytest_") and "gilcheck" not in module
 
 
-def _stands_in(call: pytest.CallInfo[None]) -> bool:
-    """Whether the parent's call did nothing but stand for the child's; a failure of its own is not covered up."""
+def _represents_child(call: pytest.CallInfo[None]) -> bool:
+    """Whether the parent's call has no failure of its own, which the child's report would hide."""
     return call.excinfo is None or isinstance(call.excinfo.value, (ChildFailed, ChildSkipped))
 
 
 def _seen_by_teardown(item: pytest.Function) -> str | None:
-    """What would miss the changes that the test makes in a child; None if nothing would."""
-    for name in _REPORTING:
+    """Name the fixture that needs the test in this process, for a message; None if there is none."""
+    for name in _NEED_THIS_PROCESS:
         if name in item._fixtureinfo.argnames:
-            return f"fixture {name!r} acts on pytest's own process"
+            return f"fixture {name!r} uses the state of pytest in this process"
     for name, definitions in item._fixtureinfo.name2fixturedefs.items():
         for definition in definitions:
             module = getattr(definition.func, "__module__", None) or ""
-            own = module.startswith("_pytest.") and not name.startswith("_xunit_")
-            if not own and (inspect.isgeneratorfunction(definition.func) or inspect.isasyncgenfunction(definition.func)):
+            of_pytest = module.startswith("_pytest.") and not name.startswith("_xunit_")
+            if not of_pytest and (inspect.isgeneratorfunction(definition.func) or inspect.isasyncgenfunction(definition.func)):
                 if name.startswith("_xunit_") and not _has_xunit_teardown(item):
                     continue
-                return f"fixture {name!r} has a teardown, which would not see what the test does in a child"
+                return f"fixture {name!r} has a teardown, which would not see what the test changes in a child"
     return None
 
 
@@ -262,13 +279,13 @@ def _has_xunit_teardown(item: pytest.Function) -> bool:
 
 
 def _native_threads() -> int:
-    """Threads of this process, those that no ``threading`` knows included; 0 where the system does not say."""
+    """The number of threads of this process, with those that ``threading`` does not list; 0 on systems without ``/proc``."""
     tasks = Path("/proc/self/task")
     return len(os.listdir(tasks)) if tasks.is_dir() else 0
 
 
-def _portable(answer: dict[str, Any]) -> bytes:
-    """The answer pickled; what does not survive that, in a user's property or a plugin's attribute, as its words."""
+def _pickled(answer: dict[str, Any]) -> bytes:
+    """Pickle the answer. If a user's property or a plugin's attribute cannot be pickled, send its ``repr`` instead."""
     try:
         payload = pickle.dumps(answer)
         pickle.loads(payload)
@@ -291,5 +308,5 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # closed, or replaced by something that has no flush
+        except Exception:  # the stream is closed, or its replacement has no flush
             pass

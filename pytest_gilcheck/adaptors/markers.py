@@ -1,4 +1,4 @@
-"""The markers: the test body as the workload of a check."""
+"""The markers: run a check with the body of a marked test as its workload."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .fuzz_marker import fuzz
 
 
 def markers_of(item: pytest.Item) -> list[str]:
-    """The names of this item's markers that are ours."""
+    """Return the names of this plugin's markers on the item."""
     return [name for name in MARKERS if item.get_closest_marker(name) is not None]
 
 
 def check_of(marker: str, item: pytest.Item) -> Check:
-    """The check that the marker stands for on this item."""
+    """Return the check that the marker, with its arguments, selects for this item."""
     given: dict[str, Any] = {}
     for each in reversed(list(item.iter_markers(marker))):
         given |= each.kwargs
@@ -32,7 +32,7 @@ def check_of(marker: str, item: pytest.Item) -> Check:
 
 
 def in_children(marker: str) -> bool:
-    """Whether the marker's checks run the body in child processes, and in no other."""
+    """Whether the marker's checks run the body in child processes only."""
     return all(check.in_children for check in MARKERS[marker])
 
 
@@ -41,10 +41,10 @@ def _source(marker: str) -> str:
 
 
 def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:
-    """The marker's arguments; of several markers of one name, the closest one wins, name by name.
+    """Return the marker's arguments. If several markers of one name set an argument, the closest marker decides.
 
     Raises:
-        BadValue: a positional or unknown argument.
+        BadValue: an argument is positional or unknown.
     """
     known = _known(marker)
     merged: dict[str, Any] = {}
@@ -61,27 +61,27 @@ def _known(marker: str) -> list[Argument]:
 
 
 def unsupported(item: pytest.Item, marker: str) -> str | None:
-    """Why the marker cannot be used on this item; None if it can."""
+    """Return why the marker cannot be used on this item, for a message; None if it can."""
     if not isinstance(item, pytest.Function):
-        return f"{marker} marks a {type(item).__name__}, and only test functions and methods can be checked"
+        return f"{marker} marks a {type(item).__name__}; it can mark only test functions and methods"
     if item.cls is not None and hasattr(item.cls, "debug") and hasattr(item.cls, "countTestCases"):
         call = marker.removeprefix("gil_")
-        return f"{marker} marks a unittest.TestCase method, which sets up and runs itself; use a plain class, or gilcheck.{call}"
+        return f"{marker} marks a unittest.TestCase method, which unittest runs itself; use a plain class, or call gilcheck.{call}"
     if "subtests" in item._fixtureinfo.argnames:
         return f"{marker} cannot be used with subtests, which report from one thread only"
     function = _coroutine_function(item) or item.obj
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
-        return f"{marker} marks a generator, which is no test"
+        return f"{marker} marks a generator function, which pytest does not run as a test"
     searches = any(check.searches for check in MARKERS[marker])
     if searches and (_coroutine_function(item) is not None or _async_fixture(item) is not None):
-        return f"{marker} cannot be used with coroutines: an event loop schedules by itself, and no schedule controls it"
+        return f"{marker} cannot be used with coroutines: their event loop schedules them, which this check cannot control"
     if _coroutine_function(item) is not None and (fixture := _async_fixture(item)) is not None:
-        return f"{marker}: fixture {fixture!r} is async and belongs to another event loop; the body gets a loop of its own"
+        return f"{marker}: fixture {fixture!r} is async and belongs to another event loop; the check runs the body in a new loop"
     return None
 
 
 class _Outcome(BaseException):
-    """pytest's own outcomes (skip, fail, xfail, exit) on their way out of a child: they cannot be pickled themselves."""
+    """Carries an outcome of pytest (skip, fail, xfail, exit) from a child to the parent: pytest's exceptions cannot be pickled."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(kind, message)
@@ -94,9 +94,9 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
         started_by: which fixture started which thread, both by name.
 
     Raises:
-        Failed: the claim is violated, or the marker's arguments cannot be used; the message is the result's headline.
-        Inconclusive: the claim could not be decided.
-        BaseException: what the body raised.
+        Failed: the claim is violated (the message is the result's headline), or the marker's arguments cannot be used.
+        Inconclusive: the check could not decide the claim.
+        BaseException: the exception that the body raised.
     """
     __tracebackhide__ = True
     message, group, raised = "", None, None
@@ -104,26 +104,26 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
     if in_children(marker):
         body = _carrying_outcomes(body)
     try:
-        result = _checked(item, marker, checks, body)
+        result = _run_check(item, marker, checks, body)
     except (BadValue, TeamHung, ReplayDiverged) as error:
-        message = f"gilcheck: {error}{_fixture_to_blame(error, item, started_by)} ({place_of(item)})"
+        message = f"gilcheck: {error}{_starter_of_thread(error, item, started_by)} ({place_of(item)})"
     except _Outcome as error:
         raised = _outcome(*error.args)
     except BaseExceptionGroup as error:
         group = error
-    except KeyboardInterrupt:  # the user's own: one in a child is a result
+    except KeyboardInterrupt:  # from the user; a KeyboardInterrupt in a child is part of the result
         raise
     except BaseException as error:
         if not in_children(marker):
             raise
         raised = error
-    if raised is not None:  # from a child: its traceback is in its notes, and this process has none to add
+    if raised is not None:  # from a child: its traceback is in its notes, and that of this process does not help
         _raise(raised)
-    if message:  # outside the except blocks: one line, without the chain of exceptions that led to it
+    if message:  # outside the except blocks, so that pytest shows one line without the chain of exceptions
         _raise(pytest.fail.Exception(message, pytrace=False))
     if group is not None:
-        if group.split(pytest.skip.Exception)[1] is None:  # pytest would take it for a skip of the test
-            message = "gilcheck: the test skips itself in some of its calls, and not in the first"
+        if group.split(pytest.skip.Exception)[1] is None:  # pytest would skip the test
+            message = "gilcheck: the test skipped itself in some of its calls, but not in the first"
             _raise(pytest.fail.Exception(f"{message}: {'; '.join(_skips(group))}", pytrace=False))
         _raise(group)
     if result.verdict == "violated":
@@ -132,10 +132,12 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
 
 
 def raise_worst(problems: Sequence[BaseException]) -> None:
-    """Raise for a test whose markers have all run: a failure before what is undecided, with the others named.
+    """Raise the worst problem of a test after the checks of all its markers: a failure, otherwise an inconclusive check.
+
+    Its message or its notes name the other problems.
 
     Args:
-        problems: what each marker's check raised, in their order.
+        problems: the exceptions that the checks raised, in the order of the markers.
     """
     __tracebackhide__ = True
     if not problems:
@@ -161,13 +163,13 @@ def _described(error: BaseException) -> str:
 
 
 def place_of(item: pytest.Item) -> str:
-    """The item's ``file:line``, as its user knows it."""
+    """Return the item's ``file:line``, as pytest shows it."""
     file, line, _ = item.location
     return f"{file}:{(line or 0) + 1}"
 
 
-def _checked(item: pytest.Function, marker: str, checks: Gilcheck, body: Callable[[], Any]) -> Judged:
-    """The result of the marker's check."""
+def _run_check(item: pytest.Function, marker: str, checks: Gilcheck, body: Callable[[], Any]) -> Judged:
+    """Run the marker's check and return its result."""
     given, source = _arguments(item, marker), _source(marker)
     check = selected(marker, given)
     if not check.selected_by:
@@ -182,7 +184,7 @@ def _checked(item: pytest.Function, marker: str, checks: Gilcheck, body: Callabl
 
 
 def _raise(error: BaseException) -> NoReturn:
-    """The one frame that pytest shows of ours: it wants at least one."""
+    """Raise without the traceback so far: pytest needs at least one frame and then shows only this one."""
     raise error.with_traceback(None)
 
 
@@ -203,8 +205,8 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
         pytest.exit.Exception: "exit",
     }
 
-    def carried(error: BaseException) -> BaseException:
-        kind = next((word for outcome, word in kinds.items() if isinstance(error, outcome)), None)
+    def picklable(error: BaseException) -> BaseException:
+        kind = next((kind for outcome, kind in kinds.items() if isinstance(error, outcome)), None)
         return error if kind is None else _Outcome(kind, str(error))
 
     if inspect.iscoroutinefunction(body):
@@ -213,7 +215,7 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
             try:
                 await body()
             except BaseException as error:
-                raise carried(error) from None
+                raise picklable(error) from None
 
         return awaited
 
@@ -221,34 +223,38 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
         try:
             body()
         except BaseException as error:
-            raise carried(error) from None
+            raise picklable(error) from None
 
     return called
 
 
-def _fixture_to_blame(error: Exception, item: pytest.Function, started_by: Mapping[str, str]) -> str:
-    """Which fixture of this test started a thread that the error names: it cannot exist in a child."""
+def _starter_of_thread(error: Exception, item: pytest.Function, started_by: Mapping[str, str]) -> str:
+    """Name the fixture of this test that started a thread which the error names, for a message: a fork would lose the thread."""
     if not isinstance(error, BadValue):
         return ""
-    found = [name for thread, name in started_by.items() if thread in error.expected and name in item.fixturenames]
-    return f"; fixture {found[0]!r} started that thread" if found else ""
+    fixtures = [name for thread, name in started_by.items() if thread in error.expected and name in item.fixturenames]
+    return f"; fixture {fixtures[0]!r} started that thread" if fixtures else ""
 
 
 def _with_fixtures(item: pytest.Function, source: str, name: str, function: Callable[..., Any]) -> Callable[[], Any]:
-    """The function without arguments: those it has are fixtures of the test, by name."""
+    """Return the function as one without arguments: each argument without a default gets the test's fixture of that name.
+
+    Raises:
+        BadValue: the test has no fixture of that name.
+    """
     try:
-        wanted = [
+        required = [
             parameter.name for parameter in inspect.signature(function).parameters.values() if parameter.default is parameter.empty
         ]
     except (TypeError, ValueError):  # a builtin without a signature
-        wanted = []
-    if missing := [parameter for parameter in wanted if parameter not in item.funcargs]:
-        raise BadValue(name, function, f"arguments that are fixtures of the test; {missing[0]!r} is none", source)
-    return lambda: function(**{parameter: item.funcargs[parameter] for parameter in wanted})
+        required = []
+    if missing := [parameter for parameter in required if parameter not in item.funcargs]:
+        raise BadValue(name, function, f"a function whose arguments are fixtures of the test; {missing[0]!r} is not", source)
+    return lambda: function(**{parameter: item.funcargs[parameter] for parameter in required})
 
 
 def _skips(group: BaseExceptionGroup[BaseException]) -> list[str]:
-    """Every skip in the group, with where it happened."""
+    """Describe each skip in the group, with the place where it was raised."""
     lines = []
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
@@ -259,11 +265,11 @@ def _skips(group: BaseExceptionGroup[BaseException]) -> list[str]:
 
 
 def _body(item: pytest.Function) -> Callable[[], Any]:
-    """The test as a callable without arguments; its fixtures were set up once and are shared by all threads."""
+    """Return the test as a function without arguments; its fixtures were set up once, and all threads share them."""
     function: Callable[..., Any] = item.obj
     if (coroutine := _coroutine_function(item)) is not None:
         function = coroutine if item.instance is None or inspect.ismethod(coroutine) else coroutine.__get__(item.instance)
-    names = item._fixtureinfo.argnames  # what the function asks for; usefixtures and autouse are in funcargs too
+    names = item._fixtureinfo.argnames  # the function's arguments only: funcargs has the fixtures of usefixtures and autouse too
     values = {name: item.funcargs[name] for name in names}
     if inspect.iscoroutinefunction(function):
 
@@ -275,7 +281,7 @@ def _body(item: pytest.Function) -> Callable[[], Any]:
 
 
 def _coroutine_function(item: pytest.Function) -> Callable[..., Any] | None:
-    """The test's own coroutine function, from under what an async plugin wrapped it in."""
+    """Return the coroutine function of the test, without the wrapper of an async plugin; None if the test is not a coroutine."""
     candidates: tuple[Callable[..., Any] | None, ...] = (
         inspect.unwrap(item.obj, stop=inspect.iscoroutinefunction),
         getattr(item, "_obj", None),

@@ -1,4 +1,4 @@
-"""The settings of a pytest run, and bad ones as usage errors."""
+"""Read the settings of a pytest run; a bad value is a usage error."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _KEY = pytest.StashKey[Settings]()
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """The run's settings, read once.
+    """Return the settings of the run; they are read and checked once.
 
     Raises:
-        pytest.UsageError: a value that cannot be used; one line with its name, value and source.
+        pytest.UsageError: a value cannot be used; the message is one line with its name, value and source.
     """
     if (known := config.stash.get(_KEY, None)) is not None:
         return known
@@ -29,7 +29,7 @@ def settings_of(config: pytest.Config) -> Settings:
     )
     try:
         settings.check()
-        if not hasattr(config, "workerinput"):  # xdist's workers write none of them, and may be elsewhere
+        if not hasattr(config, "workerinput"):  # xdist's workers do not write files and may be on another host
             _check_files(config, settings)
     except BadValue as error:
         raise pytest.UsageError(f"gilcheck: {error}") from error
@@ -38,9 +38,9 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, str] | None:
-    """Where the file that a setting names is to be written, and where that was said; None if it is not asked for.
+    """Return the path of the file that a setting names, and the source of the setting; None if it is not set.
 
-    What an ini file says is relative to its folder, everything else to where pytest was called.
+    A path from an ini file is relative to the folder of that file; every other path to the folder in which pytest was started.
     """
     path, source = settings.value(name)
     if path is None:
@@ -53,12 +53,12 @@ def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, 
 def _check_files(config: pytest.Config, settings: Settings) -> None:
     taken: dict[Path, str] = {}
     for name in FILES:
-        if (found := target(config, settings, name)) is None:
+        if (path_and_source := target(config, settings, name)) is None:
             continue
-        path, source = found
+        path, source = path_and_source
         check_target(path, source, name)
         if (other := taken.setdefault(path.resolve(), name)) != name:
-            raise BadValue(name, str(path), f"a file of its own: it is where {other} is to be written", source)
+            raise BadValue(name, str(path), f"a file of its own: {other} is written to the same file", source)
         if name == "html" and (why := html.unavailable()) is not None:
             raise BadValue(name, str(path), f"a file that can be written, but {why}", source)
 

@@ -1,9 +1,13 @@
 """Workers of pytest-xdist that are other interpreters, as in ``--dist each --tx popen//python=python3.13 --tx popen//python=...``.
 
-xdist hands every local worker the ``sys.path`` of the controller, which to another interpreter is the wrong standard library: the
-worker dies on its first import, and xdist starts another, without end (pytest-xdist issue 1049, open since 2024). So such a worker
-is asked for its own path before it is set up, and gets that. What does not work: setting ``spec.popen`` to None, which inserts the
-current folder and wants ``--rsyncdir``; and a remote module of our own, through which then every worker would go.
+xdist sends every local worker the ``sys.path`` of the controller. For another interpreter this is the wrong standard library: the
+worker fails at its first import, and xdist starts another one, without end (pytest-xdist issue 1049, open since 2024). So this
+module asks such a worker for its own path before its set-up, and has xdist send it that path.
+
+What does not work:
+
+- To set ``spec.popen`` to None: xdist then inserts the current folder and requires ``--rsyncdir``.
+- A remote module of our own: every worker would have to use it.
 """
 
 from __future__ import annotations
@@ -21,28 +25,32 @@ import pytest
 _OLDEST = (3, 11)
 _START = 30.0  # seconds
 _VERSION = "import sys; sys.stdout.write('%d %d' % sys.version_info[:2])"
-_ASK = """
+_QUERY = """
 import sys
-from importlib.util import find_spec  # and no import: pytest warns of plugins that it comes too late to rewrite
+from importlib.util import find_spec  # instead of an import: pytest warns if it can no longer rewrite a plugin's assertions
 missing = [name for name in ("pytest", "xdist", "pytest_gilcheck") if find_spec(name) is None]
 channel.send((sys.prefix, sys.path, missing))
 """
 
 
 def refuse_missing(specs: Sequence[Any]) -> None:
-    """Look at every ``--tx`` before any worker is started.
+    """Check the interpreter of each ``--tx`` before xdist starts a worker.
 
     Raises:
-        pytest.UsageError: a local interpreter that does not exist, or that does not start.
+        pytest.UsageError: a local interpreter does not exist, does not start or is too old.
     """
     for python in dict.fromkeys(str(spec.python) for spec in specs if spec.popen and getattr(spec, "python", None) is not None):
         if (why := _unusable(python)) is not None:
-            words = f"an interpreter of Python {_OLDEST[0]}.{_OLDEST[1]} or later that can be started, but {why}"
-            raise pytest.UsageError(f"gilcheck: python={python!r} (from command line --tx): expected {words}")
+            expected = f"an interpreter of Python {_OLDEST[0]}.{_OLDEST[1]} or later that can be started, but {why}"
+            raise pytest.UsageError(f"gilcheck: python={python!r} (from command line --tx): expected {expected}")
 
 
 def _unusable(python: str) -> str | None:
-    """Why this is no interpreter that a worker could be; None if it is one. Options may follow: ``python3.14t -X gil=1``."""
+    """Return why a worker cannot run on this interpreter, or None if it can.
+
+    Args:
+        python: a path or name, also with options: ``python3.14t -X gil=1``.
+    """
     try:
         command = shlex.split(python)
         if not command or shutil.which(command[0]) is None:
@@ -50,41 +58,41 @@ def _unusable(python: str) -> str | None:
         asked = subprocess.run([*command, "-c", _VERSION], capture_output=True, text=True, errors="replace", timeout=_START)
         version = tuple(int(part) for part in asked.stdout.split())
     except subprocess.TimeoutExpired:
-        return f"it says nothing in {_START:g} s"
+        return f"it did not answer within {_START:g} s"
     except (OSError, ValueError) as error:
-        return f"it is none ({error})"
+        return f"it is not an interpreter ({error})"
     if asked.returncode or len(version) != 2:
-        return f"it is none (exit status {asked.returncode})"
+        return f"it is not an interpreter (exit status {asked.returncode})"
     return None if version >= _OLDEST else f"it is Python {version[0]}.{version[1]}"
 
 
 def keep_own_path(node: Any) -> None:
-    """Give a worker on another interpreter of this machine its own ``sys.path``, and one on the controller's the controller's.
+    """Have xdist send a worker on another interpreter of this machine its own ``sys.path``, and every other the controller's.
 
     Raises:
-        pytest.UsageError: it has not got what a worker needs.
+        pytest.UsageError: the interpreter lacks a package that a worker needs.
     """
     from xdist import workermanage
 
-    if not hasattr(workermanage, "_sys_path"):  # an xdist that no longer does so
+    if not hasattr(workermanage, "_sys_path"):  # another version of xdist, which does not send the path
         return
-    ours = _frozen(workermanage)
-    workermanage._sys_path = ours
+    controller_path = _controller_path(workermanage)
+    workermanage._sys_path = controller_path
     spec = node.gateway.spec
     if not spec.popen or not spec.python:
         return
-    prefix, path, missing = node.gateway.remote_exec(_ASK).receive()
+    prefix, path, missing = node.gateway.remote_exec(_QUERY).receive()
     if missing:
-        words = f"an interpreter with pytest, pytest-xdist and pytest-gilcheck, but it has no {', '.join(missing)}"
-        raise pytest.UsageError(f"gilcheck: python={spec.python!r} (from command line --tx): expected {words}")
+        expected = f"an interpreter with pytest, pytest-xdist and pytest-gilcheck, but it has no {', '.join(missing)}"
+        raise pytest.UsageError(f"gilcheck: python={spec.python!r} (from command line --tx): expected {expected}")
     if prefix != sys.prefix:
         here = os.getcwd()
         own = [entry for entry in path if entry not in ("", here)]
-        workermanage._sys_path = [entry for entry in ours[:1] if entry in ("", here)] + own
+        workermanage._sys_path = [entry for entry in controller_path[:1] if entry in ("", here)] + own
 
 
-def _frozen(workermanage: Any) -> list[str]:
-    """The controller's path as xdist keeps it, whatever we put there for the worker before."""
+def _controller_path(workermanage: Any) -> list[str]:
+    """The controller's path as xdist stores it, without what `keep_own_path` set for the worker before."""
     from xdist import plugin
 
     return list(getattr(plugin, "_sys_path", workermanage._sys_path))

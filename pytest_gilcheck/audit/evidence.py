@@ -103,7 +103,7 @@ def _kind(subject: str, claim: ReleaseClaim, code: str, records: Sequence[Record
         there = [one for one in records if _is_on(one, name)]
         changed = [one for one in there if one.get("gil", {}).get("before") != one.get("gil", {}).get("after")]
         if changed:
-            text = f"the GIL came back during the check of {changed[0]['subject']} on {_label(changed[0])}"
+            text = f"the GIL was re-enabled during the check of {changed[0]['subject']} on {_label(changed[0])}"
             yield found("GA405", subject, text, Known.EVIDENCE, key=f"{words} gil {name}")
         elif all(one["verdict"] == "inconclusive" for one in there):
             text = f"all {len(there)} checks about {words} on {name} were inconclusive"

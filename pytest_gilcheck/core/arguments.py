@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import BadValue
-from .values import Values
 
-D = TypeVar("D")
+if TYPE_CHECKING:
+    from .values import Values
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of a check.
 
     Attributes:
@@ -38,7 +35,7 @@ class Argument:
     uses_fixtures: bool = False
 
 
-class Arguments(Mapping[str, Any]):
+class Arguments(dict[str, Any]):
     """The checked values that were given for one check; an argument that nobody gave is absent.
 
     Args:
@@ -51,17 +48,9 @@ class Arguments(Mapping[str, Any]):
     def __init__(
         self, values: Mapping[str, Any], sources: Mapping[str, str] | None = None, source: str = "argument", scale: float = 1.0
     ) -> None:
-        self._values, self._sources = dict(values), dict(sources or {})
+        super().__init__(values)
+        self._sources = dict(sources or {})
         self.source, self.scale = source, scale
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def source_of(self, name: str) -> str:
         """Where a value came from, in words."""
@@ -69,11 +58,11 @@ class Arguments(Mapping[str, Any]):
 
     def time(self, name: str, default: float) -> float:
         """The given time in seconds, or the default times the scale."""
-        return float(self._values.get(name, default * self.scale))
+        return float(self.get(name, default * self.scale))
 
     def refused(self, name: str, expected: str, value: object = None) -> BadValue:
         """The error for an argument whose value cannot be used beside the others, or here."""
-        return BadValue(name, self._values.get(name) if value is None else value, expected, self.source_of(name))
+        return BadValue(name, self.get(name) if value is None else value, expected, self.source_of(name))
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[Argument], source: str, values: Mapping[str, Any]) -> None:
@@ -85,6 +74,8 @@ def refuse_unknown(given: Iterable[str], known: Iterable[Argument], source: str,
     names = [argument.name for argument in known]
     for name in given:
         if name not in names:
+            import difflib  # only where a user made a mistake
+
             near = difflib.get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(names)}"
             raise UnknownArgument(name, values.get(name), hint, source)

@@ -1,4 +1,4 @@
-"""What can go wrong before anything is measured: a value that cannot be used."""
+"""The error for a value that cannot be used; it is raised before anything is measured."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ class BadValue(ValueError):
 
     Args:
         name: the argument's name as the user wrote it.
-        value: what was given.
-        expected: what would have been accepted, in words.
-        source: where the value came from, for instance ``"marker gil_scaling"`` or ``"environment GILCHECK_BUDGET"``.
+        value: the value that cannot be used.
+        expected: a description of the values that are accepted.
+        source: where the value came from, for example ``"marker gil_scaling"`` or ``"environment GILCHECK_BUDGET"``.
     """
 
     def __init__(self, name: str, value: object, expected: str, source: str = "argument") -> None:

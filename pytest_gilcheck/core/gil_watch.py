@@ -48,7 +48,7 @@ class GilReenabledWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class GilBack:
+class GilReenabled:
     """The GIL was re-enabled in one process.
 
     Attributes:
@@ -70,12 +70,12 @@ class GilBack:
     forked: bool = False
 
     @classmethod
-    def read(cls, data: dict[str, Any]) -> GilBack:
-        """From the values of `written`, which may have passed through JSON or execnet."""
+    def from_dict(cls, data: dict[str, Any]) -> GilReenabled:
+        """Read the values of `as_dict`, which may have passed through JSON or execnet."""
         return cls(**{**data, "modules": tuple(data["modules"])})
 
-    def written(self) -> dict[str, Any]:
-        """As plain values, for `read`."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, for `from_dict`."""
         return {**asdict(self), "modules": list(self.modules)}
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class GilBack:
         return f"by one of the extension modules {names}{more} (the import was not observed)"
 
 
-def can_come_back() -> bool:
+def can_reenable_gil() -> bool:
     """Whether this is a free-threaded build that may re-enable its GIL.
 
     ``PYTHON_GIL`` and ``-X gil`` decide for the whole process whether there is a GIL.
@@ -113,18 +113,18 @@ def can_come_back() -> bool:
 
 
 class Watch:
-    """Observes the re-enabling of the GIL in this process and in its forks; needed where `can_come_back`.
+    """Observes the re-enabling of the GIL in this process and in its forks; needed where `can_reenable_gil`.
 
     Args:
-        describe: called in the importing thread with the importing frame, during the import; returns `GilBack.test` and
-            `GilBack.place`.
+        describe: called in the importing thread with the importing frame, during the import; returns `GilReenabled.test` and
+            `GilReenabled.place`.
     """
 
     def __init__(self, describe: Callable[[FrameType | None], tuple[str, str]]) -> None:
         self._describe = describe
         self._pid = os.getpid()
         self._first = [True]  # the thread that pops it reports the event: atomic also without a GIL
-        self._unreported: list[GilBack] = []
+        self._unreported: list[GilReenabled] = []
         self._candidates: list[str] = []  # the GIL was on after their creation, perhaps only for that of another module
         self._cleared: set[str] = set()  # modules after whose creation the GIL was off
         self._mailbox = _Mailbox()
@@ -142,7 +142,7 @@ class Watch:
         if not _watches:
             _restore()
 
-    def look(self) -> list[GilBack]:
+    def look(self) -> list[GilReenabled]:
         """The events since the last look; cheap if there are none."""
         if sys._is_gil_enabled() == self.on and not self._unreported and not self._mailbox.waiting:  # type: ignore[attr-defined]
             return []
@@ -180,7 +180,7 @@ class Watch:
         forked = os.getpid() != self._pid
         seen = importer is not None
         main = threading.current_thread() is threading.main_thread()
-        event = GilBack(
+        event = GilReenabled(
             modules=modules,
             certain=certain,
             importer=frame_place(importer) if importer else "",
@@ -255,10 +255,10 @@ class _Mailbox:
     def waiting(self) -> bool:
         return self._memory[0] != 0
 
-    def write(self, event: GilBack) -> None:
-        text = json.dumps(event.written()).encode()
+    def write(self, event: GilReenabled) -> None:
+        text = json.dumps(event.as_dict()).encode()
         if len(text) > self._SIZE - 2:
-            text = json.dumps(GilBack((), forked=True).written()).encode()
+            text = json.dumps(GilReenabled((), forked=True).as_dict()).encode()
         start = self._slot(os.getpid())
         self._memory[start + 2 : start + 2 + len(text)] = text
         self._memory[start : start + 2] = len(text).to_bytes(2)
@@ -269,7 +269,7 @@ class _Mailbox:
         start = self._slot(os.getpid())
         self._memory[start : start + 2] = bytes(2)
 
-    def read(self) -> list[GilBack]:
+    def read(self) -> list[GilReenabled]:
         if not self.waiting:
             return []
         self._memory[0] = 0  # first: what is written from now on is read below or sets the flag again
@@ -284,11 +284,11 @@ class _Mailbox:
     def _slot(self, number: int) -> int:
         return self._SIZE * (number % self._SLOTS + 1)
 
-    def _parsed(self, text: bytes) -> GilBack:
+    def _parsed(self, text: bytes) -> GilReenabled:
         try:
-            return GilBack.read(json.loads(text))
+            return GilReenabled.from_dict(json.loads(text))
         except (ValueError, TypeError, KeyError):  # two children wrote at once
-            return GilBack((), forked=True)
+            return GilReenabled((), forked=True)
 
 
 _watches: list[Watch] = []  # several if pytest runs inside pytest

@@ -22,7 +22,7 @@ _REFRESH_EVERY = 16  # waits between two searches for threads that the workload 
 
 
 @dataclass(frozen=True)
-class Place:
+class HolderPlace:
     """A place where a thread released the GIL.
 
     Attributes:
@@ -52,7 +52,7 @@ class Holding:
         waits: seconds of each wait.
     """
 
-    place: Place
+    place: HolderPlace
     share: float
     waits: tuple[float, ...]
 
@@ -139,17 +139,17 @@ def _cpu_clocks() -> dict[int, int]:
 
 @dataclass(frozen=True)
 class _HolderSpot:
-    """A `Place` whose names are not looked up yet: that takes too long while the thread holds the GIL."""
+    """A `HolderPlace` whose names are not looked up yet: that takes too long while the thread holds the GIL."""
 
     code: CodeType | None
     instruction: int = -1
     line: int = 0
     caller: str | None = None
 
-    def place(self) -> Place:
+    def place(self) -> HolderPlace:
         if self.code is None:
-            return Place(None)
-        return Place(self.code.co_filename, self.line, self.code.co_qualname, self._call(self.code), self.caller)
+            return HolderPlace(None)
+        return HolderPlace(self.code.co_filename, self.line, self.code.co_qualname, self._call(self.code), self.caller)
 
     def _call(self, code: CodeType) -> tuple[int, int] | None:
         last = None

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from .builds import BUILDS, FREE_THREADED, GIL
 from .cores import usable_cores
 
-GIL = "gil"
-FREE_THREADED = "free-threaded"
-BUILDS = (GIL, FREE_THREADED)
+__all__ = ["BUILDS", "FREE_THREADED", "GIL", "Interpreter", "build"]
+
 
 _WATCHERS = {0: "a debugger", 1: "coverage", 2: "a profiler", 5: "an optimizer"}  # sys.monitoring's reserved tool ids
 

@@ -1,9 +1,10 @@
-"""The machine lock: one timing check at a time on this machine, over all processes and pytest runs of this user.
+"""The machine lock: one timing check at a time on this machine, for all processes and pytest runs of one user.
 
-Two checks that overlap are each other's noise. The kernel drops the lock when its holder dies, so a crash blocks nobody.
+Two checks at the same time disturb each other's timings. The kernel releases the lock when its holder dies, so no later check waits
+for a crashed one.
 
-What does not work: the filelock library. Merely imported (4.2), it hooks every fork of the process, and a measured workload that
-forks from several threads fails with an error of the library's.
+What does not work: the filelock library. Its import alone (4.2) adds a hook to every fork of the process, and a measured workload
+that forks from several threads then fails with an error of that library.
 """
 
 from __future__ import annotations
@@ -18,65 +19,68 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import IO
 
-_POLL = 0.02
-_here = threading.Lock()  # one check at a time in this process too
+_POLL = 0.02  # seconds
+_process_lock = threading.Lock()  # held by the timing check of this process: a file lock does not exclude threads of one process
 
 
 class MachineLockTimeout(Exception):
-    """Another check held the machine lock for longer than we may wait, or the lock file cannot be used."""
+    """Another check held the machine lock for longer than the timeout, or the lock file cannot be opened."""
 
 
 def lock_file() -> Path:
-    """Where this user's lock lies. ``GILCHECK_LOCK`` moves it, for machines whose temporary folder is private to a run."""
-    if named := os.environ.get("GILCHECK_LOCK"):
-        return Path(named)
+    """Return the path of this user's lock file.
+
+    ``GILCHECK_LOCK`` sets another path, for machines on which each run has its own temporary folder.
+    """
+    if path := os.environ.get("GILCHECK_LOCK"):
+        return Path(path)
     user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
     return Path(tempfile.gettempdir()) / f"pytest-gilcheck-{user}.lock"
 
 
 @contextmanager
 def machine_lock(timeout: float, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the machine lock for the block.
+    """Hold the machine lock during the ``with`` block.
 
     Args:
-        timeout: seconds to wait for another check to end.
-        waiting: called once if there is one to wait for.
+        timeout: seconds to wait for the check that holds the lock.
+        waiting: called once, before the wait, if another check holds the lock.
 
     Raises:
-        MachineLockTimeout: it did not end, or the lock file cannot be used.
-        RuntimeError: a check is running in this very process, and this one is part of what it measures.
+        MachineLockTimeout: the other check did not end in time, or the lock file cannot be opened.
+        RuntimeError: a timing check runs in this process already: this one is part of the workload that it measures.
     """
-    if not _here.acquire(blocking=False):
-        raise RuntimeError("a timing check is running in this process; what it measures cannot hold a check of its own")
+    if not _process_lock.acquire(blocking=False):
+        raise RuntimeError("a timing check runs in this process already; its workload cannot run another timing check")
     try:
-        with _opened() as file:
+        with _open() as file:
             deadline = monotonic() + timeout
-            if not _locked(file):
+            if not _try_lock(file):
                 waiting()
-                while not _locked(file):
+                while not _try_lock(file):
                     if monotonic() > deadline:
                         raise MachineLockTimeout(f"another timing check held the machine lock {lock_file()} for {timeout:g} s")
                     sleep(_POLL)
             try:
                 yield
             finally:
-                _unlock(file)  # closing it would not do: a process that the workload forked may still have it open
+                _unlock(file)  # closing the file is not enough: a process that the workload forked may still have it open
     finally:
-        _here.release()
+        _process_lock.release()
 
 
-def _opened() -> IO[bytes]:
+def _open() -> IO[bytes]:
     try:
         return open(lock_file(), "ab")
     except OSError as error:
-        message = f"the machine lock cannot be opened: {error}; GILCHECK_LOCK names another file for it"
+        message = f"the file of the machine lock cannot be opened: {error}; set GILCHECK_LOCK to another path"
         raise MachineLockTimeout(message) from error
 
 
 try:
     import fcntl
 
-    def _locked(file: IO[bytes]) -> bool:
+    def _try_lock(file: IO[bytes]) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -89,7 +93,7 @@ try:
 except ImportError:  # Windows
     import msvcrt
 
-    def _locked(file: IO[bytes]) -> bool:
+    def _try_lock(file: IO[bytes]) -> bool:
         file.seek(0)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

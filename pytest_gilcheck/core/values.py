@@ -2,45 +2,53 @@
 
 A check's arguments arrive as whatever the user wrote, in a marker, a call, a command line or an ini file. Each argument has one
 `Values`, which reads it in all these places and says in words what it expects.
+
+The tables of checks, arguments and settings are built at every start of pytest. So their rows are plain classes and named tuples:
+making such a class took 0.01 and 0.13 ms here, and making a frozen dataclass 0.9 ms.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from .builds import BUILDS, FREE_THREADED, GIL
 from .errors import BadValue
-from .interpreter import BUILDS, FREE_THREADED, GIL
 
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Values(Protocol):
-    """The values that an argument takes.
+    class Values(Protocol):
+        """The values that an argument takes.
 
-    Attributes:
-        expected: the values in words, for errors and documentation.
-    """
-
-    @property
-    def expected(self) -> str: ...
-
-    def read(self, name: str, value: object, source: str) -> Any:
-        """Return the checked value.
-
-        Raises:
-            BadValue: the value is none of these.
+        Attributes:
+            expected: the values in words, for errors and documentation.
         """
 
+        @property
+        def expected(self) -> str: ...
 
-@dataclass(frozen=True)
+        def read(self, name: str, value: object, source: str) -> Any:
+            """Return the checked value.
+
+            Raises:
+                BadValue: the value is none of these.
+            """
+
+
 class Accepted:
-    """Values for which a predicate is true, as they are or converted."""
+    """Values for which a predicate is true, as they are or converted.
 
-    expected: str
-    accepts: Callable[[Any], bool]
-    convert: Callable[[Any], Any] = lambda value: value
+    Args:
+        expected: the values in words.
+        accepts: the predicate.
+        convert: called with an accepted value; returns the checked one.
+    """
+
+    def __init__(self, expected: str, accepts: Callable[[Any], bool], convert: Callable[[Any], Any] = lambda value: value) -> None:
+        self.expected, self.accepts, self.convert = expected, accepts, convert
 
     def read(self, name: str, value: object, source: str) -> Any:
         if not self.accepts(value):
@@ -48,11 +56,11 @@ class Accepted:
         return self.convert(value)
 
 
-@dataclass(frozen=True)
 class PerBuild:
     """One number, or a mapping with a number for each build by its name; read as they are, with checked numbers."""
 
-    number: Values
+    def __init__(self, number: Values) -> None:
+        self.number = number
 
     @property
     def expected(self) -> str:
@@ -68,11 +76,11 @@ class PerBuild:
         return {key: self.number.read(f"{name}[{key!r}]", each, source) for key, each in value.items()}
 
 
-@dataclass(frozen=True)
 class OneOrMore:
     """One value, or a sequence of at least one; read as a tuple for a sequence, and as the value for a single one."""
 
-    each: Values
+    def __init__(self, each: Values) -> None:
+        self.each = each
 
     @property
     def expected(self) -> str:
@@ -86,11 +94,10 @@ class OneOrMore:
         return tuple(self.each.read(f"{name}[{index}]", entry, source) for index, entry in enumerate(value))
 
 
-@dataclass(frozen=True)
 class ModuleNames:
     """A module, its name, or a sequence of them; read as a tuple of names."""
 
-    expected: str = "modules, or their names"
+    expected = "modules, or their names"
 
     def read(self, name: str, value: object, source: str) -> tuple[str, ...]:
         entries: object = [value] if isinstance(value, (str, ModuleType)) else value

@@ -1,4 +1,4 @@
-"""The verdict of a check: three-valued, with its reason; inconclusive is never a pass."""
+"""The verdict of a check (holds, violated or inconclusive) with its reason; an inconclusive check never counts as passed."""
 
 from __future__ import annotations
 
@@ -18,76 +18,76 @@ class Verdict(StrEnum):
 
 
 class ClaimViolated(AssertionError):
-    """The claim was shown to be false."""
+    """The check has shown that the claim is false, or for `Judged.assert_violated` that it holds."""
 
 
 class Inconclusive(SkipTest):
-    """The claim could be neither shown nor refuted, here and now.
+    """The check could decide neither that the claim holds nor that it is violated.
 
-    Every test framework shows the standard library's ``SkipTest`` as a skip, wherever it was raised and without our help.
+    A subclass of the standard library's ``SkipTest``: every test framework shows that as a skip, wherever it is raised.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What every check returns, whatever else it measured.
+    """The base class of the results of all checks.
 
     Attributes:
         verdict: holds, violated or inconclusive.
-        reason: one line: what decided it, with its figures; for inconclusive, also what would help.
+        reason: one line: what decided the verdict, with the figures; if inconclusive, also what to do about it.
     """
 
     verdict: Verdict
     reason: str
 
     def __getattribute__(self, name: str) -> Any:
-        # Reading the verdict is a judgement if the user's code does it. Printing a result is none: then this package reads it.
+        # Reading the verdict counts as a judgement only in the user's code. To print a result does not: this package reads it then.
         if name == "verdict" and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != _PACKAGE:
-            self._note("verdict")
+            self._record_judgement("verdict")
         return super().__getattribute__(name)
 
     @property
     def judged_by(self) -> str | None:
         """How the user judged this result: ``"assert_holds"``, ``"assert_violated"``, ``"verdict"`` (it was read), or None."""
-        found: str | None = self.__dict__.get("_judged_by")
-        return found
+        judged_by: str | None = self.__dict__.get("_judged_by")
+        return judged_by
 
     def forget_judgement(self) -> None:
-        """Forget who has read the verdict so far: an observer, who did not judge."""
+        """Forget that the verdict was read, because a hook read it and not the test."""
         self.__dict__.pop("_judged_by", None)
 
-    def _note(self, how: str) -> None:
-        self.__dict__.setdefault("_judged_by", how)  # not a field: a copy of a result was judged by nobody
+    def _record_judgement(self, judged_by: str) -> None:
+        self.__dict__.setdefault("_judged_by", judged_by)  # not a field: a copy of a result has not been judged
 
     def headline(self) -> str:
-        """The verdict and what it rests on, in a line or two; ``str(result)`` is the whole report."""
+        """Return the verdict and its reason in one or two lines; ``str(result)`` is the whole report."""
         return f"{self.verdict}: {self.reason}"
 
     def assert_holds(self) -> None:
         """Return only if the claim holds.
 
         Raises:
-            ClaimViolated: it does not; the message is the headline.
-            Inconclusive: it could not be decided.
+            ClaimViolated: the claim is violated; the message is the headline.
+            Inconclusive: the check could not decide the claim.
         """
         __tracebackhide__ = True
-        self._note("assert_holds")
+        self._record_judgement("assert_holds")
         self._assert(Verdict.HOLDS)
 
     def assert_violated(self) -> None:
-        """Return only if the claim is false: for a known limit that a test should notice the end of.
+        """Return only if the claim is violated: for a known limitation, whose removal then fails the test.
 
         Raises:
-            ClaimViolated: the claim holds, so the limit is gone; the message is the headline.
-            Inconclusive: it could not be decided.
+            ClaimViolated: the claim holds; the message is the headline.
+            Inconclusive: the check could not decide the claim.
         """
         __tracebackhide__ = True
-        self._note("assert_violated")
+        self._record_judgement("assert_violated")
         self._assert(Verdict.VIOLATED)
 
-    def _assert(self, wanted: Verdict) -> None:
+    def _assert(self, expected: Verdict) -> None:
         __tracebackhide__ = True
         if self.verdict is Verdict.INCONCLUSIVE:
             raise Inconclusive(self.reason)
-        if self.verdict is not wanted:
+        if self.verdict is not expected:
             raise ClaimViolated(self.headline())

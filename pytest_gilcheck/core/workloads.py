@@ -1,4 +1,4 @@
-"""Workloads: callables without arguments, or coroutine functions.
+"""Workloads: callables and coroutine functions without arguments.
 
 Subinterpreters import this module. So it must not import a module that cannot be imported there, such as ``faulthandler``.
 """
@@ -13,17 +13,17 @@ Workload = Callable[[], Any]
 
 
 def is_async(work: Workload) -> bool:
-    """Whether a call of the workload returns an awaitable."""
+    """Whether the workload is a coroutine function, or an object whose ``__call__`` is one."""
     return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None))  # noqa: B004
 
 
 def name_of(work: Workload) -> str:
-    """The name of the workload in a report."""
+    """Return the name of the workload for a report."""
     return getattr(work, "__qualname__", None) or repr(work)
 
 
 def call_once(work: Workload) -> object:
-    """Call the workload once, as without a check; a coroutine function is run to its end by ``asyncio.run``."""
+    """Call the workload once, as without a check; ``asyncio.run`` runs a coroutine function."""
     if is_async(work):
         import asyncio
 

@@ -1,4 +1,4 @@
-"""What a user claims about interrupts, checked for sense before anything runs."""
+"""The claim of an interrupt check; its arguments are checked before anything runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Signals = str | int | Sequence[str | int]
 
 @dataclass(frozen=True)
 class InterruptClaim:
-    """Each signal is seen in time, and the process then ends in time.
+    """The Python handler of each signal starts in time, and the process then exits in time.
 
     Attributes:
         within: seconds from the signal to the first line of its Python handler.
-        exits_within: seconds from there to the end of the process.
+        exits_within: seconds from the start of the handler to the exit of the process.
         signals: the signals sent, in turn.
     """
 
@@ -35,17 +35,18 @@ class InterruptClaim:
 
     def __str__(self) -> str:
         names = " and ".join(number.name for number in self.signals)
-        return f"{names} seen within {self.within:g} s, and the process gone {self.exits_within:g} s later"
+        handled = f"the handler of {names} starts within {self.within:g} s"
+        return f"{handled}, and the process exits within {self.exits_within:g} s after that"
 
 
 def claim(given: Arguments) -> InterruptClaim:
-    """The claim out of what was given; what was not takes its default.
+    """Make the claim from the arguments; an argument that is not given takes its default.
 
     Args:
         given: ``within`` and ``exits_within`` in seconds; ``signals``, one or more, by name or number.
 
     Raises:
-        BadValue: a signal that does not exist or cannot be handled.
+        BadValue: a signal does not exist or cannot be handled.
     """
     signals = given.get("signals", signal.SIGINT)
     several: Sequence[object] = [signals] if isinstance(signals, (str, int)) else signals

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from types import CodeType
 
-from ..core.holders import Holding, Place
+from ..core.holders import HolderPlace, Holding
 from ..core.source import Position, line_text, place, position_text
 from .lateness import ms
 
@@ -94,7 +94,7 @@ def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: o
     return tuple(found)
 
 
-def expression(at: Place) -> str | None:
+def expression(at: HolderPlace) -> str | None:
     """The source of the call at this place; the whole line where no call is known; None where there is no source."""
     file = at.file or ""
     text = line_text(file, at.line) if at.call is None else position_text(file, Position(at.line, at.line, *at.call))

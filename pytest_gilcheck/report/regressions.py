@@ -42,7 +42,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ComparisonFinding:
     """What a condition found: one check on one interpreter.
 
     Attributes:
@@ -84,7 +84,7 @@ UNFINISHED = Condition("unfinished run")
 REQUIRED_INTERPRETER, REQUIRED_CHECKS = Condition("require-interpreter"), Condition("require-checks")
 
 
-def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int | None) -> list[Finding]:
+def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int | None) -> list[ComparisonFinding]:
     """Return what was required and is not there.
 
     Args:
@@ -100,13 +100,15 @@ def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int |
     ran = set().union(*(names[label] for label in names if counts[label]))
     known = ", ".join(sorted(counts)) or "none"
     found = [
-        Finding(REQUIRED_INTERPRETER, name, name, f"no check with a verdict is on record; interpreters on record: {known}")
+        ComparisonFinding(
+            REQUIRED_INTERPRETER, name, name, f"no check with a verdict is on record; interpreters on record: {known}"
+        )
         for name in interpreters
         if name not in ran
     ]
     if checks is not None:
         found += [
-            Finding(REQUIRED_CHECKS, "all checks", label, f"{count} have a verdict, and {checks} are required")
+            ComparisonFinding(REQUIRED_CHECKS, "all checks", label, f"{count} have a verdict, and {checks} are required")
             for label, count in (counts or {"every interpreter": 0}).items()
             if count < checks
         ]
@@ -118,7 +120,7 @@ def _minor(label: str) -> str:
     return re.sub(r"^(\d+\.\d+)\.\w+?(t?)(?= |$)", r"\1\2", label)
 
 
-def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: Sequence[Record]) -> list[Finding]:
+def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: Sequence[Record]) -> list[ComparisonFinding]:
     """Return everything that the conditions find in the records, compared with the baseline.
 
     Of several records of one check in one file the newest counts, as in the table. A record is compared with the newest one of the
@@ -129,7 +131,7 @@ def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: S
     before = {_key(entry): entry for entry in sorted(baseline, key=lambda entry: str(entry["recorded"]))}
     now = {_key(entry) for entry in records}
     gone = {key: entry for key, entry in before.items() if key not in now}
-    found: list[Finding] = []
+    found: list[ComparisonFinding] = []
     for condition in wanted:
         if condition.name in ALONE:
             found += _without_baseline(condition, records)
@@ -140,13 +142,15 @@ def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: S
     return found
 
 
-def _finding(condition: Condition, entry: Record, message: str, decided: bool = True) -> Finding:
-    return Finding(condition, entry["subject"], label_of(entry["interpreter"]), message, decided)
+def _finding(condition: Condition, entry: Record, message: str, decided: bool = True) -> ComparisonFinding:
+    return ComparisonFinding(condition, entry["subject"], label_of(entry["interpreter"]), message, decided)
 
 
-def _without_baseline(condition: Condition, records: Sequence[Record]) -> list[Finding]:
+def _without_baseline(condition: Condition, records: Sequence[Record]) -> list[ComparisonFinding]:
     if not any(entry["verdict"] for entry in records):
-        return [Finding(condition, "every test", "every interpreter", "no check with a verdict is on record", decided=False)]
+        return [
+            ComparisonFinding(condition, "every test", "every interpreter", "no check with a verdict is on record", decided=False)
+        ]
     return [
         _finding(condition, entry, entry["reason"])
         for entry in records
@@ -156,9 +160,9 @@ def _without_baseline(condition: Condition, records: Sequence[Record]) -> list[F
 
 def _against_baseline(
     condition: Condition, records: Sequence[Record], before: Mapping[_Key, Record], gone: Mapping[_Key, Record]
-) -> list[Finding]:
+) -> list[ComparisonFinding]:
     judge, graded = _JUDGES.get(condition.name, _verdict_change), condition.name in GRADED
-    found: list[Finding] = []
+    found: list[ComparisonFinding] = []
     compared = 0
     gone = dict(gone)
     for entry in records:
@@ -178,12 +182,12 @@ def _against_baseline(
     if lost:
         one = f"{lost[0]['subject']} on {label_of(lost[0]['interpreter'])}"
         message = f"{len(lost)} of the baseline did not run: {one}" + (", and others" if len(lost) > 1 else "")
-        found.append(Finding(condition, "checks", "those interpreters", message, decided=False))
+        found.append(ComparisonFinding(condition, "checks", "those interpreters", message, decided=False))
     if not compared and not lost:
         message = (
             "the baseline has no record of the same check on the same interpreter with the figure that this condition compares"
         )
-        found.append(Finding(condition, "every test", "every interpreter", message, decided=False))
+        found.append(ComparisonFinding(condition, "every test", "every interpreter", message, decided=False))
     return found
 
 

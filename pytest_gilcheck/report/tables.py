@@ -10,7 +10,7 @@ from typing import Any
 
 from .clean import clean, name_of_test, one_line, padded, wrapped
 from .matrix import Matrix, MatrixCell, MatrixColumn
-from .regressions import Finding
+from .regressions import ComparisonFinding
 from .words import ASCII_MARKS, MARKS, WORST_FIRST, bounds, interval, main_figure, short_figure, slower
 
 _HEAD = 12  # columns for the label of a line
@@ -22,7 +22,7 @@ _COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs text that begins so
 
 
-def text(table: Matrix, found: Sequence[Finding] = (), *, width: int = 80, plain: bool = False) -> str:
+def text(table: Matrix, found: Sequence[ComparisonFinding] = (), *, width: int = 80, plain: bool = False) -> str:
     """Return the matrix for a terminal, followed by the findings.
 
     Args:
@@ -61,7 +61,7 @@ def changes(table: Matrix) -> list[str]:
     return lines
 
 
-def markdown(table: Matrix, found: Sequence[Finding] = ()) -> str:
+def markdown(table: Matrix, found: Sequence[ComparisonFinding] = ()) -> str:
     """Return the matrix as a Markdown table, in GitHub's dialect."""
     head = ["test", *(column.label for column in table.columns)]
     lines = ["| " + " | ".join(map(_escaped, head)) + " |", "|" + " --- |" * len(head)]
@@ -93,7 +93,7 @@ def comma_separated(table: Matrix) -> str:
     return stream.getvalue()
 
 
-def as_json(table: Matrix, found: Sequence[Finding] = ()) -> str:
+def as_json(table: Matrix, found: Sequence[ComparisonFinding] = ()) -> str:
     """Return the matrix as JSON: columns, rows with figures, mean costs, and findings."""
 
     def column_document(column: MatrixColumn) -> dict[str, Any]:

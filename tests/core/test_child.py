@@ -157,3 +157,26 @@ def test_a_status_that_another_thread_took_is_unknown_and_no_success():
     outcome = side.wait()
     assert outcome.ending is Ending.UNKNOWN
     assert "unknown exit status" in str(outcome)
+
+
+def test_a_note_that_was_sent_right_before_a_death_is_received(monkeypatch):
+    reading, writing = os.pipe()
+    side = fork(60)
+    if isinstance(side, ChildSide):
+        os.read(reading, 1)
+        side.send_note(b"last words")
+        os._exit(3)
+    wait = side._life.wait
+
+    def die_just_now(seconds):
+        """Between the look at the pipe and the look at the process."""
+        os.write(writing, b"x")
+        os.waitid(os.P_PID, side.pid, os.WEXITED | os.WNOWAIT)
+        return wait(seconds)
+
+    monkeypatch.setattr(side._life, "wait", die_just_now)
+    outcome = side.wait()
+    os.close(reading)
+    os.close(writing)
+    assert (outcome.ending, outcome.status) == (Ending.EXITED, 3)
+    assert side.notes() == [b"last words"]

@@ -226,3 +226,23 @@ def test_only_a_violated_claim_passes_assert_violated():
         Judged(verdict=Verdict.HOLDS, reason="").assert_violated()
     with pytest.raises(Inconclusive):
         Judged(verdict=Verdict.INCONCLUSIVE, reason="").assert_violated()
+
+
+def test_a_file_that_cannot_be_put_in_place_leaves_no_litter(tmp_path, monkeypatch):
+    def refused(draft, path):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(os, "replace", refused)
+    with pytest.raises(PermissionError):
+        written(tmp_path / "e.json", [entry()])
+    assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such permissions here")
+def test_others_may_read_the_file_as_far_as_the_umask_allows(tmp_path):
+    before = os.umask(0o027)
+    try:
+        written(tmp_path / "e.json", [entry()])
+    finally:
+        os.umask(before)
+    assert (tmp_path / "e.json").stat().st_mode & 0o777 == 0o640

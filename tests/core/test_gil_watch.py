@@ -7,12 +7,12 @@ from importlib.machinery import BuiltinImporter, ExtensionFileLoader
 
 import pytest
 
-from pytest_gilcheck.core.gil_watch import GilBack, Watch, can_come_back
+from pytest_gilcheck.core.gil_watch import GilReenabled, Watch, can_reenable_gil
 from tests.core.extensions import FREE_THREADED_BUILD, built, needs_free_threading
 
 START = """
 import os, sys, threading, warnings
-from pytest_gilcheck.core.gil_watch import Watch, can_come_back
+from pytest_gilcheck.core.gil_watch import Watch, can_reenable_gil
 warnings.simplefilter("ignore")
 def words(frame):
     return "test", "place"
@@ -38,19 +38,19 @@ def program(monkeypatch):
 
 
 def test_an_event_travels_as_plain_values():
-    event = GilBack(("a", "b"), importer="x.py:1 (f)", thread="t", test="x.py::f", place="in it", forked=True)
-    assert GilBack.read(event.written()) == event
+    event = GilReenabled(("a", "b"), importer="x.py:1 (f)", thread="t", test="x.py::f", place="in it", forked=True)
+    assert GilReenabled.from_dict(event.as_dict()) == event
     assert "\n" not in str(event)
 
 
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (GilBack(("a",), certain=True), "extension module 'a' does not declare that it runs without the GIL"),
-        (GilBack(("a",)), "probably by extension module 'a'"),
-        (GilBack(("a", "b")), "by one of the extension modules 'a', 'b' (the import was not observed)"),
-        (GilBack(tuple("abcdefghij")), "and 2 more (the import was not observed)"),
-        (GilBack(()), "by an unknown module"),
+        (GilReenabled(("a",), certain=True), "extension module 'a' does not declare that it runs without the GIL"),
+        (GilReenabled(("a",)), "probably by extension module 'a'"),
+        (GilReenabled(("a", "b")), "by one of the extension modules 'a', 'b' (the import was not observed)"),
+        (GilReenabled(tuple("abcdefghij")), "and 2 more (the import was not observed)"),
+        (GilReenabled(()), "by an unknown module"),
     ],
 )
 def test_what_is_not_certain_is_not_claimed(event, words):
@@ -59,7 +59,7 @@ def test_what_is_not_certain_is_not_claimed(event, words):
 
 @pytest.mark.skipif(FREE_THREADED_BUILD, reason="for builds whose GIL is always on")
 def test_on_a_gil_build_it_cannot_come_back():
-    assert not can_come_back()
+    assert not can_reenable_gil()
 
 
 @needs_free_threading
@@ -206,14 +206,14 @@ def test_a_description_that_fails_does_not_fail_the_import(program):
 @needs_free_threading
 @pytest.mark.parametrize("option", [(), ("-Xgil=0",), ("-Xgil=1",)])
 def test_who_decided_himself_is_not_watched(program, option):
-    assert program("print(can_come_back())", *option) == str(not option)
+    assert program("print(can_reenable_gil())", *option) == str(not option)
 
 
 @needs_free_threading
 @pytest.mark.parametrize("value", ["0", "1", ""])
 def test_the_environment_decides_unless_it_is_ignored(program, monkeypatch, value):
     monkeypatch.setenv("PYTHON_GIL", value)
-    assert program("print(can_come_back())") == str(not value)
+    assert program("print(can_reenable_gil())") == str(not value)
 
 
 def test_the_import_system_is_as_it_was_once_the_last_watch_stops():

@@ -36,7 +36,7 @@ def holder(lock):
     process.stdout.close()
 
 
-def test_a_lock_that_another_process_holds_is_waited_for_until_the_timeout(holder):
+def test_the_wait_for_another_process_ends_at_the_timeout(holder):
     waited = []
     with (
         pytest.raises(MachineLockTimeout, match="another timing check held the machine lock"),
@@ -46,28 +46,28 @@ def test_a_lock_that_another_process_holds_is_waited_for_until_the_timeout(holde
     assert waited == [1]
 
 
-def test_the_death_of_its_holder_frees_the_lock(holder):
+def test_the_lock_is_released_when_its_holder_dies(holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     with machine_lock(10):
         pass
 
 
-def test_a_free_lock_is_not_waited_for(lock):
+def test_a_free_lock_is_taken_without_a_wait(lock):
     start = time.monotonic()
-    with machine_lock(60, lambda: pytest.fail("nobody holds it")):
+    with machine_lock(60, lambda: pytest.fail("no other process holds the lock")):
         pass
     assert time.monotonic() - start < 30
 
 
-def test_a_check_inside_a_measured_workload_is_an_error_and_not_a_wait(lock):
-    with machine_lock(60), pytest.raises(RuntimeError, match="cannot hold a check of its own"), machine_lock(60):
+def test_a_check_inside_a_measured_workload_is_an_error_without_a_wait(lock):
+    with machine_lock(60), pytest.raises(RuntimeError, match="cannot run another timing check"), machine_lock(60):
         pass
     with machine_lock(60):
         pass
 
 
-def test_a_process_that_the_workload_forked_does_not_keep_the_lock(lock):
+def test_a_process_that_the_workload_forked_does_not_hold_the_lock(lock):
     from pytest_gilcheck.core.child import ChildSide, fork
 
     with machine_lock(60):
@@ -80,7 +80,7 @@ def test_a_process_that_the_workload_forked_does_not_keep_the_lock(lock):
     side.wait()
 
 
-def test_a_lock_that_cannot_be_opened_says_which_and_how_to_move_it(monkeypatch, tmp_path):
+def test_a_lock_file_that_cannot_be_opened_is_an_error_that_names_the_setting(monkeypatch, tmp_path):
     monkeypatch.setenv("GILCHECK_LOCK", str(tmp_path))
-    with pytest.raises(MachineLockTimeout, match="GILCHECK_LOCK names another file"), machine_lock(1):
+    with pytest.raises(MachineLockTimeout, match="set GILCHECK_LOCK to another path"), machine_lock(1):
         pass

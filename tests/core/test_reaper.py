@@ -10,12 +10,15 @@ import time
 import psutil
 import pytest
 
+from pytest_gilcheck.core import reaper
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 PROGRAM = """
-    import os, subprocess, sys, time
+    import os, signal, subprocess, sys, time
     from pytest_gilcheck.core.child import ChildSide, fork
     side = fork(600)
     if isinstance(side, ChildSide):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what it starts ignores it too
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "{mark}"])
         time.sleep(600)
     {then}
@@ -46,7 +49,11 @@ def test_grandchildren_die_with_a_parent_that_is_killed(number, tmp_path):
     wait_for(lambda: alive(mark))
     parent.send_signal(number)
     parent.wait(20)
-    wait_for(lambda: not alive(mark), 5)
+    try:
+        wait_for(lambda: not alive(mark), 5)
+    finally:
+        for process in alive(mark):
+            process.kill()
 
 
 def test_without_the_reaper_they_live_on(tmp_path):
@@ -79,3 +86,13 @@ def test_the_reaper_is_not_a_child_of_the_process_it_serves():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines() == ["[]", "no child to wait for"]
     assert not done.stderr
+
+
+def test_a_group_that_has_ended_is_released_because_its_number_may_soon_be_anothers(monkeypatch):
+    reading, writing = os.pipe()
+    monkeypatch.setattr(reaper, "_pipe", writing)
+    reaper.watch(4711)
+    reaper.release(4711)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        assert pipe.read() == b"+4711\n-4711\n"

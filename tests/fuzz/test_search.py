@@ -1,9 +1,13 @@
 from time import monotonic
+from types import SimpleNamespace
+
+import pytest
 
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.limits import limited
+from pytest_gilcheck.fuzz.searching.sampling import Priorities
 from pytest_gilcheck.fuzz.searching.search import Search
 
 from .programs import Counter, add_locked, is_two
@@ -34,3 +38,18 @@ def test_two_preemptions_at_neighbouring_points_are_among_all_schedules():
         Search(explorer, 2, limited(monotonic() + 600, None), 1).run(sequential)
     points = [[choice.point for choice in schedule.choices if not choice.forced] for schedule in followed]
     assert any(len(each) == 2 and each[1] == each[0] + 1 for each in points)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_at_each_point_of_change_the_running_thread_falls_behind_all_others(seed):
+    tasks = [SimpleNamespace(index=index) for index in range(3)]
+    policy, current, changes = Priorities(seed, steps=200, depth=9), tasks[0], 0
+    policy.begin(tasks)
+    for point in range(1, 201):
+        changing = point > 1 and policy.next == point
+        others = [task for task in tasks if task is not current]
+        running, current = current, policy.at(point, current, others, None)
+        if changing:
+            assert current is not running
+            changes += 1
+    assert changes > 4

@@ -332,3 +332,15 @@ def test_child_processes_and_semaphores_are_leaks_too():
 
     assert "semaphore semaphore not released" in str(gilcheck.interrupt(takes, inject="every-step"))
     assert "child process" in str(gilcheck.interrupt(starts, inject="every-step"))
+
+
+def test_a_workload_that_takes_another_path_only_later_is_not_judged(tmp_path):
+    def work():
+        (tmp_path / f"{len(list(tmp_path.iterdir()))}").touch()
+        if len(list(tmp_path.iterdir())) <= 2:  # the two runs without an exception are the same
+            for _ in range(3):
+                Account().audit("")
+
+    result = gilcheck.interrupt(work, inject="every-step", first=10)
+    assert result.verdict == "inconclusive"
+    assert "runs did not pass the step at which to raise" in result.reason

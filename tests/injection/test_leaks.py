@@ -1,10 +1,14 @@
 """Leaks are found through what the workload can reach, and are named by the path to them."""
 
 import functools
+import os
+import subprocess
 import threading
+import time
 
 import pytest
 
+from pytest_gilcheck.injection import leaks
 from pytest_gilcheck.injection.leaks import ResourceBaseline, locks
 
 MODULE_LOCK = threading.Lock()
@@ -80,3 +84,35 @@ def test_a_file_that_stays_open_is_a_leak(tmp_path):
         assert [str(tmp_path / "file") in leak for leak in before.leaks(int)] == [True]
         assert not file.closed
     assert before.leaks(int) == []
+
+
+def test_a_lock_that_the_workload_made_and_left_held_is_a_leak():
+    kept = []
+
+    def work():
+        return kept
+
+    before = ResourceBaseline.now(work)
+    kept.append(threading.Lock())
+    assert before.leaks(work) == []
+    kept[0].acquire()
+    assert before.leaks(work) == ["lock kept[0] held"]
+
+
+def test_a_thread_that_ends_within_the_grace_period_is_no_leak(monkeypatch):
+    monkeypatch.setattr(leaks, "_GRACE", 60.0)
+    before = ResourceBaseline.now(int)
+    thread = threading.Thread(target=time.sleep, args=(0.1,))
+    thread.start()
+    assert before.leaks(int) == []
+    assert not thread.is_alive()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="no /proc here")
+def test_a_child_process_that_has_ended_is_no_leak_although_nobody_waited_for_it():
+    before = ResourceBaseline.now(int)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=True) as process:
+        assert any(f"child process cat (pid {process.pid}) alive" == leak for leak in before.leaks(int))
+        process.stdin.close()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert before.leaks(int) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_gilcheck.core.holders import Holding, Place
+from pytest_gilcheck.core.holders import HolderPlace, Holding
 from pytest_gilcheck.latency.culprit import BYTECODE, IN_C, culprits, expression
 
 BIG = [0]
@@ -17,8 +17,8 @@ def work():
 
 
 FIRST = work.__code__.co_firstlineno
-CALL = Place(HERE, FIRST + 1, "work", (12, 33))
-CONTAINS = Place(HERE, FIRST + 2, "work")
+CALL = HolderPlace(HERE, FIRST + 1, "work", (12, 33))
+CONTAINS = HolderPlace(HERE, FIRST + 2, "work")
 
 
 def named(*waits, at=CALL, workers=1):
@@ -57,14 +57,14 @@ def test_places_of_one_line_are_one_and_the_longest_waited_for_comes_first():
 
 
 def test_the_last_operation_of_the_workload_is_named_by_the_workload():
-    [culprit] = culprits([Holding(Place(None), 1.0, (0.1,))], 0.005, 1, work)
+    [culprit] = culprits([Holding(HolderPlace(None), 1.0, (0.1,))], 0.005, 1, work)
     assert "test_culprit.py:" in culprit.line
     assert "last operation" in str(culprit)
 
 
 def test_a_place_with_a_name_comes_before_one_without_unless_it_hardly_counts():
     def first(share):
-        holdings = [Holding(Place(None), 1 - share, (0.1,)), Holding(CALL, share, (0.1,))]
+        holdings = [Holding(HolderPlace(None), 1 - share, (0.1,)), Holding(CALL, share, (0.1,))]
         return culprits(holdings, 0.005, 1, work)[0].expression
 
     assert first(0.3) == "sum(range(1_000_000))"
@@ -72,18 +72,18 @@ def test_a_place_with_a_name_comes_before_one_without_unless_it_hardly_counts():
 
 
 def test_a_workload_without_code_has_its_name():
-    [culprit] = culprits([Holding(Place(None), 1.0, (0.1,))], 0.005, 1, sum)
+    [culprit] = culprits([Holding(HolderPlace(None), 1.0, (0.1,))], 0.005, 1, sum)
     assert culprit.line == "sum"
 
 
 def test_code_without_a_source_has_no_expression():
-    assert expression(Place("<nowhere>", 1, "f", (0, 3))) is None
+    assert expression(HolderPlace("<nowhere>", 1, "f", (0, 3))) is None
 
 
 def test_columns_count_bytes(tmp_path):
     file = tmp_path / "umlaut.py"
     file.write_text('x = "äö", sum([1])\n', encoding="utf-8")
-    assert expression(Place(str(file), 1, "<module>", (12, 20))) == "sum([1])"
+    assert expression(HolderPlace(str(file), 1, "<module>", (12, 20))) == "sum([1])"
 
 
 def test_the_figures_are_json():

@@ -45,3 +45,8 @@ def test_a_spread_of_nothing_is_nothing():
 @pytest.mark.parametrize(("seconds", "text"), [(0.00021, "0.21 ms"), (0.01563, "15.6 ms"), (0.24, "240 ms"), (2.5, "2500 ms")])
 def test_milliseconds_as_people_read_them(seconds, text):
     assert ms(seconds) == text
+
+
+def test_a_quantile_between_two_values_is_the_higher_one():
+    assert quantile([float(i) for i in range(1, 11)], 0.99) == 10
+    assert quantile([1.0, 2.0, 3.0], 0.5) == 2

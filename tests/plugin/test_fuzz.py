@@ -1,4 +1,4 @@
-"""The marker gil_fuzz in real pytest runs."""
+"""The marker ``gil_fuzz`` in real pytest runs."""
 
 import re
 
@@ -28,7 +28,7 @@ def counter():
 """
 
 
-def test_a_race_fails_with_its_story_and_the_same_with_a_lock_passes(run):
+def test_a_race_fails_with_its_steps_and_the_same_with_a_lock_passes(run):
     result = run(
         COUNTER
         + """
@@ -68,7 +68,7 @@ def test_it(counter, shared, lock):
         counter.add()
     shared.append(counter)
 
-def test_what_came_of_it(shared):
+def test_it_was_shared(shared):
     pass
 """
         + """
@@ -99,7 +99,7 @@ class TestThings:
     ).assert_outcomes(passed=2)
 
 
-def test_a_test_that_fails_by_itself_fails_plainly_and_one_that_skips_is_skipped(run):
+def test_a_test_that_fails_without_concurrency_shows_its_own_failure_and_a_skip_is_a_skip(run):
     result = run(
         """
 import pytest
@@ -117,7 +117,7 @@ def test_skips():
     result.stdout.fnmatch_lines(["*assert 1 == 2*"])
 
 
-def test_with_hypothesis_each_example_is_drawn_first_and_then_explored(run):
+def test_with_hypothesis_each_example_is_drawn_before_its_schedules_are_searched(run):
     result = run(
         """
 import pytest
@@ -147,7 +147,7 @@ def test_harmless(size):
 
 def test_a_coroutine_is_refused(run):
     result = run("import pytest\n@pytest.mark.gil_fuzz\nasync def test_it():\n    pass\n")
-    assert "an event loop schedules by itself" in result.stdout.str()
+    assert "their event loop schedules them" in result.stdout.str()
     result.assert_outcomes(errors=1)
 
 
@@ -199,7 +199,7 @@ def test_locked(counter, lock):
     assert "(share 2 of 2)" in result.stdout.str()
 
 
-def test_an_uncertain_search_is_skipped_and_fails_if_strict(run):
+def test_an_inconclusive_search_skips_the_test_and_fails_it_if_strict(run):
     program = """
 import pytest
 

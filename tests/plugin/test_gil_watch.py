@@ -1,4 +1,4 @@
-"""The GIL's return is told with the module and the test, wherever in the run it happens; what declares itself is not told of."""
+"""A re-enabled GIL is reported with the module and the test; a module that declares support for no GIL is not reported."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.core.extensions import FREE_THREADED_BUILD, built, needs_free_threading
 
-CAME_BACK = "the GIL was re-enabled"
+REENABLED = "the GIL was re-enabled"
 NEEDS = "the GIL was re-enabled: extension module 'ext_needs' does not declare that it runs without the GIL"
 
 
@@ -19,19 +19,19 @@ def run(run, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
     def run_with_extensions(source, *options, mode=None, name="test_it"):
-        given = [f"--gilcheck-gil-reenabled={mode}"] if mode else []
-        return run(source, *given, *options, name=name)
+        mode_option = [f"--gilcheck-gil-reenabled={mode}"] if mode else []
+        return run(source, *mode_option, *options, name=name)
 
     return run_with_extensions
 
 
-def told(result):
-    """The lines of the terminal summary that tell of the GIL."""
-    return [line for line in result.outlines if line.startswith(f"gilcheck: {CAME_BACK}")]
+def reported(result):
+    """The lines of the terminal summary about the GIL."""
+    return [line for line in result.outlines if line.startswith(f"gilcheck: {REENABLED}")]
 
 
 def silent(result):
-    return CAME_BACK not in result.stdout.str() + result.stderr.str()
+    return REENABLED not in result.stdout.str() + result.stderr.str()
 
 
 TEST_BODY = """
@@ -92,7 +92,7 @@ class TestInATest:
         source, place = IN_A_TEST[where]
         result = run(source, f"-n{workers}")
         assert result.ret == 0
-        (line,) = told(result)
+        (line,) = reported(result)
         assert re.search(rf"{re.escape(NEEDS)}, imported at \S*{place}", line)
         result.stdout.fnmatch_lines(["*GilReenabledWarning: the GIL was re-enabled*'ext_needs'*"])
         assert "test_imports" in line
@@ -108,20 +108,20 @@ class TestInATest:
         result.stdout.re_match_lines([line, line, r"(FAILED|ERROR) \S*test_imports"])  # its report, the summary, and the list
 
     @pytest.mark.parametrize("where", ["body", "fixture", "forked"])
-    def test_ignored_nothing_is_said(self, run, where):
+    def test_with_ignore_nothing_is_reported(self, run, where):
         result = run(IN_A_TEST[where][0], mode="ignore")
         assert silent(result)
         assert "failed" not in result.parseoutcomes()
 
     @pytest.mark.parametrize("where", IN_A_TEST)
-    def test_a_module_that_declares_itself_is_no_matter(self, run, where):
+    def test_a_module_that_declares_support_is_not_reported(self, run, where):
         result = run(IN_A_TEST[where][0].replace("ext_needs", "ext_free"), mode="error")
         assert result.ret == 0
         assert silent(result)
 
     @pytest.mark.parametrize("choice", ["environment", "option"])
     @pytest.mark.parametrize("value", ["0", "1"])
-    def test_who_decided_about_the_gil_himself_hears_nothing(self, run, monkeypatch, pytester, choice, value):
+    def test_nothing_is_reported_if_the_user_has_chosen_the_gil(self, run, monkeypatch, pytester, choice, value):
         if choice == "environment":
             monkeypatch.setenv("PYTHON_GIL", value)
             assert silent(run(TEST_BODY, mode="error"))
@@ -134,7 +134,7 @@ class TestInATest:
             assert result.ret == 0
             assert silent(result)
 
-    def test_an_expected_failure_is_not_expected_to_switch_the_gil_on(self, run):
+    def test_an_expected_failure_does_not_cover_the_gil(self, run):
         source = """
             import pytest
             @pytest.mark.xfail
@@ -144,12 +144,12 @@ class TestInATest:
         """
         run(source, mode="error").assert_outcomes(failed=1)
 
-    def test_a_test_that_fails_anyway_keeps_its_own_failure_and_has_a_section(self, run):
+    def test_a_test_that_fails_itself_keeps_its_failure_and_gets_a_section(self, run):
         result = run("def test_it():\n    import ext_needs\n    assert 0, 'its own'", mode="error")
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(["*its own*", "*- gilcheck -*", f"{NEEDS}*"])
 
-    def test_a_child_that_crashes_after_the_import_is_still_heard(self, run):
+    def test_the_import_is_reported_although_the_child_crashes_afterwards(self, run):
         source = """
             import os, pytest, sys
             @pytest.mark.gil_latency
@@ -160,9 +160,9 @@ class TestInATest:
         """
         result = run(source)
         result.assert_outcomes(failed=1, passed=1, warnings=1)
-        assert len(told(result)) == 1
+        assert len(reported(result)) == 1
 
-    def test_a_check_whose_body_runs_in_children_alone_is_heard(self, run):
+    def test_an_import_in_the_children_of_a_check_is_reported(self, run):
         source = """
             import pytest, sys, time
             @pytest.mark.gil_interrupt(repeats=2, over=0.1)
@@ -172,15 +172,15 @@ class TestInATest:
             def test_after(): assert not sys._is_gil_enabled()
         """
         result = run(source)
-        (line,) = told(result)
+        (line,) = reported(result)
         assert "test_it.py:4" in line
         assert "forked child" in line
         assert run(source, mode="error").ret == 1
 
     @pytest.mark.parametrize("filters", ["ignore", "error"])
-    def test_no_filter_hides_it_and_none_breaks_the_run(self, run, filters):
+    def test_no_warning_filter_hides_the_event_or_breaks_the_run(self, run, filters):
         result = run(TEST_BODY, "-W", filters)
-        assert len(told(result)) == 1
+        assert len(reported(result)) == 1
         assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
         assert result.ret == (1 if filters == "error" else 0)
 
@@ -188,7 +188,7 @@ class TestInATest:
         result = run(TEST_BODY, "-W", "ignore", "-W", "error::pytest_gilcheck.core.gil_watch.GilReenabledWarning")
         result.assert_outcomes(failed=1, passed=2)
 
-    def test_what_a_test_catches_is_not_hidden(self, run):
+    def test_an_event_is_reported_although_the_test_catches_the_warning(self, run):
         source = """
             import warnings
             def test_imports():
@@ -199,33 +199,33 @@ class TestInATest:
                 except Exception:
                     pass
         """
-        assert len(told(run(source))) == 1
+        assert len(reported(run(source))) == 1
 
-    def test_an_environment_that_a_test_wipes_does_not_lose_its_name(self, run):
+    def test_a_test_that_clears_the_environment_is_still_named(self, run):
         source = """
             import os
             def test_imports():
                 os.environ.pop("PYTEST_CURRENT_TEST")
                 import ext_needs
         """
-        (line,) = told(run(source))
+        (line,) = reported(run(source))
         assert "in test_it.py::test_imports (call)" in line
 
-    def test_a_rerun_that_passes_does_not_make_a_success_of_it(self, run, pytester):
+    def test_the_run_fails_although_a_rerun_passes(self, run, pytester):
         pytester.makeconftest(
             """
             import pytest
             @pytest.hookimpl(wrapper=True, tryfirst=True)
             def pytest_runtest_makereport(item, call):
                 report = yield
-                report.outcome = "passed"  # as if it had been run again
+                report.outcome = "passed"  # as a plugin does whose rerun passes
                 return report
             """
         )
         assert run(TEST_BODY, mode="error").ret != 0
 
-    @pytest.mark.parametrize("before", ["pass", "import ext_free"])  # after that one the GIL was off
-    def test_a_loader_that_is_not_ours_to_see_is_said_to_be_probable_only(self, run, before):
+    @pytest.mark.parametrize("before", ["pass", "import ext_free"])  # after the import of this module the GIL was off
+    def test_a_module_of_an_unobserved_loader_is_reported_as_probable(self, run, before):
         source = f"""
             import _imp, importlib.util, sys
             def test_imports():
@@ -234,7 +234,7 @@ class TestInATest:
                 sys.modules["ext_needs"] = _imp.create_dynamic(spec)
                 sys.modules["ext_needs"].__spec__ = spec
         """
-        (line,) = told(run(source, "-W", "ignore", "-p", "no:hypothesispytest"))
+        (line,) = reported(run(source, "-W", "ignore", "-p", "no:hypothesispytest"))
         assert "probably by extension module 'ext_needs'" in line
         assert "noticed in test_it.py::test_imports (call)" in line
 
@@ -243,7 +243,7 @@ CONFTEST, PLUGIN = "conftest", "plugin"
 
 
 def outside(pytester, where):
-    """Have the module imported there; the options for the run, the test file's source, and the words for the place."""
+    """Import the module at this place; returns the run's options, the source of the test file and a pattern of the place."""
     if where == "module":
         return (
             [],
@@ -262,7 +262,7 @@ def outside(pytester, where):
         place = r"imported at \S*conftest.py:1 \(pytest_collection_modifyitems\), in hook pytest_collection_modifyitems"
         return [], "def test_it(): pass", place
     pytester.makepyfile(early="import ext_needs")
-    return ["-p", "early"], "def test_it(): pass", "noticed outside of any test"
+    return ["-p", "early"], "def test_it(): pass", "noticed outside tests"
 
 
 OUTSIDE = ["module", "helper", CONFTEST, "hook", PLUGIN]
@@ -275,7 +275,7 @@ class TestOutsideOfTests:
         options, source, place = outside(pytester, where)
         result = run(source, *options)
         assert result.ret == 0
-        (line,) = told(result)
+        (line,) = reported(result)
         assert re.search(f"{re.escape(NEEDS)}, {place}", line)
         result.stdout.fnmatch_lines(["*GilReenabledWarning: the GIL was re-enabled*"])
 
@@ -284,14 +284,14 @@ class TestOutsideOfTests:
         options, source, place = outside(pytester, where)
         result = run(source, *options, mode="error")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        lines = [line for line in result.errlines if CAME_BACK in line and "RuntimeWarning" not in line]
+        lines = [line for line in result.errlines if REENABLED in line and "RuntimeWarning" not in line]
         assert len(lines) == 1
         assert re.search(f"ERROR: gilcheck: {re.escape(NEEDS)}, {place}", lines[0])
         assert "Traceback" not in result.stderr.str()
         assert "1 passed" not in result.stdout.str()
 
     @pytest.mark.parametrize(("where", "mode"), [("module", "warn"), ("module", "error"), (CONFTEST, "warn"), ("hook", "error")])
-    def test_xdist_workers_tell_their_controller(self, run, pytester, where, mode):
+    def test_xdist_workers_report_to_their_controller(self, run, pytester, where, mode):
         options, source, place = outside(pytester, where)
         result = run(source, *options, "-n1", mode=mode)
         assert (result.ret == 0) == (mode == "warn")
@@ -300,7 +300,7 @@ class TestOutsideOfTests:
         assert re.search(f"{re.escape(NEEDS)}, {place}", result.stdout.str() + result.stderr.str())
 
     @pytest.mark.parametrize("where", ["module", CONFTEST, PLUGIN])
-    def test_ignored_nothing_is_said(self, run, pytester, where):
+    def test_with_ignore_nothing_is_reported(self, run, pytester, where):
         options, source, _ = outside(pytester, where)
         result = run(source, *options, mode="ignore")
         assert result.ret == 0
@@ -312,7 +312,7 @@ class TestOutsideOfTests:
         result = run("def test_1(): pass\ndef test_2(): pass\ndef test_3(): pass", mode="error")
         assert result.ret != 0
         assert {**result.parseoutcomes(), "warnings": 1} == {"passed": passed, "warnings": 1}  # seen in the next test at the latest
-        (line,) = told(result)
+        (line,) = reported(result)
         assert f"in hook {hook}" in line
 
     def test_our_warning_as_an_error_is_a_usage_error(self, run, pytester):
@@ -320,12 +320,12 @@ class TestOutsideOfTests:
         result = run(source, *options, "-W", "ignore", "-W", "error::pytest_gilcheck.core.gil_watch.GilReenabledWarning")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
 
-    def test_of_several_that_may_have_done_it_none_is_accused(self, run, pytester):
+    def test_all_candidates_are_named_if_the_import_was_not_observed(self, run, pytester):
         pytester.makepyfile(early="import warnings\nwarnings.simplefilter('always')\nimport ext_free, ext_needs")
-        (line,) = told(run("def test_it(): pass", "-p", "early"))
+        (line,) = reported(run("def test_it(): pass", "-p", "early"))
         assert "one of the extension modules 'ext_free', 'ext_needs' (the import was not observed)" in line
 
-    def test_the_header_claims_what_runs(self, run, pytester):
+    def test_the_header_names_the_build_and_the_state_of_the_gil(self, run, pytester):
         source = "import {}\nimport pytest\n@pytest.mark.gil_scaling\ndef test_it(): pass"
         result = run(source.format("ext_needs"))
         result.stdout.fnmatch_lines(["gilcheck: * free-threaded build with its GIL on*"])
@@ -339,7 +339,7 @@ class TestOutsideOfTests:
 
 @pytest.mark.skipif(FREE_THREADED_BUILD, reason="for builds whose GIL is always on")
 class TestOnAGilBuild:
-    def test_nothing_is_said_and_nothing_is_loaded(self, run, pytester):
+    def test_nothing_is_reported_and_nothing_is_loaded(self, run, pytester):
         pytester.makeconftest(
             """
             import sys

@@ -1,9 +1,9 @@
-"""No pass that is none: what a forked call phase could hide, and does not."""
+"""A forked call phase hides no failure of the test, its teardown or other hooks."""
 
 import pytest
 
 
-def test_a_teardown_that_asserts_what_the_test_did_is_heard(run):
+def test_a_teardown_that_asserts_what_the_test_changed_can_fail(run):
     result = run(
         """
         import pytest
@@ -45,7 +45,7 @@ def test_subtests_do_not_end_the_test_at_the_first(run):
     result.stdout.fnmatch_lines(["gilcheck: gil_scaling cannot be used with subtests*"])
 
 
-def test_a_hook_that_runs_the_body_again_does_not_lose_its_failure(run, pytester):
+def test_the_failure_stays_if_a_hook_runs_the_body_again(run, pytester):
     pytester.makeconftest(
         """
         import pytest
@@ -81,7 +81,7 @@ def test_a_body_run_twice_that_fails_first_is_a_failure(run, pytester):
     ).assert_outcomes(failed=1)
 
 
-def test_other_hooks_see_the_failure_and_their_own_are_not_covered_up(run, pytester):
+def test_other_hooks_see_the_failure_and_their_own_failures_stay(run, pytester):
     pytester.makeconftest(
         """
         import os, pytest
@@ -124,7 +124,7 @@ def test_expected_failures_stay_what_they_are(run):
 
 
 @pytest.mark.parametrize("way", ["trylast hook", "fixture"])
-def test_a_marker_that_comes_late_is_honoured(run, pytester, way):
+def test_a_marker_that_is_added_late_is_applied(run, pytester, way):
     if way == "trylast hook":
         pytester.makeconftest(
             """
@@ -147,7 +147,7 @@ def test_a_marker_that_comes_late_is_honoured(run, pytester, way):
     result.stdout.fnmatch_lines(["*threads=0 (from marker gil_scaling)*"])
 
 
-def test_work_that_nobody_awaits_is_an_error_and_not_fast(run):
+def test_a_workload_that_returns_a_coroutine_or_generator_is_an_error(run):
     result = run(
         """
         import time, pytest
@@ -214,7 +214,7 @@ def test_warnings_of_the_child_are_shown_by_the_parent(run):
     result.stdout.fnmatch_lines(["*UserWarning: from the child*"])
 
 
-def test_what_cannot_travel_does_not_replace_what_happened(run, pytester):
+def test_a_report_that_cannot_be_pickled_keeps_its_outcome(run, pytester):
     pytester.makeconftest(
         """
         import pytest
@@ -246,7 +246,7 @@ def test_what_cannot_travel_does_not_replace_what_happened(run, pytester):
     result.stdout.fnmatch_lines(["*Frozen*"])
 
 
-def test_a_test_that_closes_every_file_ends_alone(run):
+def test_a_test_that_closes_every_file_fails_alone(run):
     result = run(
         """
         import os
@@ -261,9 +261,27 @@ def test_the_return_code_of_pytest_exit_survives(run):
     assert run("import pytest\ndef test_it(gilcheck): pytest.exit('bye', returncode=7)").ret == 7
 
 
-def test_an_evidence_file_that_cannot_be_written_costs_no_report(run, pytester):
+def test_the_report_is_printed_although_the_evidence_file_cannot_be_written(run, pytester):
     (pytester.path / "folder").mkdir()
     assert run("def test_it(): assert 0", "--gilcheck-json=folder").ret == pytest.ExitCode.USAGE_ERROR
     result = run("import os\ndef test_it(): os.mkdir('late')\ndef test_fails(): assert 0, 'still shown'", "--gilcheck-json=late")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["*still shown*", "gilcheck: json=*a file that can be written*"])
+
+
+def test_hooks_of_other_plugins_see_that_a_test_failed_in_its_child(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_call(item):
+            try:
+                return (yield)
+            except BaseException as error:
+                print(f"seen: {item.name} {type(error).__name__}")
+                raise
+        """
+    )
+    result = run("def test_fails(gilcheck): assert 0\ndef test_passes(gilcheck): pass", "-s")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*seen: test_fails ChildFailed"])

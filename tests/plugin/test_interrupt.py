@@ -36,7 +36,7 @@ def test_a_test_that_sees_ctrl_c_passes_and_the_summary_says_how_fast(run):
     )
 
 
-def test_a_deaf_test_fails_with_the_call_that_did_not_look_and_its_stack(run):
+def test_a_deaf_test_fails_with_the_blocking_call_and_its_stack(run):
     result = run(DEAF)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
@@ -48,7 +48,7 @@ def test_a_deaf_test_fails_with_the_call_that_did_not_look_and_its_stack(run):
     )
 
 
-def test_the_other_tests_run_whatever_a_test_does_to_its_process(run):
+def test_the_other_tests_run_after_a_test_that_crashes_exits_or_swallows(run):
     result = run(
         """
         import ctypes, os, time, pytest
@@ -75,7 +75,7 @@ def test_the_other_tests_run_whatever_a_test_does_to_its_process(run):
     result.stdout.fnmatch_lines(["*crashed: *SIGSEGV*", "*swallowed: *except BaseException:*", "SKIPPED *exited with status 3*"])
 
 
-def test_assertions_skips_and_failures_of_the_test_stay_what_they_are(run):
+def test_assertions_skips_and_failures_of_the_test_keep_their_outcome(run):
     result = run(
         """
         import pytest
@@ -101,7 +101,7 @@ def test_assertions_skips_and_failures_of_the_test_stay_what_they_are(run):
     )
 
 
-def test_a_coroutine_test_runs_in_a_loop_of_its_own(run):
+def test_a_coroutine_test_runs_in_a_new_event_loop(run):
     result = run(
         """
         import asyncio, pytest
@@ -152,7 +152,7 @@ def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
     result.stdout.fnmatch_lines(
         [
             "*not safe to interrupt: KeyboardInterrupt at step *, `*` at *: the invariant is False*",
-            "*fixtures of the test; 'nothing' is none*",
+            "*fixtures of the test; 'nothing' is not*",
         ]
     )
 
@@ -226,7 +226,7 @@ def test_evidence_and_junit_have_the_figures(run, pytester):
     assert 'name="gilcheck.signal_outcome" value="deaf"' in (pytester.path / "junit.xml").read_text()
 
 
-def test_the_call_inside_a_test_gives_the_same(run):
+def test_the_call_inside_a_test_has_the_same_verdicts(run):
     result = run(
         """
         import time

@@ -1,4 +1,4 @@
-"""Who judges a result: a call that nobody judged is never green by omission."""
+"""The test must judge the result of a call: a violated result that is not judged fails the test."""
 
 import json
 
@@ -63,7 +63,7 @@ CALLS = """
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    """One run of all of them; outcome and lines by test, and the records."""
+    """Run all tests once, also with --gilcheck-strict; returns the outcomes by test, the output and the records."""
     import subprocess
     import sys
     import textwrap
@@ -102,7 +102,7 @@ def outcomes(tmp_path_factory):
         ("test_violated_in_a_teardown", ["PASSED", "ERROR"], ["PASSED", "ERROR"], "nobody"),
     ],
 )
-def test_a_call_is_judged_or_not_green(outcomes, name, outcome, strict, judged):
+def test_a_call_that_is_not_judged_does_not_pass(outcomes, name, outcome, strict, judged):
     (found, text, records), (found_strictly, strict_text, _) = outcomes
     assert found[name] == outcome, text
     assert found_strictly[name] == strict, strict_text

@@ -1,6 +1,6 @@
-"""pytest ended from outside in the middle of a check: nothing it started is there two seconds later.
+"""A signal ends pytest during a check: two seconds later, no process that it started exists.
 
-The twelve runs (four ways to run a check, three signals) wait side by side; each test looks at one of them.
+The twelve runs (four ways to run a check, three signals) run at the same time; each test examines one of them.
 """
 
 import os
@@ -41,14 +41,14 @@ GONE_AFTER = 2.0  # seconds
 pytestmark = pytest.mark.xdist_group("killed")  # one worker makes the fixture
 
 
-def with_words(*words):
-    """The processes that have one of these words in their command line, by word."""
-    found = {word: [] for word in words}
+def processes_with(*marks):
+    """The processes that have one of these marks in their command line, by mark."""
+    found = {mark: [] for mark in marks}
     for process in psutil.process_iter(["cmdline", "status"]):
         if process.info["status"] != psutil.STATUS_ZOMBIE:
-            for word in words:
-                if any(word in argument for argument in process.info["cmdline"] or []):
-                    found[word].append(process)
+            for mark in marks:
+                if any(mark in argument for argument in process.info["cmdline"] or []):
+                    found[mark].append(process)
     return found
 
 
@@ -67,44 +67,44 @@ class KilledRun:
             cwd=folder,
             env=os.environ | {"GILCHECK_LOCK": str(folder / "lock"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         )
-        self.trouble = None  # before the signal
-        self.left = []  # command lines of processes that outlived it
+        self.failure = None  # why there was no check to end with the signal
+        self.left = []  # command lines of the processes that still existed after the signal
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """All runs, after their signal and two seconds more."""
+    """All runs, two seconds after their signal."""
     base = tmp_path_factory.mktemp("killed")
     runs = {(check, number): KilledRun(base / f"{check}-{number.name}", check) for check in CHECKS for number in SIGNALS}
     waiting, until = dict(runs), time.monotonic() + LONGEST_START
     while waiting and time.monotonic() < until:
-        found = with_words(*(run.mark for run in waiting.values()))
+        found = processes_with(*(run.mark for run in waiting.values()))
         for key, run in list(waiting.items()):
             if found[run.mark]:
                 del waiting[key]
             elif run.process.poll() is not None:
-                run.trouble = f"pytest ended before its check began: {run.process.returncode}"
+                run.failure = f"pytest ended before its check began: {run.process.returncode}"
                 del waiting[key]
         time.sleep(0.05)
     for run in waiting.values():
-        run.trouble = f"the check did not begin within {LONGEST_START:g} s"
+        run.failure = f"the check did not begin within {LONGEST_START:g} s"
     for (_, number), run in runs.items():
         run.process.send_signal(number)
     time.sleep(GONE_AFTER)
-    found = with_words(*(word for run in runs.values() for word in (run.mark, str(run.source))))
+    found = processes_with(*(mark for run in runs.values() for mark in (run.mark, str(run.source))))
     for run in runs.values():
         left = [p for p in found[run.mark] + found[str(run.source)] if p.pid != run.process.pid]  # pytest may still be writing
         run.left = [process.info["cmdline"] for process in left]
         for process in left:
             process.kill()
-        run.process.kill() if run.trouble else None
+        run.process.kill() if run.failure else None
         run.process.wait(60)
     return runs
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 @pytest.mark.parametrize("check", CHECKS)
-def test_no_process_is_left_two_seconds_after(runs, check, number):
+def test_no_process_is_left_two_seconds_after_the_signal(runs, check, number):
     run = runs[check, number]
-    assert run.trouble is None
+    assert run.failure is None
     assert not run.left

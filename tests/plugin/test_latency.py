@@ -31,7 +31,7 @@ LIBRARY = """
 
 
 @pytest.mark.parametrize("source", [WAITS, LIBRARY], ids=["marker", "call"])
-def test_what_lets_others_run_passes_and_the_summary_says_how_late(run, source):
+def test_a_workload_that_releases_the_gil_passes_and_the_summary_has_the_delay(run, source):
     result = run(source, "-v")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*= gilcheck: 1 holds =*", "holds *latency * ms  *::test_*", "  heartbeat p99 *"])
@@ -39,7 +39,7 @@ def test_what_lets_others_run_passes_and_the_summary_says_how_late(run, source):
 
 @pytest.mark.exclusive
 @pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
-def test_what_keeps_the_gil_fails_and_is_named_with_its_line(run, pytester):
+def test_a_workload_that_holds_the_gil_fails_with_the_call_and_its_line(run, pytester):
     result = run(HOLDS_ON, "--gilcheck-json=evidence.json")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*violated: heartbeat p99 * held by sum(range(12_000_000)) at *.py:5 (test_holds_on)*"])
@@ -50,11 +50,11 @@ def test_what_keeps_the_gil_fails_and_is_named_with_its_line(run, pytester):
 
 
 @pytest.mark.skipif(build() != FREE_THREADED, reason="with a GIL it is kept")
-def test_the_same_lets_others_run_where_there_is_no_gil(run):
+def test_the_same_workload_passes_without_a_gil(run):
     assert "failed" not in run(HOLDS_ON).parseoutcomes()
 
 
-def test_what_the_body_raises_is_the_tests_failure_and_a_crash_takes_nothing_along(run):
+def test_what_the_body_raises_is_the_tests_failure_and_a_crash_fails_its_test_only(run):
     result = run(
         """
         import ctypes, pytest

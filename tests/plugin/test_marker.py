@@ -1,4 +1,4 @@
-"""The marker in every kind of test, with workloads whose answer does not hang on how busy the machine is."""
+"""The marker ``gil_scaling`` in every kind of test, with workloads whose verdict does not depend on the load of the machine."""
 
 import importlib.util
 
@@ -11,7 +11,7 @@ WAITS = """
     def test_waits():
         time.sleep(0.01)
 """
-# waits that exclude each other: serial on every machine and build
+# waits under one lock: serial on every machine and build
 SERIAL = """
     import threading, time, pytest
     LOCK = threading.Lock()
@@ -24,7 +24,7 @@ SERIAL = """
 
 
 @pytest.mark.exclusive
-def test_a_test_that_scales_passes_and_the_summary_says_how_far(run):
+def test_a_test_that_scales_passes_and_the_summary_has_the_speedup(run):
     result = run(WAITS, "-v", autoload=True)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
@@ -60,12 +60,12 @@ def test_an_undecided_test_is_skipped_with_its_reason(run):
     result.stdout.fnmatch_lines(["SKIPPED * *test_*.py:*: inconclusive: the workload is too short to time*"])
 
 
-@pytest.mark.parametrize("how", ["option", "ini", "environment"])
-def test_strict_makes_an_undecided_test_fail(run, pytester, monkeypatch, how):
-    options = ["--gilcheck-strict"] if how == "option" else []
-    if how == "ini":
+@pytest.mark.parametrize("layer", ["option", "ini", "environment"])
+def test_strict_makes_an_undecided_test_fail(run, pytester, monkeypatch, layer):
+    options = ["--gilcheck-strict"] if layer == "option" else []
+    if layer == "ini":
         pytester.makeini("[pytest]\ngilcheck_strict = true")
-    if how == "environment":
+    if layer == "environment":
         monkeypatch.setenv("GILCHECK_STRICT", "1")
     result = run("import pytest\n@pytest.mark.gil_scaling\ndef test_nothing(): pass", *options)
     result.assert_outcomes(failed=1)
@@ -100,7 +100,7 @@ def test_methods_parameters_fixtures_and_xunit_setup_work(run):
 
 
 @pytest.mark.exclusive
-def test_a_bare_coroutine_test_is_measured_in_event_loops_of_its_own(run):
+def test_a_coroutine_test_without_a_plugin_is_measured_in_new_event_loops(run):
     result = run(
         """
         import asyncio, pytest
@@ -237,11 +237,11 @@ def test_a_skip_in_a_later_call_is_a_failure_and_not_a_skip(run):
         """
     )
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["gilcheck: the test skips itself in some of its calls*had enough (raised in thread *"])
+    result.stdout.fnmatch_lines(["gilcheck: the test skipped itself in some of its calls*had enough (raised in thread *"])
 
 
 @pytest.mark.exclusive
-def test_the_fixture_measures_what_it_is_given_and_asserts_either_way(run):
+def test_results_of_the_fixture_can_be_asserted_to_hold_or_to_be_violated(run):
     result = run(
         """
         import threading, time

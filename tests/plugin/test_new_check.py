@@ -1,4 +1,4 @@
-"""A check that this package does not have, added as ARCHITECTURE says: one package, one entry, and everything else follows."""
+"""A new check, added as ARCHITECTURE describes: a package and an entry in the table give it a marker, evidence and reports."""
 
 import json
 
@@ -83,7 +83,7 @@ TESTS = """
 """
 
 
-def test_its_marker_runs_refuses_and_is_on_record_in_the_summary_and_in_junit(with_parity, pytester):
+def test_its_marker_runs_and_its_evidence_is_in_the_file_the_summary_and_junit(with_parity, pytester):
     result = with_parity(TESTS, "--strict-markers", "--gilcheck-json=e.json", "--junit-xml=j.xml", "--gilcheck-seed=7")
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(
@@ -100,7 +100,7 @@ def test_its_marker_runs_refuses_and_is_on_record_in_the_summary_and_in_junit(wi
     assert 'name="gilcheck.remainder" value="1"' in (pytester.path / "j.xml").read_text()
 
 
-def test_it_is_listed_selected_and_disabled_like_every_other(with_parity, pytester):
+def test_it_is_listed_selected_and_disabled_like_every_other_check(with_parity, pytester):
     with_parity("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_parity(modulus=, seed=): fail if *"])
     with_parity(TESTS, "-m", "gilcheck", "-k", "even").assert_outcomes(passed=1, deselected=3)
     result = with_parity(TESTS.replace("return 4", "pass"), "--gilcheck-disable", "--gilcheck-json=e.json", "-k", "even or odd")

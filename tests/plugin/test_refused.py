@@ -1,4 +1,4 @@
-"""Arguments of markers that cannot be used: each fails its own test with one line. One pytest run has all of them."""
+"""A bad argument of a marker fails its own test with one line. One pytest run tests all of them."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# (marker, arguments, what the line must say, in this order)
+# (marker, arguments, texts that the line must contain, in this order)
 REFUSED = [
     ("gil_scaling", "min_spedup=2", ["min_spedup", "did you mean", "min_speedup"]),
     ("gil_scaling", "threads=0", ["threads=0", "whole number, at least 2"]),
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.xdist_group("refused")  # one worker makes the fixture
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    """The lines of each test's failure, by the test's number; and the counts of the run."""
+    """The lines of each test's failure, by the number of the test, and the output of the run."""
     folder = tmp_path_factory.mktemp("refused")
     tests = [f"@pytest.mark.{marker}({given})\ndef test_{n}(): pass\n" for n, (marker, given, _) in enumerate(REFUSED)]
     (folder / "test_refused.py").write_text("import pytest\n" + "".join(tests) + "def test_other(): pass\n")
@@ -51,12 +51,12 @@ def lines(tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=[f"{marker}({given})" for marker, given, _ in REFUSED])
 def test_a_bad_argument_fails_its_test_with_one_line(lines, number):
-    marker, _, words = REFUSED[number]
+    marker, _, texts = REFUSED[number]
     [line] = [line for line in lines[0][number].splitlines() if line]
     assert line.startswith("gilcheck: ")
     assert f"(from marker {marker})" in line
     assert f"test_refused.py:{2 * number + 2}" in line
-    assert re.search(".*".join(map(re.escape, words)), line), line
+    assert re.search(".*".join(map(re.escape, texts)), line), line
 
 
 def test_a_bad_argument_fails_no_other_test(lines):

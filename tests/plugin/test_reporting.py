@@ -13,7 +13,7 @@ WAITS = """
     def test_waits(): time.sleep(0.01)
     def test_other(): pass
 """
-# verdicts that no machine changes
+# these verdicts do not depend on the machine
 CERTAIN = """
     import pytest
     @pytest.mark.gil_fuzz(schedules=50)
@@ -24,14 +24,14 @@ CERTAIN = """
 """
 
 
-def test_unused_the_plugin_prints_nothing(run):
+def test_the_plugin_prints_nothing_in_a_run_without_checks(run):
     result = run("def test_it(): pass", "-v", autoload=True)
     text = result.stdout.str()
     assert "gilcheck:" not in text
     assert "holds" not in text
 
 
-def test_quiet_means_neither_header_nor_summary(run):
+def test_with_quiet_there_is_no_header_and_no_summary(run):
     result = run(CERTAIN, "-q")
     assert "gilcheck: " not in result.stdout.str()
     assert "= gilcheck" not in result.stdout.str()
@@ -108,7 +108,7 @@ def test_a_report_that_cannot_be_written_is_a_usage_error_before_anything_runs(r
     )
 
 
-def test_github_is_told_at_the_line_of_the_test_and_in_the_steps_summary(run, pytester, monkeypatch):
+def test_github_gets_an_annotation_at_the_line_of_the_test_and_a_step_summary(run, pytester, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "step.md"))
     monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
@@ -152,7 +152,7 @@ UNFINISHED = {
 
 
 @pytest.mark.parametrize("what", UNFINISHED)
-def test_a_check_that_its_test_did_not_come_out_of_is_on_record_and_decides_nothing(run, pytester, what):
+def test_a_check_whose_test_ended_early_is_recorded_as_inconclusive(run, pytester, what):
     result = run(
         f"""
         import os, pytest
@@ -191,13 +191,13 @@ def test_a_test_that_skips_itself_leaves_no_record(run, pytester):
     assert json.loads((pytester.path / "e.json").read_text())["records"] == []
 
 
-def test_the_outcome_on_record_is_the_tests_and_not_that_of_the_phase_which_measured(run, pytester):
+def test_the_recorded_outcome_is_that_of_the_test_and_not_of_the_phase_that_measured(run, pytester):
     run(
         """
         import pytest
         @pytest.fixture
         def measured(gilcheck):
-            return gilcheck.scaling(lambda: None)
+            return gilcheck.scaling(lambda: None, judge=False)
         @pytest.fixture
         def torn():
             yield
@@ -216,7 +216,7 @@ def test_the_outcome_on_record_is_the_tests_and_not_that_of_the_phase_which_meas
     }
 
 
-def test_threads_that_plugins_start_before_the_first_test_do_not_end_isolation(run, pytester):
+def test_threads_that_plugins_start_before_the_first_test_do_not_prevent_a_fork(run, pytester):
     pytester.makepyfile(
         pytest_server="""
         import threading, time
@@ -238,27 +238,30 @@ def test_threads_that_plugins_start_before_the_first_test_do_not_end_isolation(r
     result.assert_outcomes(failed=1, passed=1)
 
 
-def test_collecting_only_leaves_old_evidence_alone(run, pytester):
+def test_collect_only_keeps_the_old_evidence_file(run, pytester):
     (pytester.path / "e.json").write_text("what was there")
     run("def test_it(gilcheck): pass", "--gilcheck-json=e.json", "--collect-only")
     assert (pytester.path / "e.json").read_text() == "what was there"
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
-        (["--gilcheck-json=same", "--gilcheck-markdown=same"], "markdown='*same'*expected a file of its own: it is where json is*"),
+        (
+            ["--gilcheck-json=same", "--gilcheck-markdown=same"],
+            "markdown='*same'*expected a file of its own: json is written to the same file",
+        ),
         (["--gilcheck-json=test_victim.py"], "json='*test_victim.py'*expected a file that is no Python source*"),
         ([f"--gilcheck-json={'x' * 300}"], "json='*'*expected a file that can be written*"),
     ],
 )
-def test_a_target_that_would_lose_something_is_a_usage_error(run, options, words):
+def test_a_report_file_that_would_overwrite_something_is_a_usage_error(run, options, message):
     result = run("def test_it(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*gilcheck: {words}"])
+    result.stderr.fnmatch_lines([f"*gilcheck: {message}"])
 
 
-def test_what_an_ini_file_says_is_relative_to_it(run, pytester):
+def test_a_path_in_an_ini_file_is_relative_to_its_folder(run, pytester):
     pytester.makeini("[pytest]\ngilcheck_json = e.json")
     pytester.mkdir("below")
     pytester.makepyfile("def test_it(): pass")
@@ -272,7 +275,7 @@ def test_an_evidence_file_is_written_even_when_no_check_ran(run, pytester):
     assert json.loads((pytester.path / "e.json").read_text())["records"] == []
 
 
-def test_two_checks_in_one_test_have_properties_of_their_own(run, pytester):
+def test_two_checks_in_one_test_have_separate_properties(run, pytester):
     run(
         """
         def test_two(gilcheck):
@@ -296,7 +299,7 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
             def work():
                 laps.append(time.monotonic())
                 time.sleep(0.01)
-            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=0.5)
+            gilcheck.scaling(work, threads=2, min_speedup=1.5, budget=0.5, judge=False)
             pathlib.Path(f"span-{n}").write_text(f"{laps[0]} {laps[-1]}")
         """,
         "-n2",
@@ -308,7 +311,7 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("coverage") is None, reason="coverage is not installed")
-def test_under_coverage_a_check_says_so_and_measures_nothing(pytester, monkeypatch):
+def test_under_coverage_a_check_is_skipped_with_this_reason(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     path = pytester.makepyfile(
         """

@@ -58,7 +58,7 @@ def test_a_failing_test_is_no_unfinished_run(run_in):
 
 
 @pytest.mark.parametrize(
-    ("files", "options", "status", "words"),
+    ("files", "options", "status", "message"),
     [
         ({"test_it": HOLDS, "test_broken": "import no_such_module"}, [], 2, "1 test module could not be collected"),
         (
@@ -72,11 +72,11 @@ def test_a_failing_test_is_no_unfinished_run(run_in):
         ({"test_it": HOLDS}, ["-k", "nothing"], 5, "exit status 5 (no tests were collected)"),
     ],
 )
-def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, words):
+def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, message):
     ended_with, _, comparison = run_in(files, *options)
     assert ended_with == status
     assert comparison.returncode == 3
-    assert words in " ".join(comparison.stdout.split())
+    assert message in " ".join(comparison.stdout.split())
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])

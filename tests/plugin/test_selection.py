@@ -1,4 +1,4 @@
-"""Which tests a run has: by what they use, and with or without their checks."""
+"""A run can select the tests that use a check, and can run tests without their checks."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ SOURCE = """
 
 @pytest.fixture
 def names(run):
-    """The tests that ran, without their module."""
+    """Run pytest and return the names of the tests that ran."""
 
     def names(*options):
         result = run(SOURCE, "-v", *options)
@@ -44,7 +44,7 @@ CHECKED = ["test_marked", "test_of_a_fixture_of_the_fixture", "test_of_the_fixtu
 
 
 @pytest.mark.parametrize("options", [["-m", "gilcheck"], ["--gilcheck-only"]])
-def test_the_tests_that_use_a_check_are_selected_fixture_users_included(names, options):
+def test_tests_that_use_a_check_are_selected_also_by_the_fixture(names, options):
     assert names(*options) == CHECKED
 
 
@@ -53,11 +53,11 @@ def test_the_tests_that_use_no_check_are_selected(names, options):
     assert names(*options) == ["test_of_neither"]
 
 
-def test_a_skipped_test_says_by_which_option(run):
+def test_a_skipped_test_names_the_option(run):
     run(SOURCE, "--gilcheck-skip", "-rs").stdout.fnmatch_lines(["SKIPPED*--gilcheck-skip: it uses a check"])
 
 
-def test_what_only_leaves_out_is_deselected(run):
+def test_tests_without_a_check_are_deselected_by_only(run):
     run(SOURCE, "--gilcheck-only").assert_outcomes(passed=3, deselected=1)
 
 
@@ -79,7 +79,7 @@ DISABLED = """
     def test_fails_plainly(): assert calls == ["marked"], calls
 
     def test_of_the_fixture(gilcheck):
-        gilcheck.scaling(lambda: calls.append("call"), min_speedup=1.9)
+        gilcheck.scaling(lambda: calls.append("call"), min_speedup=1.9, judge=False)
         assert calls.count("call") == 1
 
     def test_that_judges(gilcheck):
@@ -90,7 +90,7 @@ DISABLED = """
 """
 
 
-def test_disabled_checks_run_the_body_once_and_are_on_record_as_not_run_and_never_as_holding(run, pytester):
+def test_disabled_checks_run_the_body_once_and_are_recorded_as_inconclusive(run, pytester):
     result = run(DISABLED, "--gilcheck-disable", "--gilcheck-json=e.json", "-rs")
     result.assert_outcomes(passed=3, skipped=1, failed=1)
     result.stdout.fnmatch_lines(["SKIPPED*inconclusive: not run: --gilcheck-disable"])
@@ -149,7 +149,7 @@ def test_of_two_markers_that_both_hold_the_test_passes(run, pytester):
     assert len(json.loads((pytester.path / "e.json").read_text())["records"]) == 2
 
 
-def test_the_hooks_see_results_records_and_add_a_section(run, pytester):
+def test_the_hooks_get_results_and_records_and_add_a_section(run, pytester):
     pytester.makeconftest(
         """
         def pytest_gilcheck_result(item, result): print("RESULT", item.name, result.verdict)
@@ -170,6 +170,6 @@ def test_the_hooks_see_results_records_and_add_a_section(run, pytester):
 
 
 @pytest.mark.parametrize("command", [[sys.executable, "-m", "pytest_gilcheck"]])
-def test_the_package_is_a_command_with_a_version(command):
+def test_the_package_can_be_run_as_a_command(command):
     shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
     assert shown == f"pytest-gilcheck {pytest_gilcheck.__version__}\n"

@@ -46,7 +46,7 @@ REPORTS_ITS_SEED = """
 """
 
 
-def test_the_marker_beats_the_command_line_beats_the_environment_beats_ini(run, pytester, monkeypatch):
+def test_the_priority_is_marker_command_line_environment_ini(run, pytester, monkeypatch):
     def seed(marker, *options):
         result = run(REPORTS_ITS_SEED.replace("ARGUMENTS", marker), "-rA", *options)
         result.assert_outcomes(passed=2)
@@ -63,7 +63,7 @@ def test_the_marker_beats_the_command_line_beats_the_environment_beats_ini(run, 
     assert seed("seed=1", "--gilcheck-seed=2") == 1
 
 
-def test_a_factor_stretches_the_budgets_and_timeouts_of_markers_and_defaults_but_no_claim(run, pytester):
+def test_budget_scale_multiplies_budgets_and_timeouts_but_no_claim(run, pytester):
     shown = "print('RECORD', record['check'], record['parameters'], record['claim'])"
     pytester.makeconftest(f"def pytest_gilcheck_record(record): {shown}")
     source = """
@@ -83,13 +83,13 @@ def test_a_factor_stretches_the_budgets_and_timeouts_of_markers_and_defaults_but
 
 
 @pytest.mark.parametrize("factor", ["0", "-1", "nan", "big"])
-def test_a_factor_that_stretches_nothing_is_refused(run, factor):
+def test_a_budget_scale_that_is_not_above_0_is_refused(run, factor):
     result = run("def test_it(): pass", f"--gilcheck-budget-scale={factor}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: gilcheck: budget_scale=*expected a number above 0"])
 
 
-def test_a_bad_value_is_refused_even_where_a_better_source_hides_it(run, monkeypatch):
+def test_a_bad_value_is_refused_although_a_source_of_higher_priority_has_a_good_one(run, monkeypatch):
     monkeypatch.setenv("GILCHECK_BUDGET", "soon")
     result = run("def test_it(): pass", "--gilcheck-budget=1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

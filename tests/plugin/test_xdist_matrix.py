@@ -1,4 +1,4 @@
-"""One run over several interpreters, and over another host, by pytest-xdist."""
+"""One run with workers on several interpreters and on another host, by pytest-xdist."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ OTHERS = [path for path in os.environ.get("OTHER_PYTHONS", "").split(os.pathsep)
 
 @pytest.fixture
 def another_prefix(tmp_path_factory):
-    """This Python in an environment of its own, with the same packages: another ``sys.prefix`` and ``sys.path``."""
+    """This Python in a new environment with the same packages: another ``sys.prefix`` and ``sys.path``."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     [site] = folder.glob("lib/*/site-packages")
@@ -60,23 +60,23 @@ def test_a_worker_of_another_environment_keeps_its_own_path(run, pytester, anoth
 
 
 @pytest.mark.parametrize(
-    ("python", "words"),
+    ("python", "message"),
     [
         ("/no/such/python", "there is no such program"),
-        ("'x", "it is none"),
+        ("'x", "it is not an interpreter"),
         (" ", "there is no such program"),
-        ("/bin/false", "it is none (exit status 1)"),
-        ("/bin/cat", "it is none"),
+        ("/bin/false", "it is not an interpreter (exit status 1)"),
+        ("/bin/cat", "it is not an interpreter"),
     ],
 )
-def test_what_is_no_interpreter_is_one_line_before_any_worker_starts(run, python, words):
+def test_a_bad_interpreter_is_one_line_before_any_worker_starts(run, python, message):
     result = each(run, f"popen//python={python}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.outlines + result.errlines if "expected an interpreter" in line]
-    assert words in line
+    assert message in line
 
 
-def test_workers_elsewhere_do_not_need_the_folders_that_reports_go_to(run, pytester, tmp_path):
+def test_workers_in_another_folder_do_not_need_the_folders_of_the_reports(run, pytester, tmp_path):
     pytester.mkdir("reports")
     options = [f"--rsyncdir={pytester.path}", "--gilcheck-json=reports/e.json", pytester.path]
     result = each(run, f"popen//chdir={tmp_path}", options=options)
@@ -106,7 +106,7 @@ def test_two_workers_of_one_interpreter_are_two_columns(run, another_prefix):
     result.stdout.fnmatch_lines(["*= gilcheck: by interpreter =*", "*(gw0) *(gw1)*"])
 
 
-def test_an_interpreter_that_is_not_there_or_has_no_plugin_is_one_line(run, tmp_path):
+def test_a_missing_interpreter_or_one_without_the_plugin_is_one_line(run, tmp_path):
     missing = each(run, "popen//python=python9.99")
     assert missing.ret == pytest.ExitCode.USAGE_ERROR
     missing.stderr.fnmatch_lines(
@@ -122,7 +122,7 @@ def test_an_interpreter_that_is_not_there_or_has_no_plugin_is_one_line(run, tmp_
 
 @pytest.fixture
 def ssh_config(tmp_path):
-    """A server on the loopback interface with keys of its own: as good as another host."""
+    """The configuration of an ssh server on the loopback interface, with new keys; it represents another host."""
     if (server := shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")) is None or shutil.which("ssh") is None:
         pytest.skip("no ssh server here")
     if os.geteuid() != 0:
@@ -156,7 +156,7 @@ def ssh_config(tmp_path):
         daemon.wait()
 
 
-def test_a_worker_on_another_host_by_ssh_sends_its_evidence_home(run, pytester, ssh_config, tmp_path):
+def test_a_worker_on_another_host_by_ssh_sends_its_evidence_to_the_controller(run, pytester, ssh_config, tmp_path):
     there = tmp_path / "there"
     there.mkdir()
     spec = f"ssh=another//ssh_config={ssh_config}//python={sys.executable}//chdir={there}"

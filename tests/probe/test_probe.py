@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from importlib import resources
+from types import SimpleNamespace
 
 import pytest
 
@@ -212,3 +213,11 @@ def test_disturbed_laps_are_left_out_or_reported(others, kept, doubtful):
     laps = measuring._mostly_undisturbed(context, lambda at: [measuring._LapPair(1.0, 1.0, others[at])])
     assert len(laps) == kept
     assert measuring._speedup([pair for [pair] in laps]).note.startswith("doubtful: other processes used 1.0 of") is doubtful
+
+
+def test_a_lap_of_which_one_pair_was_disturbed_is_left_out_if_enough_others_remain():
+    quiet, busy = SimpleNamespace(others=0.0), SimpleNamespace(others=1.5)
+    laps = [[quiet, busy], [quiet, quiet], [busy, quiet], [quiet, quiet]]
+    context = SimpleNamespace(effort=LITTLE)
+    assert measuring._mostly_undisturbed(context, lambda number: laps[number]) == [laps[1], laps[3]]
+    assert measuring._mostly_undisturbed(context, lambda number: laps[0]) == [laps[0]] * 4

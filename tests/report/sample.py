@@ -214,7 +214,7 @@ def _interrupt(free: bool, chance: random.Random) -> _Made:
     }
     stacks = 'Current thread (most recent call first):\n  File "test_x.py", line 8 in test_y' if late else None
     claim = {
-        "text": "signals seen within 0.2 s, and the process gone 2 s later",
+        "text": "the handler of SIGINT and SIGTERM starts within 0.2 s, and the process exits within 2 s after that",
         "signals": ["SIGINT", "SIGTERM"],
         "within": 0.2,
         "exits_within": 2.0,

@@ -8,6 +8,7 @@ from pytest_gilcheck.core.held import Held
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.scaling.diagnosis import Cause, diagnose, identity
 from pytest_gilcheck.scaling.reading import Ceiling, read_rounds
+from pytest_gilcheck.scaling.watch import WatchSummary
 
 from .made import rounds
 
@@ -34,3 +35,18 @@ def test_without_a_held_gil_that_speedup_is_all_there_was_to_have():
 def test_what_reaches_the_ceiling_and_was_not_refuted_scales(held):
     top = Ceiling(low=1.8, high=2.0, typical=1.95)
     assert cause(Verdict.HOLDS, held, speedup=1.9, top=top) is Cause.SCALES
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.01, False), (0.6, True)])
+def test_a_lock_is_the_cause_only_if_threads_often_wait_for_it(share, expected):
+    reading = read_rounds(rounds([1.0] * 5), 2, 2)
+    seen = WatchSummary(100, "work.py:3 (work)", "lock", share, (), ())
+    found = diagnose(Verdict.VIOLATED, reading, identity(reading.trusted), None, seen)
+    assert (found.cause is Cause.LOCK) is expected
+
+
+def test_threads_that_take_more_cpu_time_for_the_same_work_contend():
+    reading = read_rounds(rounds([1.0] * 5, cpu=1.0), 2, 2)
+    terms = identity(reading.trusted)
+    assert terms.cpu_inflation == pytest.approx(2)
+    assert diagnose(Verdict.VIOLATED, reading, terms, None, None).cause is Cause.CONTENTION

@@ -177,3 +177,8 @@ def test_four_threads_on_two_cores_are_undisturbed_but_not_uncontended():
     shared = rounds([1.9] * 5, threads=4, denied=0.45, cpu=0.49)
     assert judged({"min_speedup": 3}, shared, threads=4).verdict == "inconclusive"
     assert judged(NO_SLOWER, shared, threads=4).verdict == "holds"
+
+
+def test_a_round_whose_sequential_lap_was_denied_a_core_is_not_undisturbed():
+    assert len(read_rounds(rounds([1.0] * 4), 2, 2).undisturbed) == 4
+    assert read_rounds(rounds([1.0] * 4, denied_sequential=0.5), 2, 2).undisturbed == ()
