@@ -1,8 +1,9 @@
 """``--prove``: the fuzz engine on what the source rules found, where the function can be called as it stands.
 
 A pattern that a schedule breaks becomes a warning, with the schedule's token. One that holds under every explored schedule is no
-finding any more, and says how far it was explored. Every other one stays what it is: functions with required arguments, methods,
-and modules that cannot be imported here.
+finding any more, and says how far it was explored; but only where what must hold is known: a counter that counts, a function that
+returns the one object of the variable. Every other one stays what it is: functions with required arguments, methods, and modules
+that cannot be imported here.
 
 The engine runs in a process of its own: it imports the user's module and calls its functions.
 """
@@ -57,10 +58,11 @@ def _judged(finding: AuditFinding, answer: dict[str, object]) -> AuditFinding:
         token = f" (schedule {answer['token']})" if answer.get("token") else ""
         message = f"{finding.message}; proved: {reason}{token}"
         return replace(finding, severity=Severity.WARNING, known=Known.PROOF, message=message)
-    if answer.get("verdict") == "holds":
+    if answer.get("verdict") == "holds" and answer.get("decides"):
         message = f"{finding.message}; explored, and it held: {reason}"
         return replace(finding, severity=Severity.OK, known=Known.PROOF, message=message)
-    return replace(finding, message=f"{finding.message}; not proved: {reason}")
+    what = "explored, without an exception" if answer.get("verdict") == "holds" else "not proved"
+    return replace(finding, message=f"{finding.message}; {what}: {reason}")
 
 
 def _explored(project: Path, pattern: Pattern) -> dict[str, object]:

@@ -46,8 +46,14 @@ def main() -> None:
             return results[0] is results[1]
         return code != "GA307" or bool(vars(module).get(variable) == moved)
 
-    if code in _SAME_OBJECT and (sequence[0] is not sequence[1] or sequence[0] is None):
-        answer = {"verdict": "inconclusive", "reason": "calls in sequence return no one object", "token": None}
+    is_variable = function_name == variable or sequence[0] is moved
+    answer: dict[str, object]
+    if code in _SAME_OBJECT and (sequence[0] is not sequence[1] or sequence[0] is None or not is_variable):
+        answer = {
+            "verdict": "inconclusive",
+            "reason": f"calls in sequence do not return the one object of {variable}",
+            "token": None,
+        }
     else:
         result = gilcheck.fuzz(
             setup=setup,
@@ -58,6 +64,7 @@ def main() -> None:
             name=f"{name}.{function_name}",
         )
         answer = {"verdict": str(result.verdict), "reason": result.reason, "token": getattr(result, "token", None)}
+    answer["decides"] = code in (*_SAME_OBJECT, "GA307")  # of others only exceptions are looked at
     with open(target, "w", encoding="utf-8") as file:
         json.dump(answer, file)
 

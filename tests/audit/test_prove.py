@@ -37,6 +37,16 @@ def test_one_that_holds_is_demoted_and_says_how_far_it_was_explored(tmp_path):
     assert "explored, and it held: " in one.message
 
 
+def test_a_side_effect_that_nobody_looks_at_demotes_nothing(tmp_path):
+    """Both threads may register; what the function returns says nothing about that."""
+    text = "_done = None\ndef ensure():\n    global _done\n    if _done is None:\n        register()\n"
+    text += "        _done = 1\n    return 0.5\n"
+    one = proved(tmp_path, f"{text}def register():\n    pass\n")
+    assert str(one.severity) == "note"
+    one = proved(tmp_path / "x", "_c = []\ndef take():\n    if _c:\n        _c.pop()\n")
+    assert str(one.severity) == "note"
+
+
 @pytest.mark.parametrize(
     "text",
     [
