@@ -14,7 +14,7 @@ MUTANTS = (
         "return (waited + found_taken * slept) / (waited + slept)",
         "return waited / (waited + slept)",
         "a workload that holds the GIL all the time reads 80%, and claims that it refutes are left undecided",
-        ("tests/quality/test_held.py", "tests/core/test_held.py"),
+        ("tests/core/test_gil_sampler.py",),
     ),
     Mutant(
         "held-at-rest",
@@ -22,7 +22,7 @@ MUTANTS = (
         "    if sum(wait > _IDLE_LATE for wait in floor.waits) > _IDLE_TAKEN * len(floor.waits):\n",
         "    if not floor.waits:\n",
         "the GIL time of another thread of the process is charged to the workload",
-        ("tests/core/test_held.py",),
+        ("tests/core/test_gil_sampler.py",),
     ),
     Mutant(
         "team-first-exception-alone",

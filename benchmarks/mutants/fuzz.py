@@ -22,7 +22,7 @@ MUTANTS = (
         "        return sum(not choice.forced for choice in self.choices)\n",
         "        return len(self.choices)\n",
         "the report gives more preemptions than the schedule has",
-        CHECK,
+        ("tests/fuzz/test_schedule.py",),
     ),
     Mutant(
         "replay-diverged-choice",
@@ -30,7 +30,7 @@ MUTANTS = (
         "        self.diverged = self.diverged or choice\n        return None\n",
         "        return None\n",
         "a replay on changed code follows part of its token, finds nothing and passes",
-        CHECK,
+        ("tests/fuzz/test_replay.py",),
     ),
     Mutant(
         "replay-diverged-place",
@@ -38,7 +38,7 @@ MUTANTS = (
         "        if checksum(anchor) != expected:\n",
         "        if not anchor:\n",
         "a replay that switches at another line than the token's is reported as the same failure",
-        ("tests/fuzz/test_check.py", "tests/plugin/test_fuzz.py"),
+        ("tests/fuzz/test_replay.py",),
     ),
     Mutant(
         "fuzz-uncontrolled",
@@ -62,7 +62,7 @@ MUTANTS = (
         "    return failure, None if today.too_few or today.expired else Kind.GIL_MASKED\n",
         "    return failure, Kind.GIL_MASKED\n",
         "a bug that users meet today is reported as masked by the GIL, because there was no time to find out",
-        CHECK,
+        ("tests/fuzz/test_classification.py",),
     ),
     Mutant(
         "fuzz-gil-points",
@@ -70,7 +70,7 @@ MUTANTS = (
         "        allowed = task.gil_checked or not self.gil_only\n",
         "        allowed = True\n",
         "bugs that the GIL masks are reported as BREAKS-TODAY",
-        CHECK,
+        ("tests/fuzz/test_classification.py",),
     ),
     Mutant(
         "fuzz-inner-release",
@@ -78,7 +78,7 @@ MUTANTS = (
         "        if active is not None and not self._real_locked():\n",
         "        if active is not None:\n",
         "after the inner release of a re-entrant lock the report of a deadlock does not say who holds it",
-        CHECK,
+        ("tests/fuzz/test_primitives.py",),
     ),
     Mutant(
         "fuzz-lock-timeout",
@@ -86,7 +86,7 @@ MUTANTS = (
         "        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)\n",
         "        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e6)\n",
         "lock timeouts are a thousand times too short on the virtual clock, and code that is correct is called broken",
-        CHECK,
+        ("tests/fuzz/test_primitives.py",),
     ),
     Mutant(
         "fuzz-queue-order",
@@ -94,7 +94,7 @@ MUTANTS = (
         "        return self._items.popleft()\n",
         "        return self._items.pop()\n",
         "queue.SimpleQueue gives its newest item first during a check, so correct programs fail",
-        CHECK,
+        ("tests/fuzz/test_primitives.py",),
     ),
     Mutant(
         "fuzz-patches-left",
@@ -110,7 +110,7 @@ MUTANTS = (
         "            expected[kind] -= 1\n",
         "",
         "a program in which two threads fail where one may fail passes",
-        CHECK,
+        ("tests/fuzz/test_expected.py",),
     ),
     Mutant(
         "fuzz-baseline-union",
@@ -118,7 +118,7 @@ MUTANTS = (
         "        always = set.intersection(*(set(counts) for counts in raised))\n",
         "        always = set.union(*(set(counts) for counts in raised))\n",
         "an exception that only one sequential order raises is expected in every schedule: a false pass",
-        CHECK,
+        ("tests/fuzz/test_expected.py",),
     ),
     Mutant(
         "fuzz-lost-wakeup",
@@ -134,7 +134,7 @@ MUTANTS = (
         "    return found is not None and found.symptom is failure.symptom and found",
         "    return found is not None and found",
         "the minimal schedule shows another failure than the one that was found",
-        CHECK,
+        ("tests/fuzz/test_minimise.py",),
     ),
     Mutant(
         "fuzz-not-earliest",
@@ -142,7 +142,7 @@ MUTANTS = (
         "        first = choices[position - 1].point + 1 if position else 1\n",
         "        first = choices[position].point\n",
         "preemptions of a sampled failure stay where they were drawn instead of at the first step that does",
-        CHECK,
+        ("tests/fuzz/test_minimise.py",),
     ),
     Mutant(
         "fuzz-livelock",
@@ -174,7 +174,7 @@ MUTANTS = (
         "    count = sum(other is not None and other.symptom is failure.symptom for other in again)\n",
         "    count = len(again)\n",
         "a failure that does not come again says '10 of 10 replays'",
-        CHECK,
+        ("tests/fuzz/test_replay.py",),
     ),
     Mutant(
         "fuzz-insensitive",

@@ -47,7 +47,7 @@ MUTANTS = (
         "            os.killpg(pid, number)\n",
         "            os.kill(pid, number)\n",
         "Ctrl-C does not reach the child processes of the workload, as it does at a terminal",
-        CHECK,
+        ("tests/interrupt/test_sending.py",),
     ),
     Mutant(
         "interrupt-survivors",

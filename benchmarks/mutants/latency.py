@@ -101,7 +101,7 @@ MUTANTS = (
         "        if self._error is not None:\n            raise self._error\n",
         "",
         "a probe that failed counts as one that saw nothing, and the reason is lost",
-        ("tests/latency/test_peer.py", "tests/latency/test_check.py"),
+        ("tests/latency/test_window.py",),
     ),
     Mutant(
         "latency-other-build",

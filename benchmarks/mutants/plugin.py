@@ -171,7 +171,7 @@ MUTANTS = (
         "            with self._alone() if check.exclusive else nullcontext():\n",
         "            with nullcontext():\n",
         "timing checks of two xdist workers run at once, and disturb each other",
-        ("tests/plugin/test_xdist_matrix.py", "tests/plugin/test_reporting.py"),
+        ("tests/test_runner.py", "tests/plugin/test_reporting.py"),
     ),
     Mutant(
         "calls-source-lost",
@@ -179,7 +179,7 @@ MUTANTS = (
         "        except BadValue as error:\n",
         "        except ZeroDivisionError as error:\n",
         "an error about cores=64 in the ini file says that it came from an argument",
-        ("tests/plugin/test_settings.py", "tests/plugin/test_marker.py", "tests/test_cli.py"),
+        ("tests/test_runner.py",),
     ),
     Mutant(
         "cli-workload-failed",

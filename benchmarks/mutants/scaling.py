@@ -118,7 +118,7 @@ MUTANTS = (
         "        if index % 2:\n            first = sequential()",
         "        if index:\n            first = sequential()",
         "the sequential lap always comes first, so a machine that slows down makes threads look slow",
-        CHECK,
+        ("tests/scaling/test_rounds.py",),
     ),
     Mutant(
         "scaling-setup-once",
@@ -134,8 +134,7 @@ MUTANTS = (
         "    if build() != template.interpreter.build:\n",
         '    if build() == "neither":\n',
         "on a free-threaded build whose GIL an import switched on during the check, the verdict is kept",
-        CHECK,
-        needs="free-threaded",
+        ("tests/scaling/test_rounds.py",),
     ),
     Mutant(
         "scaling-budget",
@@ -151,7 +150,7 @@ MUTANTS = (
         "    if not 1 / _MISCALIBRATED < factor < _MISCALIBRATED:\n",
         "    if not factor < _MISCALIBRATED:\n",
         "work that is cached after its first call is judged as if it were the real work",
-        CHECK,
+        ("tests/scaling/test_rounds.py",),
     ),
     Mutant(
         "scaling-first-error-swallowed",
@@ -167,7 +166,7 @@ MUTANTS = (
         "    try:\n        yield\n    finally:\n        os.sched_setaffinity(0, before)\n",
         "    yield\n    os.sched_setaffinity(0, before)\n",
         "after a check with cores=1 that raised, the whole test run stays on one core",
-        ("tests/scaling/test_watch.py", "tests/core/test_interpreter.py"),
+        ("tests/scaling/test_rounds.py",),
     ),
     Mutant(
         "claim-max-slowdown",

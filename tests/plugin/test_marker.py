@@ -182,6 +182,23 @@ def test_the_closest_marker_wins_argument_by_argument(run):
     result.stdout.fnmatch_lines(["*with 4 threads; asked for at least 2x*"])
 
 
+def test_of_two_markers_the_closest_wins_and_the_other_gives_what_it_does_not_say(run):
+    result = run(
+        """
+        import pytest
+        values = []
+        pytestmark = pytest.mark.gil_fuzz(schedules=3, seed=4711)
+
+        @pytest.mark.gil_fuzz(schedules=5)
+        def test_adds(): values.append(1)
+        """,
+        "-rA",
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*(schedules=5)*"])
+    result.stdout.fnmatch_lines(["*seed 4711*"])
+
+
 def test_what_the_test_raises_is_its_failure(run):
     result = run(
         """

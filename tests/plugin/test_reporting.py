@@ -331,4 +331,28 @@ def test_under_coverage_a_check_is_skipped_with_this_reason(pytester, monkeypatc
     assert "inconclusive" in done.stdout
     assert "coverage" in done.stdout.partition("inconclusive")[2]
     report = subprocess.run([sys.executable, "-m", "coverage", "report", path], capture_output=True, text=True)
-    assert "100%" in report.stdout  # the body ran once, in the process that coverage traces
+    assert "100%" in report.stdout  # the body ran once, where coverage could see it
+
+
+def test_a_test_that_is_run_again_has_its_record_under_the_same_number(run, pytester):
+    pytester.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            runtestprotocol(item, nextitem=nextitem, log=False)
+            item._initrequest()
+            runtestprotocol(item, nextitem=nextitem)
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            return True
+        """
+    )
+    program = """
+        values = []
+        def add(): values.append(1)
+        def test_it(gilcheck): gilcheck.fuzz(threads=[add, add], schedules=2, judge=False)
+    """
+    run(program, "--gilcheck-json=again.json", "--gilcheck-isolate=none").assert_outcomes(passed=1)
+    records = json.loads((pytester.path / "again.json").read_text())["records"]
+    assert [record["number"] for record in records] == [1]

@@ -1,0 +1,32 @@
+"""What the runner does around every check: the machine lock, and the sources of errors."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from pytest_gilcheck import BadValue, runner
+from pytest_gilcheck.calls import Gilcheck
+from pytest_gilcheck.checks import SCALING
+from pytest_gilcheck.core.cores import CAN_PIN
+
+
+def test_a_check_that_measures_time_holds_the_machine_lock_and_a_search_does_not(monkeypatch):
+    taken = []
+
+    @contextmanager
+    def lock(*arguments):
+        taken.append(True)
+        yield
+
+    monkeypatch.setattr(runner, "machine_lock", lock)
+    values = []
+    Gilcheck().fuzz(threads=[lambda: values.append(1)] * 2, schedules=2)
+    assert not taken
+    assert "too short to time" in Gilcheck().scaling(lambda: None, threads=2).reason
+    assert taken == [True]
+
+
+@pytest.mark.skipif(not CAN_PIN, reason="no affinity here")
+def test_an_argument_that_only_the_running_check_can_refuse_is_refused_with_its_source():
+    with pytest.raises(BadValue, match=r"cores=100000 \(from the place where it was said\): expected 1 to"):
+        Gilcheck().runner.run(SCALING, lambda: None, {"cores": 100_000}, "the place where it was said")
