@@ -1,6 +1,8 @@
 """What README and docs show is what happens: every snippet runs, every output is real, every link leads somewhere."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,11 @@ def test_every_page_is_in_the_index_and_every_term_is_once_in_the_glossary():
 
 def test_the_readme_is_two_or_three_screens():
     assert len(PAGES["README.md"].splitlines()) <= LONGEST_README
+
+
+def test_the_examples_of_the_readme_can_all_be_collected():
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "examples"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
