@@ -160,10 +160,10 @@ MUTANTS = (
     Mutant(
         "summary-collect-only",
         "adaptors/reporting.py",
-        "        if self._config.option.collectonly:",
-        "        if self._config.option.collectonly and self._records:",
+        '_SHOWS = ("collectonly", "showfixtures",',
+        '_SHOWS = ("showfixtures",',
         "pytest --collect-only overwrites the evidence of the last run with nothing",
-        REPORTING,
+        ("tests/plugin/test_run_state.py", "tests/plugin/test_reporting.py"),
     ),
     Mutant(
         "calls-lock-not-taken",
