@@ -71,7 +71,7 @@ def page(
     found = matrix([_normalised(record) for record in records], reference=reference, ordered=ordered)
     columns = [_column(found, index) for index in range(len(found.columns))]
     everywhere = {name: columns[0][name] for name in _FACTS if len({column[name] for column in columns}) == 1}
-    style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(_scripts()) + "})();\n"
+    style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(map(_file, scripts())) + "})();\n"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return str(
         environment.from_string(_file("page.html")).render(
@@ -266,10 +266,10 @@ def _escaped(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _scripts() -> list[str]:
-    """The page's scripts in their order; each file of ``charts`` draws the check that it is named after."""
+def scripts() -> list[str]:
+    """The names of the page's scripts in their order; each file of ``charts`` draws the check that it is named after."""
     charts = sorted(entry.name for entry in resources.files(__package__).joinpath("page", "charts").iterdir())
-    return [_file(name) for name in (*_BEFORE_CHARTS, *(f"charts/{name}" for name in charts), *_AFTER_CHARTS)]
+    return [*_BEFORE_CHARTS, *(f"charts/{name}" for name in charts), *_AFTER_CHARTS]
 
 
 def _file(name: str) -> str:

@@ -9,7 +9,19 @@ from . import holder
 from .catalogue import CASES, wrong
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def representatives():
+    """The first case of each class: its verdict, its outcomes, and whether it needs the GIL or the extension."""
+    first = {}
+    for case in CASES:
+        first.setdefault((case.verdict, case.outcomes, case.only_with_gil, case.data is not None), case)
+    return set(map(id, first.values()))
+
+
+REPRESENTATIVES = representatives()
+PARAMETERS = [pytest.param(case, id=case.name, marks=() if id(case) in REPRESENTATIVES else pytest.mark.slow) for case in CASES]
+
+
+@pytest.mark.parametrize("case", PARAMETERS)
 def test_the_catalogue(case):
     if case.data is not None:
         case.data()

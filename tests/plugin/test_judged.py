@@ -1,8 +1,11 @@
 """The test must judge the result of a call: a violated result that is not judged fails the test."""
 
 import json
+import os
 
 import pytest
+
+pytestmark = pytest.mark.xdist_group("judged")  # one worker makes the fixture
 
 CALLS = """
     import pytest
@@ -72,8 +75,20 @@ def outcomes(tmp_path_factory):
     (folder / "test_calls.py").write_text(textwrap.dedent(CALLS))
 
     def run(*options):
-        command = [sys.executable, "-m", "pytest", "-v", "-rA", "-p", "no:cacheprovider", "--gilcheck-json=e.json", *options]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-v",
+            "-rA",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "gilcheck",
+            "--gilcheck-json=e.json",
+        ]
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        done = subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True, env=environment)
         found = {}
         for line in done.stdout.splitlines():
             if "::" in line and "%]" in line:

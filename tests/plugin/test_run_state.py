@@ -18,6 +18,17 @@ HOLDS = """
 """
 
 
+def pytest_command(*options):
+    """The command line of a run with this plugin, and with xdist where an option is its own; no others."""
+    xdist = ["-p", "xdist"] if "-n" in options else []
+    return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "gilcheck", *xdist, "--gilcheck-json=e.json", *options]
+
+
+@pytest.fixture(autouse=True)
+def few_plugins(monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 @pytest.fixture
 def run_in(pytester):
     """Run pytest on these files with evidence; returns its exit status, the record of the run and the comparison's process."""
@@ -25,8 +36,7 @@ def run_in(pytester):
     def run_in(files, *options):
         for name, source in files.items():
             (pytester.path / f"{name}.py").write_text(textwrap.dedent(source))
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gilcheck-json=e.json", *options]
-        status = subprocess.run(command, cwd=pytester.path, capture_output=True).returncode
+        status = subprocess.run(pytest_command(*options), cwd=pytester.path, capture_output=True).returncode
         return status, json.loads((pytester.path / "e.json").read_text()), compared(pytester.path)
 
     return run_in
@@ -92,8 +102,7 @@ def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_reco
 
 def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     pytester.makepyfile(test_it=HOLDS + "    def test_long(): open('here', 'w').close(); time.sleep(60)\n")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gilcheck-json=e.json"]
-    process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(pytest_command(), cwd=pytester.path, stdout=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while not (pytester.path / "here").exists():
         assert time.monotonic() < until

@@ -52,10 +52,8 @@ def test_a_probe_of_this_python_yields_every_row():
     assert "0.54x (24.6 s / 45.5 s) CPython 2.x [Beazley 2009]" in " ".join(text.split())
 
 
-# Python 2.7 stands for the old versions of CPython: it lacks the most
-@pytest.mark.parametrize(
-    "name", ["2.7.18", pytest.param("3.8.18", marks=pytest.mark.slow), "pypy3", pytest.param("jython", marks=pytest.mark.slow)]
-)
+# By default, `test_a_probe_of_this_python_yields_every_row` probes one interpreter, and every Python here compiles the script.
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in ("2.7.18", "3.8.18", "pypy3", "jython")])
 def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
     if name not in found():
         pytest.skip(f"there is no {name} here")
@@ -176,6 +174,7 @@ def run(*arguments, **options):
     return process.returncode, out, err
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_cannot_be_probed_is_one_line_and_the_others_still_run(tmp_path):
     status, out, err = run(
         "--quick", "--python=/no/python", "--python", sys.executable, f"--json={tmp_path}/e.json", "--timeout=60"

@@ -366,7 +366,7 @@ def test_the_installed_package_has_all_files_of_the_page():
     files = [str(file) for file in metadata.files("pytest-gilcheck") or []]
     if any(file.endswith(".pth") or "__editable__" in file for file in files):
         pytest.skip("an editable install lists none of its files")
-    for name in (*html._SCRIPTS, "page.css", "page.html"):
+    for name in (*html.scripts(), "page.css", "page.html"):
         assert f"pytest_gilcheck/report/page/{name}" in files
 
 
