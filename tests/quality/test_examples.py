@@ -7,7 +7,11 @@ from tests.undecided import undecided
 
 from .examples import run_example
 
-FOLDERS = ["survive", pytest.param("ctrl_c", marks=pytest.mark.slow), pytest.param("responsive", marks=pytest.mark.exclusive)]
+FOLDERS = [
+    "survive",
+    pytest.param("ctrl_c", marks=pytest.mark.slow),
+    pytest.param("responsive", marks=[pytest.mark.exclusive, pytest.mark.slow]),
+]
 pytestmark = [
     pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}"),
     pytest.mark.xdist_group("examples"),  # one worker makes the fixture
