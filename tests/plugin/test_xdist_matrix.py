@@ -93,7 +93,8 @@ def test_one_run_over_several_interpreters_gives_the_verdicts_of_one_run_on_each
     apart = {}
     for number, python in enumerate(pythons):
         subprocess.run(
-            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--gilcheck-json={number}.json"], cwd=pytester.path
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "gilcheck", f"--gilcheck-json={number}.json"],
+            cwd=pytester.path,
         )
         for entry in read(pytester.path / f"{number}.json"):
             apart[(entry["subject"], *entry["interpreter"].values())] = entry["verdict"]
