@@ -18,7 +18,9 @@ SNIPPETS = {  # each once, with the first page that shows it
     block: page for page in reversed(PAGES) for block in re.findall(r"^```python\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
 }
 TESTS = [
-    pytest.param(block, id=f"{SNIPPETS[block]}-{name[0]}") for block in SNIPPETS if (name := re.findall(r"def (test_\w+)", block))
+    pytest.param(block, id=f"{SNIPPETS[block]}-{name[0]}", marks=() if SNIPPETS[block] == "README.md" else pytest.mark.slow)
+    for block in SNIPPETS
+    if (name := re.findall(r"def (test_\w+)", block))
 ]
 PROGRAMS = [pytest.param(block, id=f"{SNIPPETS[block]}-{block.splitlines()[0]}") for block in SNIPPETS if "def test_" not in block]
 LONGEST_README = 132  # lines: two or three screens

@@ -107,6 +107,7 @@ def test_a_failed_command_is_the_result_of_its_own_rows_only(tmp_path, monkeypat
     assert "left out" in table([column], 120)
 
 
+@pytest.mark.slow
 def test_a_signal_without_an_answer_is_a_result(tmp_path, monkeypatch):
     deaf = "import signal\nsignal.signal = lambda *_: None\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
     only(monkeypatch, {"interrupt"})
