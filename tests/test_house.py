@@ -84,7 +84,11 @@ def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
     tables = ["core", "core.arguments", "core.builds", "core.errors", "core.values", "checks", "settings", "hookspecs", "plugin"]
-    watch = ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin"] if FREE_THREADED_BUILD else []
+    watch = (
+        ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"]
+        if FREE_THREADED_BUILD
+        else []
+    )
     expected = {"pytest_gilcheck", "adaptors", "adaptors.options", *tables, *watch}
     assert {name.removeprefix("pytest_gilcheck.") for name in loaded} <= expected
 

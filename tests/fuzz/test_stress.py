@@ -363,7 +363,7 @@ def test_threads_that_hardly_ever_met_decide_nothing():
     assert report.overlapped < 30
     assert report.undecided
     if PARALLEL:
-        assert f"at once in only {report.overlapped} of {report.instances} instances" in str(report)
+        assert f"overlapped in only {report.overlapped} of {report.instances} instances" in str(report)
 
 
 def test_progress_is_told_while_it_runs():

@@ -157,6 +157,7 @@ def test_threads_that_queue_for_a_lock_are_found_at_its_line():
     assert seen.lock_share > 0.15  # half of the samples; fewer if a busy machine stops a thread elsewhere
 
 
+@pytest.mark.exclusive
 def test_threads_that_queue_for_nothing_are_not_found_at_a_lock():
     from pytest_gilcheck.core.team import Team
 
