@@ -21,7 +21,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck import calls
-from pytest_gilcheck.adaptors import reporting, session
+from pytest_gilcheck.adaptors import checked_tests, reporting
 
 TESTS = """
 import pytest
@@ -55,7 +55,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=0.02, help="share of the run that reports may cost (default: 0.02)")
     given = parser.parse_args()
     timed(calls, "record")
-    timed(session, "figures_as_properties")
+    timed(checked_tests, "figures_as_properties")
     for name in ("pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"):
         timed(reporting.Summary, name)
     with tempfile.TemporaryDirectory() as folder:
