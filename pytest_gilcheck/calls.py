@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from .checks import FUZZ, LATENCY, SCALING, Check, selected
+from .checks import FUZZ, LATENCY, MARKERS, SCALING, Check, selected
 from .core.errors import BadValue
 from .core.evidence import Record
 from .core.interpreter import Interpreter
@@ -96,9 +96,7 @@ class Gilcheck:
             BaseException, BaseExceptionGroup, TeamHung: what the workload did; see `scaling.check.scaling`.
         """
         __tracebackhide__ = True
-        result: ScalingResult = self.runner.run(
-            SCALING, work, _given(SCALING, locals()), name=name, judged=None if judge else NOT_ASKED
-        )
+        result: ScalingResult = self.runner.run(SCALING, work, _given(SCALING, locals()), name=name, judged=_judged(judge))
         return result
 
     @overload
@@ -168,11 +166,8 @@ class Gilcheck:
         """
         __tracebackhide__ = True
         check = selected("gil_interrupt", arguments)
-        if not check.selected_by:
-            refuse_without_selector(check, arguments, "argument")
-        result: InterruptResult | InjectionResult = self.runner.run(
-            check, work, arguments, name=name, judged=None if judge else NOT_ASKED
-        )
+        refuse_without_selector(check, arguments, "argument")
+        result: InterruptResult | InjectionResult = self.runner.run(check, work, arguments, name=name, judged=_judged(judge))
         return result
 
     def latency(
@@ -215,9 +210,7 @@ class Gilcheck:
             BaseException, BaseExceptionGroup, TeamHung: what the workload did.
         """
         __tracebackhide__ = True
-        result: LatencyResult = self.runner.run(
-            LATENCY, work, _given(LATENCY, locals()), name=name, judged=None if judge else NOT_ASKED
-        )
+        result: LatencyResult = self.runner.run(LATENCY, work, _given(LATENCY, locals()), name=name, judged=_judged(judge))
         return result
 
     def fuzz(
@@ -268,7 +261,7 @@ class Gilcheck:
         from .fuzz.check import program
 
         result: FuzzResult = self.runner.run(
-            FUZZ, program(threads, setup, invariant, name), _given(FUZZ, locals()), judged=None if judge else NOT_ASKED
+            FUZZ, program(threads, setup, invariant, name), _given(FUZZ, locals()), judged=_judged(judge)
         )
         return result
 
@@ -339,8 +332,8 @@ def refuse_without_selector(check: Check, given: Mapping[str, Any], source: str)
     Raises:
         BadValue: one does.
     """
-    from .checks import MARKERS
-
+    if check.selected_by:
+        return  # it refuses by itself what it does not know
     own = {argument.name for argument in check.arguments}
     for other in MARKERS[check.marker]:
         for argument in other.arguments:

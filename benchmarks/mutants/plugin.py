@@ -120,7 +120,7 @@ MUTANTS = (
     Mutant(
         "calls-unknown-argument",
         "core/arguments.py",
-        "    refuse_unknown(given, known, source, given)\n",
+        "    refuse_unknown(given, known, source)\n",
         "",
         "gilcheck.interrupt(work, witin=1) is measured without the claim that was meant",
         ("tests/interrupt/test_check.py", "tests/injection/test_check.py"),

@@ -51,7 +51,7 @@ def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:
     for each in reversed(list(item.iter_markers(marker))):
         if each.args:
             raise BadValue("argument", each.args[0], f"arguments by name only, such as {known[0].name}=...", _source(marker))
-        refuse_unknown(each.kwargs, known, _source(marker), each.kwargs)
+        refuse_unknown(each.kwargs, known, _source(marker))
         merged |= each.kwargs
     return merged
 
@@ -172,8 +172,7 @@ def _run_check(item: pytest.Function, marker: str, checks: Gilcheck, body: Calla
     """Run the marker's check and return its result."""
     given, source = _arguments(item, marker), _source(marker)
     check = selected(marker, given)
-    if not check.selected_by:
-        refuse_without_selector(check, given, source)
+    refuse_without_selector(check, given, source)
     for argument in check.arguments:
         if argument.uses_fixtures and callable(given.get(argument.name)):
             given[argument.name] = _with_fixtures(item, source, argument.name, given[argument.name])

@@ -65,7 +65,7 @@ class Arguments(dict[str, Any]):
         return BadValue(name, self.get(name) if value is None else value, expected, self.source_of(name))
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[Argument], source: str, values: Mapping[str, Any]) -> None:
+def refuse_unknown(given: Mapping[str, Any], known: Iterable[Argument], source: str) -> None:
     """Check that every given name is an argument.
 
     Raises:
@@ -78,7 +78,7 @@ def refuse_unknown(given: Iterable[str], known: Iterable[Argument], source: str,
 
             near = difflib.get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(names)}"
-            raise UnknownArgument(name, values.get(name), hint, source)
+            raise UnknownArgument(name, given[name], hint, source)
 
 
 class UnknownArgument(BadValue):
@@ -108,7 +108,7 @@ def read(
         BadValue: an argument that the check does not have, or a value that it does not take.
     """
     known = list(known)
-    refuse_unknown(given, known, source, given)
+    refuse_unknown(given, known, source)
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for argument in known:

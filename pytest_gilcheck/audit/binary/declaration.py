@@ -186,7 +186,7 @@ def _definition(walk: Walk, state: WalkState, definition: Value) -> Declaration:
             return Declaration(Gil.UNKNOWN, "multi-phase", "its table of slots is made at run time")
         if slots == 0:
             return Declaration(Gil.USED, "multi-phase", "its definition has no slots")
-        return _from_slots(_definition_slots(walk, state, slots, 0), "multi-phase")
+        return _from_slots(_slots_of(walk, state, slots, 0, _DEFINITION_ID), "multi-phase")
     return Declaration(Gil.UNKNOWN, "multi-phase", "its definition is filled at run time")
 
 
@@ -198,39 +198,25 @@ def _exported(walk: Walk, address: int) -> Declaration:
     array, state = arrays.popitem()
     if not isinstance(array, int):
         return Declaration(Gil.UNKNOWN, "PySlot", "its table of slots is made at run time")
-    return _from_slots(_new_slots(walk, state, array, 0), "PySlot")
+    return _from_slots(_slots_of(walk, state, array, 0, _NEW_ID), "PySlot")
 
 
 _Slots = dict[int, Value]
+_DEFINITION_ID, _NEW_ID = 4, 2  # bytes of a slot's number in either kind of array
 
 
-def _definition_slots(walk: Walk, state: WalkState, address: int, depth: int) -> _Slots | None:
-    """``{int slot; void *value;}`` up to slot 0; None where it cannot be read."""
+def _slots_of(walk: Walk, state: WalkState, address: int, depth: int, id_bytes: int) -> _Slots | None:
+    """The slots of an array up to slot 0; None where it cannot be read.
+
+    Args:
+        id_bytes: width of a slot's number: `_DEFINITION_ID` of ``{int slot; void *value;}``, `_NEW_ID` of
+            ``{uint16 id; uint16 flags; uint32 reserved; 8 bytes of value}``.
+    """
     slots: _Slots = {}
     filled_later = state.lost and walk.image.is_zero_filled(address) and (False, address) not in state.memory
     for index in range(_MOST_SLOTS):
         place = address + 16 * index
-        number = walk.load(state, place, 4, initial=True)
-        if not isinstance(number, int):
-            return None
-        if number == 0:
-            return None if filled_later else slots
-        value = walk.load(state, place + 8, 8, initial=True)
-        if number in (_SUBSLOTS, _DEFINITION_SLOTS):
-            if not _take_inner(walk, state, slots, number, value, depth):
-                return None
-        else:
-            slots[number] = value
-    return None
-
-
-def _new_slots(walk: Walk, state: WalkState, address: int, depth: int) -> _Slots | None:
-    """``{uint16 id; uint16 flags; uint32 reserved; 8 bytes of value}`` up to id 0; None where it cannot be read."""
-    slots: _Slots = {}
-    filled_later = state.lost and walk.image.is_zero_filled(address) and (False, address) not in state.memory
-    for index in range(_MOST_SLOTS):
-        place = address + 16 * index
-        number = walk.load(state, place, 2, initial=True)
+        number = walk.load(state, place, id_bytes, initial=True)
         if not isinstance(number, int):
             return None
         if number == 0:
@@ -250,7 +236,7 @@ def _take_inner(walk: Walk, state: WalkState, slots: _Slots, number: int, value:
         return True
     if not isinstance(value, int) or depth >= _DEEPEST:
         return False
-    inner = (_new_slots if number == _SUBSLOTS else _definition_slots)(walk, state, value, depth + 1)
+    inner = _slots_of(walk, state, value, depth + 1, _NEW_ID if number == _SUBSLOTS else _DEFINITION_ID)
     if inner is None:
         return False
     slots.update(inner)
