@@ -10,10 +10,10 @@ import select
 import signal
 import subprocess
 from collections.abc import Sequence
-from time import monotonic, monotonic_ns, sleep  # bound now: a test may patch the module
 from typing import Any
 
 from . import exit_status, reaper
+from .clocks import monotonic, monotonic_ns, sleep
 
 _POSIX = os.name == "posix"
 _POLL = 0.05  # seconds between two looks for a stopped process, which a pidfd does not report

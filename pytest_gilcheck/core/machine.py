@@ -7,9 +7,11 @@ import hashlib
 import os
 import platform
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
+
+from .clocks import time
+from .programs import answer
 
 _YARDSTICK = bytes(1 << 16)
 _YARDSTICK_RUNS = 8
@@ -65,7 +67,9 @@ def commit(folder: Path) -> tuple[str | None, bool | None]:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True, timeout=10).stdout.strip()
+    done = answer(command, 10.0)
+    done.check_returncode()
+    return done.stdout.decode(errors="replace").strip()
 
 
 def _processor() -> str:

@@ -10,8 +10,9 @@ import faulthandler
 import os
 import signal
 from collections.abc import Callable
-from time import monotonic, sleep  # bound now: a test may patch the module
 from typing import IO
+
+from .clocks import monotonic, sleep
 
 DUMP_SIGNAL = getattr(signal, "SIGUSR2", None)  # None on Windows
 DUMP_GRACE = 0.5  # seconds that a process gets to write its stacks

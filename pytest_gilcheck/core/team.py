@@ -16,12 +16,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, perf_counter_ns, thread_time_ns  # bound now: a test may patch the module
 from types import TracebackType
 from typing import NoReturn
 
 from . import stacks
-from .clocks import context_switches, run_queue_wait_ns
+from .clocks import context_switches, monotonic, perf_counter_ns, run_queue_wait_ns, thread_time_ns
 from .cores import CAN_PIN
 from .errors import BadValue
 

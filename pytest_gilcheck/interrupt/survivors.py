@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..core.clocks import time
 from ..core.lineage import available, descends
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37

@@ -24,11 +24,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, monotonic_ns, time_ns
-from time import sleep as _sleep
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.clocks import monotonic, monotonic_ns, wall_time_ns
+from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
 from ..schedule import Choice, Schedule
 from ..steps import switch_points
@@ -168,7 +168,7 @@ class Engine:
         self.takes_part = takes_part
         self.limit = limit
         self.leaked = 0
-        self.clock_base = monotonic_ns(), time_ns()
+        self.clock_base = monotonic_ns(), wall_time_ns()
         self.observer: Observer | None = None
         self.tracer: Any = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
