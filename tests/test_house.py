@@ -83,7 +83,7 @@ def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
     pytester.makepyfile("def test_it(): pass")
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
-    core = ["core", "core.arguments", "core.builds", "core.clocks", "core.errors", "core.values"]
+    core = ["core", "core.arguments", "core.builds", "core.clocks", "core.errors", "core.system", "core.values"]
     tables = [*core, "checks", "settings", "hookspecs", "plugin"]
     watch = (
         ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"]

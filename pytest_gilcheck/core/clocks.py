@@ -28,6 +28,8 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from .system import read
+
 if TYPE_CHECKING:
     import time as _public
     import time as time
@@ -80,8 +82,7 @@ def today() -> datetime.date:
 def run_queue_wait_ns() -> int | None:
     """Nanoseconds for which the calling thread was ready to run without a core; None where the kernel does not count them."""
     try:
-        with open(_SCHEDSTAT, "rb", buffering=0) as file:
-            return int(file.read(96).split()[1])
+        return int(read(_SCHEDSTAT).split()[1])
     except (OSError, IndexError, ValueError):
         return None
 

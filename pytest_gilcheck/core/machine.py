@@ -12,6 +12,7 @@ from typing import Any
 
 from .clocks import time
 from .programs import answer
+from .system import read
 
 _YARDSTICK = bytes(1 << 16)
 _YARDSTICK_RUNS = 8
@@ -74,7 +75,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 def _processor() -> str:
     try:
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+        for line in read("/proc/cpuinfo").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     except OSError:

@@ -23,13 +23,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from ...core.clocks import monotonic, monotonic_ns, wall_time_ns
 from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
+from ...core.system import read
 from ..schedule import Choice, Schedule
 from ..steps import switch_points
 from ..steps.visible import Access
@@ -796,7 +796,7 @@ def _own(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
 def _sleeps(task: Task) -> int:
     """The number of times that this thread has gone to sleep, if it sleeps now; -1 if it does not, or if that is unknown."""
     try:
-        text = Path(f"/proc/self/task/{task.native}/status").read_text()
+        text = read(f"/proc/self/task/{task.native}/status")
         facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
         return int(facts["voluntary_ctxt_switches"]) if facts["State"][0] in "SD" else -1
     except (OSError, KeyError, ValueError):
