@@ -79,6 +79,7 @@ class Explorer:
     """Runs a program repeatedly.
 
     Attributes:
+        between_runs: called before each run.
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
     """
@@ -88,6 +89,7 @@ class Explorer:
     events: Events
     baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
+    between_runs: Callable[[], None] = lambda: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
 
@@ -99,6 +101,7 @@ class Explorer:
             NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
         """
         engine = self.engine
+        self.between_runs()
         self.runs += 1
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
