@@ -373,7 +373,7 @@ class Engine:
                 if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
                     self._run.refused = (
                         f"{owner.name} made no step for {monotonic() - moved[0]:.3g} s, and without /proc it cannot be told "
-                        "whether it computes or waits for another thread by an operation that is not under control, as a socket"
+                        "whether it computes or waits for another thread in an operation out of our control, such as a socket"
                     )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
