@@ -15,7 +15,7 @@ from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
-from .running.engine import FAIR_STEPS_WHEN_SPINNING, ScheduleRun
+from .running.engine import ScheduleRun
 from .running.events import MonitoringConflict, check_alone
 from .running.policy import Planned
 from .schedule import Token, checksum
@@ -106,9 +106,6 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: f
     """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
     sequential = explorer.sequential()
-    engine, usual = explorer.engine, max(run.points for run in sequential)
-    engine.fair_steps = min(engine.fair_steps, FAIR_STEPS_WHEN_SPINNING + 3 * usual)
-    engine.most_points = max(20 * engine.fair_steps, 50 * usual)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     if (difference := _nondeterminism(explorer)) is not None:
         reason = f"not deterministic, so no search is possible: the same schedule gave different steps: {difference}"

@@ -13,6 +13,8 @@ from __future__ import annotations
 import _queue
 import _thread
 import builtins
+import copyreg
+import datetime
 import os
 import sys
 import threading
@@ -21,11 +23,12 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ...core.origin import ours
 from ..steps import switch_points
-from . import primitives
+from . import dates, primitives
 from .engine import Engine
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
@@ -47,7 +50,7 @@ _LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunct
 
 _FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
 
-Undo = Callable[[], None]
+Undo = Callable[[], object]
 
 
 class Patches:
@@ -76,8 +79,13 @@ class Patches:
                 self._replace_names(vars(module))
         for target, name, value in self._others():
             self._set(target, name, value)
+        for kind in (dates._datetime, dates._date):
+            if kind not in copyreg.dispatch_table:
+                copyreg.dispatch_table[kind] = dates.reduced
+                self._undo.append(partial(copyreg.dispatch_table.pop, kind, None))
         self._wrap_existing_locks()
         primitives.active = self._engine
+        dates.now_of_caller = primitives.now_of_caller
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
         self._engine.is_idle_worker = primitives.is_executor_worker
@@ -279,7 +287,16 @@ _REPLACEMENTS: dict[Any, Any] = {
     time.time_ns: primitives.wall_clock_ns,
     time.perf_counter: primitives.perf_counter,
     time.perf_counter_ns: primitives.perf_counter_ns,
+    time.process_time: primitives.process_time,
+    time.process_time_ns: primitives.process_time_ns,
+    time.thread_time: primitives.process_time,
+    time.thread_time_ns: primitives.process_time_ns,
+    datetime.datetime: dates.VirtualDatetime,
+    datetime.date: dates.VirtualDate,
     _thread.start_new_thread: primitives.start_new_thread,
 }
+if primitives._clock_gettime is not None:
+    _REPLACEMENTS[primitives._clock_gettime] = primitives.clock_gettime
+    _REPLACEMENTS[primitives._clock_gettime_ns] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from types import GenericAlias, TracebackType
+from types import FrameType, GenericAlias, TracebackType
 from typing import Any
 
 from ...core.source import frame_place, innermost
@@ -32,6 +32,8 @@ _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
 _real_sleep, _monotonic, _monotonic_ns = time.sleep, time.monotonic, time.monotonic_ns
 _time, _time_ns, _perf_counter, _perf_counter_ns = time.time, time.time_ns, time.perf_counter, time.perf_counter_ns
+_process_time, _process_time_ns = time.process_time, time.process_time_ns
+_clock_gettime, _clock_gettime_ns = getattr(time, "clock_gettime", None), getattr(time, "clock_gettime_ns", None)
 _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
@@ -93,7 +95,7 @@ class Lock:
         if outer is not None and not engine.takes_part(outer.f_code.co_filename):
             task.gil_checked = True  # it has entered a function of the standard library
         engine.step(_ACQUIRE, frame)
-        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)
+        deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)
         while not self._real.acquire(False):
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
@@ -236,35 +238,75 @@ def sleep(seconds: float) -> None:
     task.gil_checked = True
     if engine.virtual_sleep(int(seconds * 1e9)):
         return
-    engine.park(task, f"a sleep of {seconds:g} s", engine.elapsed + int(seconds * 1e9), sleeping=True)
+    engine.park(task, f"a sleep of {seconds:g} s", engine.clock.now + int(seconds * 1e9), sleeping=True)
+
+
+def _reading(wall: bool = False) -> int | None:
+    """The nanoseconds of a virtual clock, read by the caller of the function that calls this; None if it is not controlled."""
+    engine = active
+    if engine is None or engine.current() is None:
+        return None
+    return engine.clock.base[wall] + engine.clock_reading(sys._getframe(2))
+
+
+def now_of_caller(frame: FrameType) -> float | None:
+    """The virtual wall clock, read by this frame; None if it is not controlled."""
+    engine = active
+    if engine is None or engine.current() is None:
+        return None
+    return (engine.clock.base[1] + engine.clock_reading(frame)) / 1e9
 
 
 def monotonic() -> float:
-    return _monotonic() if active is None or active.current() is None else monotonic_ns() / 1e9
+    found = _reading()
+    return _monotonic() if found is None else found / 1e9
 
 
 def monotonic_ns() -> int:
-    if active is None or active.current() is None:
-        return _monotonic_ns()
-    return active.clock_base[0] + active.elapsed
+    found = _reading()
+    return _monotonic_ns() if found is None else found
 
 
 def wall_clock() -> float:
-    return _time() if active is None or active.current() is None else wall_clock_ns() / 1e9
+    found = _reading(wall=True)
+    return _time() if found is None else found / 1e9
 
 
 def wall_clock_ns() -> int:
-    if active is None or active.current() is None:
-        return _time_ns()
-    return active.clock_base[1] + active.elapsed
+    found = _reading(wall=True)
+    return _time_ns() if found is None else found
 
 
 def perf_counter() -> float:
-    return _perf_counter() if active is None or active.current() is None else monotonic()
+    found = _reading()
+    return _perf_counter() if found is None else found / 1e9
 
 
 def perf_counter_ns() -> int:
-    return _perf_counter_ns() if active is None or active.current() is None else monotonic_ns()
+    found = _reading()
+    return _perf_counter_ns() if found is None else found
+
+
+def process_time() -> float:
+    found = _reading()
+    return _process_time() if found is None else found / 1e9
+
+
+def process_time_ns() -> int:
+    found = _reading()
+    return _process_time_ns() if found is None else found
+
+
+def clock_gettime(which: int) -> float:
+    found = _reading(wall=which == time.CLOCK_REALTIME)
+    assert _clock_gettime is not None, "this replaces a function that exists"
+    return _clock_gettime(which) if found is None else found / 1e9
+
+
+def clock_gettime_ns(which: int) -> int:
+    found = _reading(wall=which == time.CLOCK_REALTIME)
+    assert _clock_gettime_ns is not None, "this replaces a function that exists"
+    return _clock_gettime_ns(which) if found is None else found
 
 
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
@@ -316,7 +358,7 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     engine, me = found
     if task is me:
         raise RuntimeError("cannot join current thread")
-    deadline = None if timeout is None else engine.elapsed + int(max(0.0, timeout) * 1e9)
+    deadline = None if timeout is None else engine.clock.now + int(max(0.0, timeout) * 1e9)
     while task.state is not DONE:
         if engine.park(me, task, deadline):
             return

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import permutations
 
 from ..program import Program, describe_error
-from ..running.engine import FAIR_STEPS_WHEN_SPINNING, Engine, ScheduleRun, SetupStuck
+from ..running.engine import Engine, ScheduleRun, SetupStuck
 from ..running.events import Events
 from ..running.policy import Planned, Policy, SequentialOrder
 from ..schedule import Schedule
@@ -157,9 +157,8 @@ class Explorer:
             run, failure = self.in_order(order, measuring=True)
             runs.append(run)
             failures.append(failure)
-        if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
-            self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
-            return self.sequential(visible=visible)
+        lengths = [run.points - run.wasted for run in runs]
+        self.engine.learn_length(min(lengths), max(lengths))
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(

@@ -1,0 +1,73 @@
+"""``datetime`` and ``date`` by the virtual clock.
+
+Their methods cannot be replaced, because they are types of C. So names that refer to them are replaced by subclasses, which make
+instances of the real types, and of which all instances of the real types are instances.
+"""
+
+from __future__ import annotations
+
+import datetime as real
+import sys
+from collections.abc import Callable
+from time import time
+from typing import Any
+
+now_of_caller: Callable[[Any], float | None] = lambda frame: None  # seconds of the virtual wall clock, if there is one
+_datetime, _date = real.datetime, real.date
+
+
+class _Stands(type):
+    """The metaclass of a class that stands for the first of its bases."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _replaced[cls]) if cls in _replaced else type.__instancecheck__(cls, instance)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, _replaced[cls]) if cls in _replaced else type.__subclasscheck__(cls, other)
+
+
+class VirtualDatetime(_datetime, metaclass=_Stands):
+    """``datetime.datetime``."""
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
+        return _datetime.__new__(_kind(cls, VirtualDatetime, _datetime), *arguments, **keywords)
+
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        seconds = now_of_caller(sys._getframe(1)) or time()
+        return _kind(cls, VirtualDatetime, _datetime).fromtimestamp(seconds, tz)
+
+    @classmethod
+    def today(cls) -> Any:
+        return _kind(cls, VirtualDatetime, _datetime).fromtimestamp(now_of_caller(sys._getframe(1)) or time())
+
+    @classmethod
+    def utcnow(cls) -> Any:
+        at = _datetime.fromtimestamp(now_of_caller(sys._getframe(1)) or time(), real.timezone.utc)
+        return at.replace(tzinfo=None)
+
+
+class VirtualDate(_date, metaclass=_Stands):
+    """``datetime.date``."""
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
+        return _date.__new__(_kind(cls, VirtualDate, _date), *arguments, **keywords)
+
+    @classmethod
+    def today(cls) -> Any:
+        return _kind(cls, VirtualDate, _date).fromtimestamp(now_of_caller(sys._getframe(1)) or time())
+
+
+def _kind(cls: Any, stands: Any, kind: Any) -> Any:
+    return kind if cls is stands else cls
+
+
+_replaced: dict[type, type] = {VirtualDatetime: _datetime, VirtualDate: _date}
+for _stand, _real in _replaced.items():
+    _stand.__module__, _stand.__qualname__ = _real.__module__, _real.__qualname__  # under which pickle finds it meanwhile
+
+
+def reduced(value: Any) -> tuple[Any, ...]:
+    """For ``copyreg``: how an instance of a real type is pickled, while its name refers to the type that stands for it."""
+    stand = VirtualDatetime if type(value) is _datetime else VirtualDate
+    return stand, value.__reduce_ex__(2)[1]
