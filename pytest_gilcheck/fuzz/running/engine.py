@@ -169,6 +169,7 @@ class Engine:
         most_points: points after which a run is too long.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
+        begins: called when a run begins.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
@@ -183,6 +184,7 @@ class Engine:
         self.observer: Observer | None = None
         self.tracer: Any = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
+        self.begins: Callable[[], None] = lambda: None
         self.thread_locals: list[threading.local] = []
         self.gil_only = False
         self.fresh_threads = False
@@ -250,6 +252,7 @@ class Engine:
     def begin(self) -> None:
         """Begin a new run; what the main thread does from here on belongs to it."""
         self.clock.restart()
+        self.begins()
         self.point = 0
         self.next = NEVER
         self._run = ScheduleRun()
@@ -552,6 +555,14 @@ class Engine:
         if (deadline := task.deadline) is not None and deadline > self.clock.now:
             self._delay(deadline, running)
         task.state, task.deadline, task.timed_out = READY, None, True
+
+    def await_end_of(self, thread: threading.Thread) -> None:
+        """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
+        awake, self._awake = self._awake, None  # or the watcher would take the calling thread for blocked
+        try:
+            _join(thread)
+        finally:
+            self._awake = awake
 
     def clock_reading(self, frame: FrameType) -> int:
         """The virtual time at which the calling thread reads a clock; a visible step if it is code under test."""

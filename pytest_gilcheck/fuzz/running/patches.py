@@ -30,6 +30,7 @@ from ...core.origin import ours
 from ..steps import switch_points
 from . import dates, primitives
 from .engine import Engine
+from .repeatable import Repeatable
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
 _ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures._base")
@@ -46,7 +47,8 @@ _NOT_CHANGED = (
     "_queue",
 )
 _MOST = 50_000  # objects that are searched for locks
-_LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_LEAVES = (*_PLAIN, Engine, Repeatable)  # through our own, everything could be reached
 
 _FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
 
@@ -63,6 +65,7 @@ class Patches:
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
         self._engine, self._roots = engine, list(roots)
         self._undo: list[Undo] = []
+        self._kinds: dict[type, None] = {}  # classes under test
 
     def __enter__(self) -> Patches:
         try:
@@ -74,6 +77,9 @@ class Patches:
 
     def _replace(self) -> None:
         primitives.locks_used.clear()
+        repeatable = self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
+        self._undo.append(repeatable.end)
+        self._others_by_identity = {os.urandom: repeatable.urandom}
         for module in list(sys.modules.values()):
             if _may_change(module):
                 self._replace_names(vars(module))
@@ -83,7 +89,12 @@ class Patches:
             if kind not in copyreg.dispatch_table:
                 copyreg.dispatch_table[kind] = dates.reduced
                 self._undo.append(partial(copyreg.dispatch_table.pop, kind, None))
+        if (uuid := sys.modules.get("uuid")) is not None and hasattr(uuid, "_generate_time_safe"):
+            self._set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
         self._wrap_existing_locks()
+        futures = sys.modules.get("concurrent.futures._base")
+        repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
+        self._engine.begins = repeatable.begin
         primitives.active = self._engine
         dates.now_of_caller = primitives.now_of_caller
         switch_points.hook = self._engine.at_switch_point
@@ -98,7 +109,7 @@ class Patches:
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
             try:
-                replacement = _REPLACEMENTS.get(value)
+                replacement = _REPLACEMENTS.get(value) or self._others_by_identity.get(value)
             except TypeError:  # not hashable
                 continue
             if replacement is not None:
@@ -106,6 +117,7 @@ class Patches:
 
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
+            *self._repeatable.replacements(),
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
@@ -147,6 +159,9 @@ class Patches:
             if id(thing) in seen or isinstance(thing, _LEAVES):
                 continue
             seen.add(id(thing))
+            kind = thing if isinstance(thing, type) else type(thing)
+            if kind not in self._kinds and self._is_of_module_under_test(kind.__module__):
+                self._kinds[kind] = None
             for place, name, value in _contents(thing, path):
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
@@ -167,6 +182,10 @@ class Patches:
                     self._set_anywhere(place, name, replacement)
                 elif not isinstance(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
+
+    def _is_of_module_under_test(self, name: object) -> bool:
+        file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
+        return isinstance(file, str) and self._engine.takes_part(file)
 
     def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
         if isinstance(place, (dict, list)):
@@ -219,6 +238,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     if isinstance(thing, (tuple, set, frozenset, deque)):
         return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
     if isinstance(thing, types.FunctionType):
+        if ours(thing.__code__.co_filename):
+            return []
         cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
         found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
         defaults = thing.__defaults__ or ()

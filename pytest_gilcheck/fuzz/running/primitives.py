@@ -362,7 +362,7 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     while task.state is not DONE:
         if engine.park(me, task, deadline):
             return
-    _join(thread)
+    engine.await_end_of(thread)
 
 
 def is_executor_worker(task: Task) -> bool:
