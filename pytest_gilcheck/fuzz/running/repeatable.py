@@ -40,12 +40,16 @@ class Repeatable:
         self._objects = 0
         self._numbers: dict[int, int] = {}  # by id
         self._references: dict[int, Any] = {}
+        self._kept: dict[int, Any] = {}  # objects without weak references
         self._changed: list[type] = []
         self._before: dict[int, Any] = {}  # objects from before the check
 
     def begin(self) -> None:
         """Begin a run."""
         self._made = self._objects = 0
+        for key in self._kept:
+            self._forget(key)
+        self._kept.clear()
         _seed(self._draw, _SEED)
         _seed(random._inst, _SEED)  # type: ignore[attr-defined]
 
@@ -94,8 +98,8 @@ class Repeatable:
         self._numbers[key] = self._objects
         try:
             self._references[key] = weakref.ref(thing, lambda _: self._forget(key))
-        except TypeError:
-            pass
+        except TypeError:  # it could die, and another object be at its address: keep it for this run
+            self._kept[key] = thing
         return self._objects
 
     def _forget(self, key: int) -> None:

@@ -6,10 +6,10 @@ import gc
 import re
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import permutations
+from itertools import cycle, islice, permutations
 
 from ..program import Program, describe_error
 from ..running.engine import Engine, ScheduleRun, SetupStuck
@@ -153,6 +153,11 @@ class Explorer:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
         finally:
             self.engine.most_virtual_sleeps = 0
+
+    def in_sequence(self, runs: int) -> Iterator[Failure | None]:
+        """Run so many sequential orders, each in turn, and yield how each fails."""
+        for order in islice(cycle(self._orders()), runs):
+            yield self.in_order(order)[1]
 
     def sequential(self, *, visible: bool = True) -> list[ScheduleRun]:
         """Run every sequential order, and take what all of them do as the baseline.
