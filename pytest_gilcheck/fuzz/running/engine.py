@@ -288,10 +288,12 @@ class Engine:
         run = self._run = ScheduleRun(recording, measuring)
         for worker, job in zip(self._workers, jobs, strict=True):
             worker.job, worker.arguments, worker.error, worker.gil_checked, worker.state = job, arguments, None, True, READY
+            worker.spins = 0
         self.recording, self.measuring = recording, measuring
         self._policy = policy
         policy.begin(self.tasks)
         self.virtual_sleeps = self._leaps = 0
+        self._loop_watch = None
         self.exploring = True
         self._main.state, self._main.waits_for = PARKED, "the end of the run"
         if (first := self._next_task(self._main)) is not None:
@@ -496,6 +498,7 @@ class Engine:
                 target = policy.at(point, task, others, access)
             if target is not task:
                 self._record_choice(Choice(point, target.index), access, frame, task)
+                task.spins = target.spins = 0
                 if target is self._pause:
                     self._delay(self.clock.now + self.clock.delay, task)
                     target = task
@@ -592,6 +595,7 @@ class Engine:
         self._loop_watch = None
         steps = self.point - self._slice_begun
         if found is not SPINS:
+            task.spins = 0
             if steps < self.patience[found]:
                 self._fair_point = self.point + min(steps, self.patience[found] - steps)
                 return task
