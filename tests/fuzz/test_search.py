@@ -5,9 +5,9 @@ import pytest
 
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.running.task import READY
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.limits import limited
-from pytest_gilcheck.fuzz.running.task import READY
 from pytest_gilcheck.fuzz.searching.sampling import Priorities
 from pytest_gilcheck.fuzz.searching.search import Search
 

@@ -45,7 +45,7 @@ def test_each_reading_of_a_clock_is_later_than_the_one_before():
 
 def test_dates_are_virtual_and_the_same_types_as_ever():
     def thread(state):
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now = datetime.datetime.now(datetime.UTC)
         assert isinstance(now, datetime.datetime)
         assert isinstance(datetime.datetime(2020, 1, 1), datetime.date)
         assert not isinstance(datetime.date(2020, 1, 1), datetime.datetime)

@@ -6,14 +6,15 @@ instances of the real types, and of which all instances of the real types are in
 
 from __future__ import annotations
 
-import datetime as real
 import sys
 from collections.abc import Callable
-from time import time
+from datetime import UTC, date, datetime
 from typing import Any
 
-now_of_caller: Callable[[Any], float | None] = lambda frame: None  # seconds of the virtual wall clock, if there is one
-_datetime, _date = real.datetime, real.date
+from ...core.clocks import PUBLIC
+
+now_of_caller: Callable[[Any], float] = lambda frame: PUBLIC["time"]()  # seconds of the wall clock, read by this frame
+REAL_DATETIME, REAL_DATE = datetime, date
 
 
 class _Stands(type):
@@ -26,48 +27,48 @@ class _Stands(type):
         return issubclass(other, _replaced[cls]) if cls in _replaced else type.__subclasscheck__(cls, other)
 
 
-class VirtualDatetime(_datetime, metaclass=_Stands):
+class VirtualDatetime(REAL_DATETIME, metaclass=_Stands):
     """``datetime.datetime``."""
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
-        return _datetime.__new__(_kind(cls, VirtualDatetime, _datetime), *arguments, **keywords)
+        return REAL_DATETIME.__new__(_kind(cls, VirtualDatetime, REAL_DATETIME), *arguments, **keywords)
 
     @classmethod
     def now(cls, tz: Any = None) -> Any:
-        seconds = now_of_caller(sys._getframe(1)) or time()
-        return _kind(cls, VirtualDatetime, _datetime).fromtimestamp(seconds, tz)
+        seconds = now_of_caller(sys._getframe(1))
+        return _kind(cls, VirtualDatetime, REAL_DATETIME).fromtimestamp(seconds, tz)
 
     @classmethod
     def today(cls) -> Any:
-        return _kind(cls, VirtualDatetime, _datetime).fromtimestamp(now_of_caller(sys._getframe(1)) or time())
+        return _kind(cls, VirtualDatetime, REAL_DATETIME).fromtimestamp(now_of_caller(sys._getframe(1)))
 
     @classmethod
     def utcnow(cls) -> Any:
-        at = _datetime.fromtimestamp(now_of_caller(sys._getframe(1)) or time(), real.timezone.utc)
+        at = REAL_DATETIME.fromtimestamp(now_of_caller(sys._getframe(1)), UTC)
         return at.replace(tzinfo=None)
 
 
-class VirtualDate(_date, metaclass=_Stands):
+class VirtualDate(REAL_DATE, metaclass=_Stands):
     """``datetime.date``."""
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
-        return _date.__new__(_kind(cls, VirtualDate, _date), *arguments, **keywords)
+        return REAL_DATE.__new__(_kind(cls, VirtualDate, REAL_DATE), *arguments, **keywords)
 
     @classmethod
     def today(cls) -> Any:
-        return _kind(cls, VirtualDate, _date).fromtimestamp(now_of_caller(sys._getframe(1)) or time())
+        return _kind(cls, VirtualDate, REAL_DATE).fromtimestamp(now_of_caller(sys._getframe(1)))
 
 
 def _kind(cls: Any, stands: Any, kind: Any) -> Any:
     return kind if cls is stands else cls
 
 
-_replaced: dict[type, type] = {VirtualDatetime: _datetime, VirtualDate: _date}
+_replaced: dict[type, type] = {VirtualDatetime: REAL_DATETIME, VirtualDate: REAL_DATE}
 for _stand, _real in _replaced.items():
     _stand.__module__, _stand.__qualname__ = _real.__module__, _real.__qualname__  # under which pickle finds it meanwhile
 
 
 def reduced(value: Any) -> tuple[Any, ...]:
     """For ``copyreg``: how an instance of a real type is pickled, while its name refers to the type that stands for it."""
-    stand = VirtualDatetime if type(value) is _datetime else VirtualDate
+    stand = VirtualDatetime if type(value) is REAL_DATETIME else VirtualDate
     return stand, value.__reduce_ex__(2)[1]

@@ -14,11 +14,9 @@ import _queue
 import _thread
 import builtins
 import copyreg
-import datetime
 import os
 import sys
 import threading
-import time
 import types
 import weakref
 from collections import deque
@@ -26,6 +24,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
 from . import dates, primitives
@@ -85,7 +84,7 @@ class Patches:
                 self._replace_names(vars(module))
         for target, name, value in self._others():
             self._set(target, name, value)
-        for kind in (dates._datetime, dates._date):
+        for kind in (dates.REAL_DATETIME, dates.REAL_DATE):
             if kind not in copyreg.dispatch_table:
                 copyreg.dispatch_table[kind] = dates.reduced
                 self._undo.append(partial(copyreg.dispatch_table.pop, kind, None))
@@ -96,7 +95,6 @@ class Patches:
         repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
         self._engine.begins = repeatable.begin
         primitives.active = self._engine
-        dates.now_of_caller = primitives.now_of_caller
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
         self._engine.is_idle_worker = primitives.is_executor_worker
@@ -222,6 +220,9 @@ class Patches:
         self._undo.append(lambda: _restore(target, name, before))
 
 
+dates.now_of_caller = primitives.now_of_caller
+
+
 def _restore(target: Any, name: str, before: Any) -> None:
     try:
         setattr(target, name, before)
@@ -301,23 +302,23 @@ _REPLACEMENTS: dict[Any, Any] = {
     threading.RLock: primitives.RLock,
     primitives._RLock: primitives.RLock,
     _queue.SimpleQueue: primitives.SimpleQueue,
-    time.sleep: primitives.sleep,
-    time.monotonic: primitives.monotonic,
-    time.monotonic_ns: primitives.monotonic_ns,
-    time.time: primitives.wall_clock,
-    time.time_ns: primitives.wall_clock_ns,
-    time.perf_counter: primitives.perf_counter,
-    time.perf_counter_ns: primitives.perf_counter_ns,
-    time.process_time: primitives.process_time,
-    time.process_time_ns: primitives.process_time_ns,
-    time.thread_time: primitives.process_time,
-    time.thread_time_ns: primitives.process_time_ns,
-    datetime.datetime: dates.VirtualDatetime,
-    datetime.date: dates.VirtualDate,
+    PUBLIC["sleep"]: primitives.sleep,
+    PUBLIC["monotonic"]: primitives.monotonic,
+    PUBLIC["monotonic_ns"]: primitives.monotonic_ns,
+    PUBLIC["time"]: primitives.wall_clock,
+    PUBLIC["time_ns"]: primitives.wall_clock_ns,
+    PUBLIC["perf_counter"]: primitives.perf_counter,
+    PUBLIC["perf_counter_ns"]: primitives.perf_counter_ns,
+    PUBLIC["process_time"]: primitives.process_time,
+    PUBLIC["process_time_ns"]: primitives.process_time_ns,
+    PUBLIC["thread_time"]: primitives.process_time,
+    PUBLIC["thread_time_ns"]: primitives.process_time_ns,
+    dates.REAL_DATETIME: dates.VirtualDatetime,
+    dates.REAL_DATE: dates.VirtualDate,
     _thread.start_new_thread: primitives.start_new_thread,
 }
-if primitives._clock_gettime is not None:
-    _REPLACEMENTS[primitives._clock_gettime] = primitives.clock_gettime
-    _REPLACEMENTS[primitives._clock_gettime_ns] = primitives.clock_gettime_ns
+if "clock_gettime" in PUBLIC:
+    _REPLACEMENTS[PUBLIC["clock_gettime"]] = primitives.clock_gettime
+    _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread

@@ -14,26 +14,23 @@ import _queue
 import _thread
 import sys
 import threading
-import time
 from collections import deque
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any
 
+from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
 from .engine import Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
 
+_TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)
 active: Engine | None = None  # the engine of the current check
 disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
 
 _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
-_real_sleep, _monotonic, _monotonic_ns = time.sleep, time.monotonic, time.monotonic_ns
-_time, _time_ns, _perf_counter, _perf_counter_ns = time.time, time.time_ns, time.perf_counter, time.perf_counter_ns
-_process_time, _process_time_ns = time.process_time, time.process_time_ns
-_clock_gettime, _clock_gettime_ns = getattr(time, "clock_gettime", None), getattr(time, "clock_gettime_ns", None)
 _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
@@ -230,7 +227,7 @@ class SimpleQueue:
 def sleep(seconds: float) -> None:
     """``time.sleep``, by the virtual clock: the calling thread waits, and others may run before it or not."""
     if (found := _current()) is None:
-        _real_sleep(seconds)
+        PUBLIC["sleep"](seconds)
         return
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
@@ -241,72 +238,69 @@ def sleep(seconds: float) -> None:
     engine.park(task, f"a sleep of {seconds:g} s", engine.clock.now + int(seconds * 1e9), sleeping=True)
 
 
-def _reading(wall: bool = False) -> int | None:
-    """The nanoseconds of a virtual clock, read by the caller of the function that calls this; None if it is not controlled."""
+def _reading(name: str, frame: FrameType) -> int:
+    """The nanoseconds of a clock, read by this frame: of the virtual clock, if the thread is controlled.
+
+    Args:
+        name: of the function of the module ``time`` that reads it, and returns nanoseconds.
+    """
     engine = active
     if engine is None or engine.current() is None:
-        return None
-    return engine.clock.base[wall] + engine.clock_reading(sys._getframe(2))
+        return int(PUBLIC[name]())
+    now = engine.clock_reading(frame)
+    if name != "time_ns":
+        return engine.clock.base[0] + now
+    told = int(PUBLIC[name]())
+    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + now
 
 
-def now_of_caller(frame: FrameType) -> float | None:
-    """The virtual wall clock, read by this frame; None if it is not controlled."""
-    engine = active
-    if engine is None or engine.current() is None:
-        return None
-    return (engine.clock.base[1] + engine.clock_reading(frame)) / 1e9
+def now_of_caller(frame: FrameType) -> float:
+    """Seconds of the wall clock, read by this frame."""
+    return _reading("time_ns", frame) / 1e9
 
 
 def monotonic() -> float:
-    found = _reading()
-    return _monotonic() if found is None else found / 1e9
+    return _reading("monotonic_ns", sys._getframe(1)) / 1e9
 
 
 def monotonic_ns() -> int:
-    found = _reading()
-    return _monotonic_ns() if found is None else found
+    return _reading("monotonic_ns", sys._getframe(1))
 
 
 def wall_clock() -> float:
-    found = _reading(wall=True)
-    return _time() if found is None else found / 1e9
+    return _reading("time_ns", sys._getframe(1)) / 1e9
 
 
 def wall_clock_ns() -> int:
-    found = _reading(wall=True)
-    return _time_ns() if found is None else found
+    return _reading("time_ns", sys._getframe(1))
 
 
 def perf_counter() -> float:
-    found = _reading()
-    return _perf_counter() if found is None else found / 1e9
+    return _reading("perf_counter_ns", sys._getframe(1)) / 1e9
 
 
 def perf_counter_ns() -> int:
-    found = _reading()
-    return _perf_counter_ns() if found is None else found
+    return _reading("perf_counter_ns", sys._getframe(1))
 
 
 def process_time() -> float:
-    found = _reading()
-    return _process_time() if found is None else found / 1e9
+    return _reading("process_time_ns", sys._getframe(1)) / 1e9
 
 
 def process_time_ns() -> int:
-    found = _reading()
-    return _process_time_ns() if found is None else found
-
-
-def clock_gettime(which: int) -> float:
-    found = _reading(wall=which == time.CLOCK_REALTIME)
-    assert _clock_gettime is not None, "this replaces a function that exists"
-    return _clock_gettime(which) if found is None else found / 1e9
+    return _reading("process_time_ns", sys._getframe(1))
 
 
 def clock_gettime_ns(which: int) -> int:
-    found = _reading(wall=which == time.CLOCK_REALTIME)
-    assert _clock_gettime_ns is not None, "this replaces a function that exists"
-    return _clock_gettime_ns(which) if found is None else found
+    if active is None or active.current() is None:
+        return int(PUBLIC["clock_gettime_ns"](which))
+    return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1))  # 0 is CLOCK_REALTIME, everywhere
+
+
+def clock_gettime(which: int) -> float:
+    if active is None or active.current() is None:
+        return float(PUBLIC["clock_gettime"](which))
+    return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1)) / 1e9
 
 
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:

@@ -20,7 +20,7 @@ each slice of a long loop (a minute passes within 25,000 steps).
 
 from __future__ import annotations
 
-from time import monotonic_ns, time_ns
+from ...core.clocks import monotonic_ns, wall_time_ns
 
 MOST_DELAY = 500_000_000  # nanoseconds by which all delays of one schedule together may be late
 MOST_DELAYS = 3  # of one schedule
@@ -43,7 +43,7 @@ class VirtualClock:
     __slots__ = ("base", "delay", "delays", "matters", "now", "read")
 
     def __init__(self) -> None:
-        self.base = monotonic_ns() // READING * READING, time_ns() // READING * READING
+        self.base = monotonic_ns() // READING * READING, wall_time_ns() // READING * READING
         self.matters = False
         self.restart()
 

@@ -9,7 +9,6 @@ from ..running.policy import NEVER
 from ..running.task import READY, Task
 from ..steps.visible import Access
 
-
 _DELAYED = 0.15  # probability with which a sample considers a thread at a step that only a delay would let run
 
 
