@@ -150,13 +150,10 @@ class Explorer:
         run, _ = self.in_order()  # for what only a first run does, such as imports
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
-        while not self.events.tables_unchanged():
-            self.in_order()
-        runs, failures = [], []
-        for order in self._orders():
-            run, failure = self.in_order(order, measuring=True)
-            runs.append(run)
-            failures.append(failure)
+        self.events.forget()
+        self.in_order()
+        runs, failures = self._measured()
+        self.events.names.begin()
         if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
             self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
             return self.sequential(visible=visible)
@@ -179,6 +176,18 @@ class Explorer:
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
+
+    def measured(self) -> list[ScheduleRun]:
+        """Run every sequential order, after the visible steps have become more."""
+        return self._measured()[0]
+
+    def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
+        while True:
+            while not self.events.tables_unchanged():
+                self.in_order()
+            outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
+            if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
+                return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
