@@ -175,15 +175,10 @@ class Explorer:
         run, _ = self.in_order()  # for what only a first run does, such as imports
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
-        while not self.events.tables_unchanged():
-            self.in_order()
-        runs, failures = [], []
-        for order in self._orders():
-            run, failure = self.in_order(order, measuring=True)
-            runs.append(run)
-            failures.append(failure)
-        lengths = [run.points - run.wasted for run in runs]
-        self.engine.learn_length(min(lengths), max(lengths))
+        self.events.forget()
+        self.in_order()
+        runs, failures = self._measured()
+        self.events.names.begin()
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(
@@ -214,6 +209,20 @@ class Explorer:
                 where = f"{code.co_filename}:{trace.tb_lineno}"
             trace = trace.tb_next
         return f"{where} {_NUMBERS.sub('#', describe_error(error))}"
+
+    def measured(self) -> list[ScheduleRun]:
+        """Run every sequential order, after the visible steps have become more."""
+        return self._measured()[0]
+
+    def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
+        while True:
+            while not self.events.tables_unchanged():
+                self.in_order()
+            outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
+            if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
+                lengths = [run.points - run.wasted for run, _ in outcomes]
+                self.engine.learn_length(min(lengths), max(lengths))
+                return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
