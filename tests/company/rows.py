@@ -42,9 +42,7 @@ settings.configure(
     INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth"], USE_TZ=True,
 )
 """
-USE_DATABASE = (
-    "from django.contrib.auth.models import User; User.objects.create(username='a'); assert User.objects.count() == 1"
-)
+USE_DATABASE = "from django.contrib.auth.models import User; User.objects.create(username='a'); assert User.objects.count() == 1"
 PROFILE = "import hypothesis; hypothesis.settings.register_profile('company', max_examples=3)"
 FROZEN = "freezer.move_to('2099-01-01')"
 MOVED = "import datetime; time_machine.move_to(datetime.datetime(1960, 1, 1, tzinfo=datetime.UTC), tick=False)"

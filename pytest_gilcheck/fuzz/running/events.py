@@ -22,8 +22,8 @@ from typing import Any
 
 from ...core.origin import ours
 from ..schedule import Schedule
-from ..steps.changing import Changing
 from ..steps.calls import gil_is_checked_after, is_step, makes_steps
+from ..steps.changing import Changing
 from ..steps.visible import StepTable, Visibility
 from . import probe
 from .engine import Engine
