@@ -1,4 +1,4 @@
-"""What each plugin runs beside: for each check, a test whose claim holds and its broken twin, by name. Copied into a folder of its own."""
+"""What each plugin runs beside: for each check, a test whose claim holds and its broken twin, by name."""
 
 import itertools
 import threading
@@ -71,7 +71,7 @@ def test_latency_holds():
 
 @pytest.mark.gil_latency(p99=0.02, budget=1.5)
 def test_latency_violated():
-    -1 in itertools.repeat(0, 8_000_000)
+    assert -1 not in itertools.repeat(0, 8_000_000)
 
 
 @fuzz

@@ -46,6 +46,8 @@ USE_DATABASE = "from django.contrib.auth.models import User; User.objects.create
 PROFILE = "import hypothesis; hypothesis.settings.register_profile('company', max_examples=3)"
 FROZEN = "freezer.move_to('2099-01-01')"
 MOVED = "import datetime; time_machine.move_to(datetime.datetime(1960, 1, 1, tzinfo=datetime.UTC), tick=False)"
+FAKED = "fs.create_file('/made/up.txt')"
+MEASURED = "benchmark.pedantic(len, ((),))"
 PATCHED = "mocker.patch('time.sleep'); mocker.patch('time.monotonic', return_value=5.0)"
 
 ROWS = {
@@ -58,8 +60,8 @@ ROWS = {
     "mock": Row(("pytest_mock",), ("pytest_mock",), fixtures="mocker", body=PATCHED),
     "freezegun": Row(("pytest_freezer",), ("freezer",), fixtures="freezer", body=FROZEN, together=False),
     "time-machine": Row(("time_machine",), ("time_machine",), fixtures="time_machine", body=MOVED, together=False),
-    "pyfakefs": Row(("pyfakefs",), ("fakefs",), fixtures="fs", body="fs.create_file('/made/up.txt')", together=False),
-    "benchmark": Row(("pytest_benchmark",), ("benchmark",), fixtures="benchmark", body="benchmark.pedantic(len, ((),))", together=False),
+    "pyfakefs": Row(("pyfakefs",), ("fakefs",), fixtures="fs", body=FAKED, together=False),
+    "benchmark": Row(("pytest_benchmark",), ("benchmark",), fixtures="benchmark", body=MEASURED, together=False),
     "forked": Row(("pytest_forked",), ("pytest_forked",), ("--forked",), together=False),
     "asyncio, auto": Row(("pytest_asyncio",), ("asyncio",), ("--asyncio-mode=auto",)),
     "asyncio, strict": Row(("pytest_asyncio",), ("asyncio",), ("--asyncio-mode=strict",), together=False),

@@ -1,7 +1,7 @@
 """Plugins by checks: beside every other plugin, a claim that holds passes, and its broken twin fails.
 
-Each row is a pytest run of `cells` with one plugin of `rows`, and one with all that go together. A timing check may be undecided on a
-busy machine; nothing else may, and what is violated never passes.
+Each row is a pytest run of `cells` with one plugin of `rows`, and one with all that go together. A timing check may be undecided on
+a busy machine; nothing else may, and what is violated never passes.
 """
 
 import importlib.util
