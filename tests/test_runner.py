@@ -36,7 +36,7 @@ def test_an_argument_that_only_the_running_check_can_refuse_is_refused_with_its_
 
 def test_what_a_search_could_not_decide_under_a_tracer_names_the_tracer():
     def undecided():
-        result = Gilcheck().fuzz(threads=[os.fork] * 2, schedules=2)  # which no schedule controls
+        result = Gilcheck().fuzz(threads=[lambda: os.fork()] * 2, schedules=2)  # what no schedule controls
         assert result.verdict == "inconclusive"
         return result.reason
 
