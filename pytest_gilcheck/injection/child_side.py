@@ -12,11 +12,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..core.child import ChildSide
+from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.steps import Step, Steps, identity
 from ..core.workloads import Workload
 from .leaks import ResourceBaseline
 from .plan import InjectionPlan
+
+SET_UP = b"set up"  # the note before the workload begins; a further one names the step at which the exception is raised
 
 
 class StepCounter:
@@ -59,7 +62,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: i
         target: index of the step to raise at; None for a run without an exception.
 
     Returns:
-        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the workload raised by itself.
+        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the setup or the workload raised by itself.
     """
     pid = os.getpid()
     counter = StepCounter(side.send_note, plan, target)
@@ -68,7 +71,11 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: i
     returned = False
     gc.freeze()  # objects of the parent: examining them in the collection after every run would take most of its time
     if plan.setup is not None:
-        plan.setup()
+        try:
+            plan.setup()
+        except BaseException as error:
+            return {"failure": packed(as_failure(error, "setup"))}
+    side.send_note(SET_UP)
     baseline = ResourceBaseline.now(work)
     try:
         with stepped:
