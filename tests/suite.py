@@ -28,7 +28,7 @@ try:
 except ImportError:  # Windows: no locks, so no workers by default
     fcntl = None  # type: ignore[assignment]
 
-WORKERS = 3  # on two cores: many tests wait for child processes
+WORKERS = 4  # on two cores: many tests wait for child processes
 MOST_UNDECIDED = 0.05  # of the tests of a session
 FEW_UNDECIDED = 4  # never fail a session
 FOLDER = "GILCHECK_SUITE_FOLDER"  # environment: a folder that all workers of this session share

@@ -19,6 +19,7 @@ from ..core import evidence
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
+from . import other_plugins
 from .child_report import ChildFailed
 from .guard import Guard
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
@@ -40,6 +41,7 @@ def start(config: pytest.Config) -> CheckedTests:
     if _KEY in config.stash:
         return config.stash[_KEY]
     session = config.stash[_KEY] = CheckedTests(config)
+    other_plugins.tell(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
     config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")

@@ -16,8 +16,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 from typing import IO
+
+from .clocks import monotonic, sleep
 
 _POLL = 0.02  # seconds
 _process_lock = threading.Lock()  # held by the timing check of this process: a file lock does not exclude threads of one process

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from time import monotonic
 
+from ..core.clocks import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import monotonic
 
+from ..core.clocks import monotonic
 from ..core.verdict import Verdict
 from .explaining.explain import explain
 from .plan import FuzzPlan

@@ -192,7 +192,10 @@ def test_too_short_is_a_skip_with_its_reason(run):
     result.stdout.fnmatch_lines(["SKIPPED *inconclusive: the workload is too short*"])
 
 
-@pytest.mark.parametrize("options", [("-p", "no:faulthandler"), ("-n", "2"), ("-s",), ("--gilcheck-isolate=none",)])
+OPTIONS = [("-n", "2"), ("-p", "no:faulthandler"), ("-s",), ("--gilcheck-isolate=none",)]
+
+
+@pytest.mark.parametrize("options", [pytest.param(each, marks=pytest.mark.slow if each in OPTIONS[1:] else ()) for each in OPTIONS])
 def test_it_works_under(run, options):
     result = run(DEAF + "\n    def test_other(): pass", *options)
     result.assert_outcomes(passed=1, failed=1)

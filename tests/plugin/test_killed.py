@@ -1,6 +1,7 @@
 """A signal ends pytest during a check: two seconds later, no process that it started exists.
 
-The twelve runs (four ways to run a check, three signals) run at the same time; each test examines one of them.
+The runs (four ways to run a check, three signals) run at the same time; each test examines one of them. By default each way gets
+one signal; with -m slow, the others.
 """
 
 import os
@@ -35,6 +36,8 @@ CHECKS = {
     "call": "skip",
 }
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+RUNS = [(check, number) for check in CHECKS for number in SIGNALS]
+BY_DEFAULT = [(check, SIGNALS[place % len(SIGNALS)]) for place, check in enumerate(CHECKS)]
 LONGEST_START = 120.0  # seconds until every check has begun
 GONE_AFTER = 2.0  # seconds
 
@@ -72,10 +75,11 @@ class KilledRun:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """All runs, two seconds after their signal."""
+def runs(request, tmp_path_factory):
+    """The runs of the session's tests, two seconds after their signal."""
     base = tmp_path_factory.mktemp("killed")
-    runs = {(check, number): KilledRun(base / f"{check}-{number.name}", check) for check in CHECKS for number in SIGNALS}
+    wanted = {item.callspec.params["key"] for item in request.session.items if item.module is request.module}
+    runs = {key: KilledRun(base / "-".join((key[0], key[1].name)), key[0]) for key in sorted(wanted)}
     waiting, until = dict(runs), time.monotonic() + LONGEST_START
     while waiting and time.monotonic() < until:
         found = processes_with(*(run.mark for run in waiting.values()))
@@ -102,9 +106,11 @@ def runs(tmp_path_factory):
     return runs
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-@pytest.mark.parametrize("check", CHECKS)
-def test_no_process_is_left_two_seconds_after_the_signal(runs, check, number):
-    run = runs[check, number]
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(key, id=f"{key[0]}-{key[1].name}", marks=() if key in BY_DEFAULT else pytest.mark.slow) for key in RUNS],
+)
+def test_no_process_is_left_two_seconds_after_the_signal(runs, key):
+    run = runs[key]
     assert run.failure is None
     assert not run.left

@@ -23,13 +23,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from time import monotonic, monotonic_ns, time_ns
-from time import sleep as _sleep
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.clocks import monotonic, monotonic_ns, process_time, wall_time_ns
+from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
+from ...core.system import HAS_PROC, read
 from ..schedule import Choice, Schedule
 from ..steps import switch_points
 from ..steps.visible import Access
@@ -168,7 +168,7 @@ class Engine:
         self.takes_part = takes_part
         self.limit = limit
         self.leaked = 0
-        self.clock_base = monotonic_ns(), time_ns()
+        self.clock_base = monotonic_ns(), wall_time_ns()
         self.observer: Observer | None = None
         self.tracer: Any = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
@@ -352,7 +352,7 @@ class Engine:
 
     def _watch(self) -> None:
         """Poll long runs, in a thread of its own: mark an owner that is blocked outside of control, and end a run that hangs."""
-        polls, last = 0, (-1, self._main, -1)
+        polls, last, moved = 0, (-1, self._main, -1), (0.0, 0.0)
         while not self._watcher_stop.wait(_POLL):
             started = self._started
             if started is None:
@@ -361,6 +361,7 @@ class Engine:
             now = (self.point, owner, switches)
             asleep = switches >= 0 and owner is self._awake and not self._idle
             polls = polls + 1 if now == last and asleep else 0
+            moved = (monotonic(), process_time()) if now[:2] != last[:2] else moved
             last = now
             if polls >= _POLLS_ASLEEP and owner is not self._main and owner.state is not BLOCKED_OUTSIDE:
                 polls = 0
@@ -369,8 +370,18 @@ class Engine:
                 self._main.semaphore.post()
             if monotonic() - started > self.limit and not self._run.stuck:
                 self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
+                if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
+                    self._run.refused = (
+                        f"{owner.name} made no step for {monotonic() - moved[0]:.3g} s, and without /proc it cannot be told "
+                        "whether it computes or waits for another thread in an operation out of our control, such as a socket"
+                    )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
+
+    def _computes(self, seconds: float, cpu: float) -> bool:
+        """Whether the owner surely computes, by the CPU time of this process, which nobody else uses."""
+        ours = {task.ident for task in self.tasks} | {threading.get_ident(), threading.main_thread().ident}
+        return cpu > seconds / 10 and all(thread.ident in ours for thread in threading.enumerate())
 
     def _await_one(self, task: Task) -> bool:
         until = monotonic() + _UNWIND
@@ -796,7 +807,7 @@ def _own(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
 def _sleeps(task: Task) -> int:
     """The number of times that this thread has gone to sleep, if it sleeps now; -1 if it does not, or if that is unknown."""
     try:
-        text = Path(f"/proc/self/task/{task.native}/status").read_text()
+        text = read(f"/proc/self/task/{task.native}/status")
         facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
         return int(facts["voluntary_ctxt_switches"]) if facts["State"][0] in "SD" else -1
     except (OSError, KeyError, ValueError):

@@ -16,13 +16,13 @@ import builtins
 import os
 import sys
 import threading
-import time
 import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
 from . import primitives
@@ -272,13 +272,13 @@ _REPLACEMENTS: dict[Any, Any] = {
     threading.RLock: primitives.RLock,
     primitives._RLock: primitives.RLock,
     _queue.SimpleQueue: primitives.SimpleQueue,
-    time.sleep: primitives.sleep,
-    time.monotonic: primitives.monotonic,
-    time.monotonic_ns: primitives.monotonic_ns,
-    time.time: primitives.wall_clock,
-    time.time_ns: primitives.wall_clock_ns,
-    time.perf_counter: primitives.perf_counter,
-    time.perf_counter_ns: primitives.perf_counter_ns,
+    PUBLIC["sleep"]: primitives.sleep,
+    PUBLIC["monotonic"]: primitives.monotonic,
+    PUBLIC["monotonic_ns"]: primitives.monotonic_ns,
+    PUBLIC["time"]: primitives.wall_clock,
+    PUBLIC["time_ns"]: primitives.wall_clock_ns,
+    PUBLIC["perf_counter"]: primitives.perf_counter,
+    PUBLIC["perf_counter_ns"]: primitives.perf_counter_ns,
     _thread.start_new_thread: primitives.start_new_thread,
 }
 if primitives._start_joinable is not None:
