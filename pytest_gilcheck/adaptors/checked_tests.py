@@ -19,13 +19,13 @@ from ..core import evidence
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
-from . import other_plugins
+from . import other_plugins, reporting
 from .child_report import ChildFailed
 from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
-from .reporting import Summary, figures_as_properties
+from .reporting import figures_as_properties
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
@@ -47,8 +47,7 @@ def start(config: pytest.Config) -> CheckedTests:
     config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")
     config.pluginmanager.register(MachineTurn(config, settings_of(config)), "gilcheck-turn")
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Summary(config), "gilcheck-summary")
+    reporting.start(config)
     return session
 
 
