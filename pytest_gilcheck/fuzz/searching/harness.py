@@ -17,6 +17,8 @@ from ..running.events import Events
 from ..running.patches import Patches
 from .explorer import Explorer
 
+_LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
+
 
 @contextmanager
 def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> Any:
@@ -25,7 +27,8 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
     roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
-        engine = stack.enter_context(Engine(len(program.threads), takes_part, plan.timeout))
+        limit = min(plan.timeout, max(plan.budget, _LEAST_LIMIT))
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, limit, hangs=limit == plan.timeout))
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, roots))
         gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
