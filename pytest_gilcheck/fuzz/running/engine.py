@@ -844,7 +844,7 @@ class Engine:
             return ready[0] if ready else None
         over = len(self.tasks) > len(self._workers) and self._all_done()  # only daemons are left
         late: list[Task] = []
-        if not over and any([task.deadline is not None for task in self.tasks]):
+        if not over and self._any_deadline():
             ready = ready and [task for task in self.tasks if self._is_ready(task)]
             ready = ready or self._advance_clock()
             late = [task for task in self._others(None) if task not in ready]
@@ -898,6 +898,12 @@ class Engine:
         due = min(task.deadline for task in waiting if task.deadline is not None)
         self.clock.now = max(self.clock.now, due)
         return [task for task in waiting if task.deadline is not None and task.deadline <= self.clock.now]
+
+    def _any_deadline(self) -> bool:
+        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this
+            if task.deadline is not None:
+                return True
+        return False
 
     def _all_done(self) -> bool:
         for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this
