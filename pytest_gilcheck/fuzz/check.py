@@ -175,6 +175,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     """
     if token.threads != len(explorer.program.threads) or token.program != explorer.program.checksum:
         raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
+    explorer.events.names.learn(token.learnt)
+    explorer.events.tables_unchanged()
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
     if policy.unused is not None:

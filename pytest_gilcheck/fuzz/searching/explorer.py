@@ -84,6 +84,7 @@ class Explorer:
     """Runs a program repeatedly.
 
     Attributes:
+        between_runs: called before each run.
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
     """
@@ -93,6 +94,7 @@ class Explorer:
     events: Events
     baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
+    between_runs: Callable[[], None] = lambda: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
     _confirming: bool = False
@@ -105,6 +107,7 @@ class Explorer:
             NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
         """
         engine = self.engine
+        self.between_runs()
         self.runs += 1
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
@@ -172,15 +175,10 @@ class Explorer:
         run, _ = self.in_order()  # for what only a first run does, such as imports
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
-        while not self.events.tables_unchanged():
-            self.in_order()
-        runs, failures = [], []
-        for order in self._orders():
-            run, failure = self.in_order(order, measuring=True)
-            runs.append(run)
-            failures.append(failure)
-        lengths = [run.points - run.wasted for run in runs]
-        self.engine.learn_length(min(lengths), max(lengths))
+        self.events.forget()
+        self.in_order()
+        runs, failures = self._measured()
+        self.events.names.begin()
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(
@@ -211,6 +209,20 @@ class Explorer:
                 where = f"{code.co_filename}:{trace.tb_lineno}"
             trace = trace.tb_next
         return f"{where} {_NUMBERS.sub('#', describe_error(error))}"
+
+    def measured(self) -> list[ScheduleRun]:
+        """Run every sequential order, after the visible steps have become more."""
+        return self._measured()[0]
+
+    def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
+        while True:
+            while not self.events.tables_unchanged():
+                self.in_order()
+            outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
+            if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
+                lengths = [run.points - run.wasted for run, _ in outcomes]
+                self.engine.learn_length(min(lengths), max(lengths))
+                return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))

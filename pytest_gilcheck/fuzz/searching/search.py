@@ -48,6 +48,7 @@ class SearchOutcome:
         wanted: the number of preemptions up to which enumeration was wanted.
         asked: the number of schedules that was asked for; None for a search by time.
         expired: whether the time ended before that number was run.
+        void: the number of schedules run before it turned out that there are more visible steps.
     """
 
     failure: Failure | None = None
@@ -62,11 +63,12 @@ class SearchOutcome:
     wanted: int = 0
     asked: int | None = None
     expired: bool = False
+    void: int = 0
 
     @property
     def explored(self) -> int:
         """The number of schedules that were run."""
-        return self.enumerated + self.sampled
+        return self.enumerated + self.sampled + self.void
 
     @property
     def all_enumerated(self) -> bool:
@@ -149,6 +151,10 @@ class _Branch:
         ) + len(self.delays)
 
 
+class _MoreSteps(Exception):
+    """New code has started that stores what had counted as constant, so the points of all schedules so far are void."""
+
+
 class Search:
     """Searches the schedules of one program.
 
@@ -184,8 +190,19 @@ class Search:
         found = self.found
         found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
         self._limit.start(lambda: found.explored)
-        if self._enumerate() or found.asked is not None:
+        while True:
+            try:
+                more = self._enumerate()
+                break
+            except _MoreSteps:
+                sequential[:] = self._explorer.measured()
+                found.steps = max(sum(run.lengths.values()) for run in sequential)
+                found.void, found.enumerated = found.void + found.enumerated, 0
+                found.complete, found.exhausted, found.pending = -1, 0, 0
+        if more or found.asked is not None:
             self._sample(sequential)
+        if found.failure is not None:
+            self._explorer.events.freeze()
         found.expired = found.failure is None and self._limit.expired
         return found
 
@@ -223,8 +240,8 @@ class Search:
                 return None
             run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
             self.found.enumerated += 1
-            if not self._explorer.events.tables_unchanged():  # a new source file stores what had counted as constant
-                self._explorer.follow(Schedule())
+            if not self._explorer.events.tables_unchanged():
+                raise _MoreSteps
             if failure is not None:
                 self.found.failure = failure
                 return None
@@ -260,8 +277,8 @@ class Search:
         self._explorer.engine.gil_only = self._gil
         try:
             while not self._limit.reached() and self.found.failure is None:
-                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
                 self._explorer.events.tables_unchanged()
+                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
         finally:
             self._explorer.engine.gil_only = False
 
