@@ -132,6 +132,7 @@ def _searched(
         sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
         share=plan.share,
         asked=plan.schedules,
+        deeper=plan.deeper,
     )
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
