@@ -255,6 +255,8 @@ class Ending:
 _IMPORTS = (
     "abc", "collections", "copy", "functools", "io", "itertools", "json", "operator", "pickle", "threading", "mock", "weakref",
 )  # fmt: skip
+_READS = re.compile(r"[yz](, \*z)? = |for y |if .*:\n    y = |match |with named|a, b = ")  # what a statement begins with that changes nothing
+_OBJECT = re.compile(r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module")
 _names = count()
 
 
@@ -317,19 +319,25 @@ class Drawn:
 
 @st.composite
 def programs(draw: st.DrawFn, topics: tuple[str, ...] = tuple(TOPICS)) -> Drawn:
-    """Programs of two threads with two to four statements each, or of three with up to two.
+    """Programs of two or three threads with one to five statements each.
 
-    Most statements of a topic follow one that only marks the moment, by which another thread can tell what has been done.
+    Most have a pair of threads made to meet: one marks the moment and then reads an object, the other looks for the mark and then
+    changes the same object. So an outcome tells whether a switch came right before the reading. The other statements are any.
     """
     chosen = tuple(draw(st.lists(st.sampled_from(topics), min_size=1, max_size=2, unique=True)))
-    pool = st.sampled_from([statement for topic in chosen for statement in TOPICS[topic]])
-    three = draw(st.integers(0, 7)) == 0
-    threads = []
-    for _ in range(2 + three):
-        statements: list[str] = []
-        for _ in range(1 if three else draw(st.integers(1, 2))):
-            if draw(st.integers(0, 4)):
-                statements.append(draw(st.sampled_from(_MARKS)))
-            statements.append(draw(pool))
-        threads.append(tuple(statements))
-    return Drawn(chosen, tuple(threads))
+    pool = [statement for topic in chosen for statement in TOPICS[topic]]
+    threads: list[list[str]] = [[], []]
+    if draw(st.integers(0, 3)):
+        reading = draw(st.sampled_from([statement for statement in pool if _READS.match(statement)]))
+        changing = [statement for statement in pool if not _READS.match(statement)]
+        same = [statement for statement in changing if set(_OBJECT.findall(statement)) & set(_OBJECT.findall(reading))]
+        threads[0] += [draw(st.sampled_from(("s.n += 1", "s.n = 1", "s.m = 2\ns.n = 1"))), reading]
+        threads[1] += ["x = s.n", draw(st.sampled_from(same or changing))]
+    else:
+        threads += [[]] * (draw(st.integers(0, 3)) == 0)
+    for index, thread in enumerate(threads):
+        for _ in range(draw(st.integers(not thread, 1 if index else 2))):
+            mark = draw(st.sampled_from((*_MARKS, "")))
+            added = [mark] * bool(mark) + [draw(st.sampled_from(pool))]
+            threads[index] = [*added, *threads[index]] if draw(st.booleans()) else [*threads[index], *added]
+    return Drawn(chosen, tuple(tuple(thread) for thread in threads))

@@ -56,6 +56,8 @@ class RecordedStep:
             return ""
         if self.access.name == "a lock":
             return "acquires a lock"
+        if self.access.name == "[]" and not self.what:
+            return ""  # nothing that has a name
         text = f"{'reads' if self.access.kind == 'read' else 'writes'} {self.what or self.access.name}"
         return f"{text} = {self.value}" if self.value else text
 
@@ -101,6 +103,8 @@ class Recorder:
         if node is None:
             return
         if isinstance(node, ast.AugAssign):
+            if not isinstance(node.target, ast.Name):
+                return  # the operator alone, which touches the value; the store is another step
             node = node.target
         if isinstance(node, ast.Assign):
             node = node.targets[0]

@@ -431,7 +431,7 @@ class Engine:
             task = found
         point = self.point = self.point + 1
         if self.measuring:
-            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + 1
+            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + (access.kind != "end")
             if task.gil_checked:
                 self._run.reachable.add(point)
         if point == self.next:
