@@ -11,17 +11,20 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
+from ..core.system import entries, read
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
 _LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
 _MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
 _DESCRIPTORS = "/proc/self/fd"
+_TASKS = "/proc/self/task"
+_POLL = 0.001  # seconds
 _GRACE = 0.1  # seconds that a thread of the workload gets to end and to release its locks
 
 
@@ -51,14 +54,24 @@ class ResourceBaseline:
         """Describe each resource in use now that was not in use at the baseline, such as ``"lock self.lock held"``."""
         gc.collect()
         threads = [t for t in threading.enumerate() if t.ident not in self.threads]
-        for thread in threads:
-            thread.join(_GRACE)
-        found = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
+        found = [f"thread {thread.name!r} alive" for thread in threads if _stays_alive(thread)]
         for name, lock in locks(work):
             if _available(lock) < self.locks.get(id(lock), 1):
                 found.append(f"semaphore {name} not released" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
         found += [f"child process {child} alive" for child in sorted(_children() - self.children)]
         return found + [f"file {path} open" for path in sorted(_files() - self.files)]
+
+
+def _stays_alive(thread: threading.Thread) -> bool:
+    """Whether a thread is alive at the end of its grace period.
+
+    A thread whose ``start`` was interrupted may run without being marked as started: then it cannot be joined, and ``is_alive``
+    denies it.
+    """
+    until = monotonic() + _GRACE
+    while (alive := thread.is_alive() or os.path.exists(f"{_TASKS}/{thread.native_id}")) and monotonic() < until:
+        sleep(_POLL)
+    return alive
 
 
 def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
@@ -144,10 +157,10 @@ def _available(lock: Any) -> int:
 def _children() -> frozenset[str]:
     """The live child processes, each as ``"name (pid 4711)"``; none where there is no ``/proc``."""
     found = set()
-    for path in Path("/proc/self/task").glob("*/children"):
-        for pid in path.read_text().split():
+    for task in entries("/proc/self/task"):
+        for pid in _read_or_nothing(f"/proc/self/task/{task}/children").split():
             try:
-                name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+                name, _, state = read(f"/proc/{pid}/stat").partition("(")[2].rpartition(")")
                 if state.split()[0] != "Z":
                     found.add(f"{name} (pid {pid})")
             except OSError:
@@ -158,9 +171,16 @@ def _children() -> frozenset[str]:
 def _files() -> frozenset[str]:
     """The open descriptors of this process, each as ``"path (descriptor 4)"``; none where there is no ``/proc``."""
     found = set()
-    for descriptor in os.listdir(_DESCRIPTORS) if os.path.isdir(_DESCRIPTORS) else ():
+    for descriptor in entries(_DESCRIPTORS):
         try:
             found.add(f"{os.readlink(f'{_DESCRIPTORS}/{descriptor}')} (descriptor {descriptor})")
         except OSError:  # the descriptor of the listing itself, closed by now
             continue
     return frozenset(found)
+
+
+def _read_or_nothing(path: str) -> str:
+    try:
+        return read(path)
+    except OSError:  # a thread that has ended, or a kernel without such lists
+        return ""

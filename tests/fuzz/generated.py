@@ -99,7 +99,18 @@ level = 0
 
 _TAKEN = ("items", "others", "keys", "found", "line", "waiting", "named")  # references to these are taken first
 
-_MARKS = ("s.n = 1", "s.n += 1", "s.n += 1", "s.m = 2", "x = s.n", "x = s.n", "x = (s.n, s.m)", "if s.n:\n    s.m += 5", "s.bump()", "y = s.total()")
+_MARKS = (
+    "s.n = 1",
+    "s.n += 1",
+    "s.n += 1",
+    "s.m = 2",
+    "x = s.n",
+    "x = s.n",
+    "x = (s.n, s.m)",
+    "if s.n:\n    s.m += 5",
+    "s.bump()",
+    "y = s.total()",
+)
 TOPICS: dict[str, tuple[str, ...]] = {
     "lists": (
         "items.append(9)", "items.pop()", "items[0] = 7", "items += [5]", "items.clear()", "items[:] = [4, 4]", "del items[0]",

@@ -18,6 +18,7 @@ from itertools import islice
 
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
+from ..running.task import CLOCK
 from ..schedule import Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
@@ -126,6 +127,7 @@ class _Branch:
     spans: list[tuple[int, int, tuple[int, ...]]]
     reachable: set[int] | None
     forced: set[int] = field(default_factory=set)
+    delays: list[tuple[int, int]] = field(default_factory=list)  # (point, thread): choices that need a delay, at forced points
 
     def preempted(self) -> Iterator[Schedule]:
         """Its schedule with one more preemption, after the last choice."""
@@ -137,13 +139,16 @@ class _Branch:
                 for other in others:
                     if other != running:
                         yield Schedule((*self.schedule.choices, Choice(point, other)))
+        for point, other in self.delays:
+            before = tuple(choice for choice in self.schedule.choices if choice.point != point)
+            yield Schedule((*before, Choice(point, other)))
 
     def count(self) -> int:
         """The number of those schedules, or a few more."""
         ends = [span[0] for span in self.spans[1:]] + [self.points + 1]
         return sum(
             max(0, end - max(first, self.last + 1)) * len(others) for (first, _, others), end in zip(self.spans, ends, strict=True)
-        )
+        ) + len(self.delays)
 
 
 class _MoreSteps(Exception):
@@ -242,15 +247,19 @@ class Search:
                 return None
             last = schedule.choices[-1].point if schedule.choices else 0
             forced = set()
-            for point, candidates, taken in run.forks:
+            delays = [(point, CLOCK) for point in run.readings if point > last]
+            for point, candidates, taken, late in run.forks:
                 forced.add(point)
+                if point > last:
+                    delays += [(point, other) for other in late]
                 if point > last:
                     queue.extend(
                         Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
                         for other in candidates
                         if other != taken
                     )
-            branches.append(_Branch(schedule, last, run.points, run.spans, run.reachable if self._gil else None, forced))
+            reachable = run.reachable if self._gil else None
+            branches.append(_Branch(schedule, last, run.points, run.spans, reachable, forced, delays))
 
     def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
         """This share of the schedules with one preemption. Those with more branch off from them, so they need no division."""

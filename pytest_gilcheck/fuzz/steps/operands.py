@@ -60,9 +60,7 @@ _MAKING = frozenset(
     }
 )  # fmt: skip
 # ... and by an immutable one if the operands are immutable, ...
-_PURE = frozenset(
-    {"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"}
-)
+_PURE = frozenset({"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"})
 # ... or in any case: C makes a truth or a text of what the operand's methods return.
 _IMMUTABLE_IN_ANY_CASE = frozenset(
     {
