@@ -42,13 +42,13 @@ class Outcomes:
         found: by outcome, a schedule that leads to it.
         complete: the number of preemptions up to which every schedule was run.
         runs: how many that were.
-        steps: of the longest run in a sequential order.
+        points: of the longest run in a sequential order.
     """
 
     found: dict[Outcome, str]
     complete: int
     runs: int
-    steps: int
+    points: int
 
 
 def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False) -> Outcomes:
@@ -80,7 +80,7 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
         explorer.follow = followed
         explorer._classify = lambda run, broken: None  # a deadlock is an outcome like others
         search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, sampling=False).run(sequential)
-    return Outcomes(found, search.complete, search.enumerated, search.steps)
+    return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
 
 
 @contextmanager
