@@ -38,7 +38,9 @@ def main() -> int:
     given_ = parser.parse_args()
     if given_.plant:
         opcodes.OPCODES[given_.plant] = opcodes.Rule("read []", lambda operation: True, "planted")
-    counts = dict.fromkeys(("programs", "two preemptions", "several outcomes", "outcomes", "brute runs", "our runs", "brute", "ours"), 0)
+    counts = dict.fromkeys(
+        ("programs", "two preemptions", "several outcomes", "outcomes", "brute runs", "our runs", "brute", "ours"), 0
+    )
     different: list[str] = []
 
     @seed(given_.seed)
@@ -68,7 +70,9 @@ def main() -> int:
     begun = time.process_time()
     compare()
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
-    print("| interpreter | seed | programs | of two preemptions | with several outcomes | differences | schedules | points | CPU s |")
+    print(
+        "| interpreter | seed | programs | of two preemptions | with several outcomes | differences | schedules | points | CPU s |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     print(
         f"| {platform.python_version()}{build} | {given_.seed} | {counts['programs']} | {counts['two preemptions']} | "

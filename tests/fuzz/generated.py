@@ -187,6 +187,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "y = ref() is None", "y = ref() is None\nz = s.n", "s.held = None", "kept = ref()\ns.n += 1\nkept = None", "kept = ref()\ns.m = 3",
         "y = len(cache)", "y = cache.get('a') is None", "y = list(s.ended)", "del s.held", "s.held = Ending(s)", "kept = cache.get('a')\nx = s.n",
         "s.ended.append(0)", "temporary = Ending(s)\ns.n = 4", "y = [ref() is None, s.n, ref() is None]",
+        "kept = plain()\ns.n += 1\nkept = None", "y = plain() is None", "s.plain = None", "y = [plain() is None, s.n]",
     ),
 }  # fmt: skip
 
@@ -256,6 +257,9 @@ def change_module():
     generated_module.value += 1
 """,
     "ends": """
+class Plain:
+    pass
+
 class Ending:
     def __init__(self, s):
         self.ended = s.ended
@@ -266,8 +270,12 @@ class Ending:
 _IMPORTS = (
     "abc", "collections", "copy", "functools", "io", "itertools", "json", "operator", "pickle", "threading", "mock", "weakref",
 )  # fmt: skip
-_READS = re.compile(r"[yz](, \*z)? = |for y |if .*:\n    y = |match |with named|a, b = ")  # what a statement begins with that changes nothing
-_OBJECT = re.compile(r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module")
+_READS = re.compile(
+    r"[yz](, \*z)? = |for y |if .*:\n    y = |match |with named|a, b = "
+)  # what a statement begins with that changes nothing
+_OBJECT = re.compile(
+    r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
+)
 _names = count()
 
 
@@ -300,7 +308,12 @@ class Drawn:
         if "ends" in self.topics:
             imports.append("import weakref")
             made += ["global ref, cache", "s.ended = []", "s.held = Ending(s)", "ref = weakref.ref(s.held)"]
-            made += ["cache = weakref.WeakValueDictionary(a=s.held)"]
+            made += [
+                "cache = weakref.WeakValueDictionary(a=s.held)",
+                "global plain",
+                "s.plain = Plain()",
+                "plain = weakref.ref(s.plain)",
+            ]
             seen += ", list(s.ended)"
         observed = (
             "(s.n, s.m, s.items, s.others, s.keys, sorted(s.found), bytes(s.line), list(s.waiting), s.named.rows, level, "

@@ -51,8 +51,8 @@ class RecordedStep:
 
     @property
     def deed(self) -> str:
-        """What the step does, such as ``"reads c.v = 0"``; empty for a call."""
-        if self.access.kind == "call":
+        """What the step does, such as ``"reads c.v = 0"``; empty for a call, and for the end of an object."""
+        if self.access.kind in ("call", "end"):
             return ""
         if self.access.name == "a lock":
             return "acquires a lock"
@@ -87,7 +87,7 @@ class Recorder:
         at = innermost(frame, self._takes_part) or frame  # a lock is taken in the standard library
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
         self.steps.append(step)
-        if access.kind != "call" and at is frame:
+        if access.kind in ("read", "write") and at is frame:
             self._look(step, frame)
 
     def settle(self) -> None:
