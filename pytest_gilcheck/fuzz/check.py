@@ -19,7 +19,7 @@ from .running.engine import FAIR_STEPS_WHEN_SPINNING, ScheduleRun
 from .running.events import MonitoringConflict, check_alone
 from .running.policy import Planned
 from .schedule import Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.limits import limited
 from .searching.minimise import observed
@@ -94,6 +94,8 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
     except SequentialFailure as error:
+        if error.again:
+            return _not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
@@ -121,6 +123,13 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: f
     return result
 
 
+def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
+    """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
+    why = f"fails when it runs again, without any concurrency: {program.shared}"
+    error.add_note(why)
+    return replace(template, reason=f"not repeatable: it {why}", failure=error)
+
+
 def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float) -> FuzzResult:
     search = Search(
         explorer,
@@ -135,6 +144,8 @@ def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequenti
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
     if searched.failure is not None:
+        if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
+            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential)
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")

@@ -6,7 +6,7 @@ import gc
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import permutations
 
@@ -40,7 +40,7 @@ class Failure:
     Attributes:
         message: what is broken, in one line.
         run: the run, with its schedule.
-        error: the exception that escaped, if that is the symptom.
+        error: the exception that escaped, or that the teardown raised; None if neither is the symptom.
     """
 
     symptom: Symptom
@@ -71,7 +71,15 @@ class NotExplorable(Exception):
 
 
 class SequentialFailure(Exception):
-    """The program fails without any concurrency. The cause is the exception, if there is one."""
+    """The program fails without any concurrency. The cause is the exception, if there is one.
+
+    Attributes:
+        again: whether it passed when it ran for the first time, so that what it leaves behind makes it fail.
+    """
+
+    def __init__(self, message: str, again: bool = False) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 @dataclass
@@ -81,6 +89,7 @@ class Explorer:
     Attributes:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
+        passing: the sequential orders that did not fail when they ran as the baseline.
     """
 
     program: Program
@@ -90,6 +99,8 @@ class Explorer:
     progress: Callable[[str], None] = lambda label: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
+    passing: list[tuple[int, ...]] = field(default_factory=list)
+    _teardown_error: AssertionError | None = None
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program once.
@@ -103,7 +114,7 @@ class Explorer:
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
-        broken = None
+        broken, self._teardown_error = None, None
         try:
             try:
                 arguments = self.program.fresh_state()
@@ -147,16 +158,19 @@ class Explorer:
             SequentialFailure: the program fails in every sequential order, or hangs in one.
             NotExplorable: it makes no visible step.
         """
-        run, _ = self.in_order()  # for what only a first run does, such as imports
+        run, first_failure = self.in_order()  # for what only a first run does, such as imports
+        first_of_all = {index for index, _, _ in run.errors}
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
         while not self.events.tables_unchanged():
             self.in_order()
-        runs, failures = [], []
+        runs, failures, self.passing = [], [], []
         for order in self._orders():
             run, failure = self.in_order(order, measuring=True)
             runs.append(run)
             failures.append(failure)
+            if failure is None:
+                self.passing.append(order)
         if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
             self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
             return self.sequential(visible=visible)
@@ -170,15 +184,32 @@ class Explorer:
             error = runs[0].errors[0][2]
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
-                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}") from error
+                again = 0 not in first_of_all and self._fails_alone()
+                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}", again) from error
         if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
-            raise SequentialFailure(f"every sequential order fails: {failed.symptom}: {failed.message}")
+            message = f"every sequential order fails: {failed.symptom}: {failed.message}"
+            again = first_failure is None
+            raise SequentialFailure(message, again) from failed.error if again else None
         if visible and not any(sum(run.lengths.values()) for run in runs):
             raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
+
+    def fails_now(self) -> Failure | None:
+        """The failure of a sequential order that passed before: the program does not do the same when it runs again."""
+        for order in self.passing:
+            _, failure = self.in_order(order)
+            if failure is not None:
+                return failure
+        return None
+
+    def _fails_alone(self) -> bool:
+        """Whether the first thread fails now although no other does anything, from a fresh state."""
+        first, *others = self.program.threads
+        alone = replace(self.program, threads=(first, *(_do_nothing for _ in others)))
+        return bool(Explorer(alone, self.engine, self.events).in_order()[0].errors)
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
@@ -191,6 +222,7 @@ class Explorer:
         try:
             self.program.teardown()
         except AssertionError as error:
+            self._teardown_error = error
             return f"the teardown raised {describe_error(error)}"
         return None
 
@@ -205,11 +237,15 @@ class Explorer:
                 return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}{more}", run, error)
             expected[kind] -= 1
         if broken is not None:
-            return Failure(Symptom.INVARIANT, broken, run)
+            return Failure(Symptom.INVARIANT, broken, run, self._teardown_error)
         if left := [blocked for blocked in run.left if blocked.thread not in self.baseline.left]:
             message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
+
+
+def _do_nothing(*arguments: object) -> None:
+    pass
 
 
 def blocked_message(run: ScheduleRun) -> str:
