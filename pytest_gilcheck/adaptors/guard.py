@@ -186,7 +186,7 @@ class Guard:
             return "isolate=none"
         if self._config.getoption("usepdb", False) or self._config.getoption("trace", False):
             return "pytest runs with --pdb or --trace, which need the test in this process"
-        if (watched := watcher()) is not None:
+        if (watched := watcher()) is not None and "coverage" not in watched:  # whose data come home
             return f"{watched} traces this process"
         return None
 
