@@ -22,6 +22,7 @@ from ..settings import replay_key
 from . import other_plugins
 from .child_report import ChildFailed
 from .guard import Guard
+from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
@@ -45,6 +46,7 @@ def start(config: pytest.Config) -> CheckedTests:
     config.pluginmanager.register(session.guard, "gilcheck-guard")
     config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")
+    config.pluginmanager.register(MachineTurn(config, settings_of(config)), "gilcheck-turn")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
     return session

@@ -261,7 +261,7 @@ def test_teardown(closing):
     in_module = "the test keeps state outside its fixtures, such as in its module"
     for shared in ("'cache' is module-scoped", "'seen' is session-scoped", in_module):
         result.stdout.fnmatch_lines([f"E *{again}: {shared}, {anew}"])
-    for own in ("*AssertionError: not empty*", "*assert ?? < 30*", "*assert 3 <= 2*", "*torn down too often*"):
+    for own in ("*AssertionError: not empty*", "*assert ?? < 30*", "*assert ? <= 2*", "*torn down too often*"):
         result.stdout.fnmatch_lines([own])
     records = json.loads((pytester.path / "e.json").read_text())["records"]
     assert [record["verdict"] for record in records] == ["inconclusive"] * 4
