@@ -6,6 +6,7 @@ and settings, and looks at each item twice, during and after collection. It impo
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ import pytest
 
 from .checks import FIXTURE, MARKERS, SELECTOR, marker_line
 from .core import clocks  # noqa: F401 - before any test can travel in time
-from .settings import FILES, SETTINGS, ini_name, option, variable
+from .core import early_threads as early_threads  # counts them now
+from .settings import FILES, SETTINGS, SPAWNED_TEST, ini_name, option, variable
 
 if TYPE_CHECKING:
     from .adaptors.checked_tests import CheckedTests
@@ -68,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
         reporting.start(config)
     if settings.value("strict")[0]:
+        _start(config)
+    if SPAWNED_TEST in os.environ:
         _start(config)
     if targets := config.getoption("gilcheck_audit", None):
         from .adaptors import audited

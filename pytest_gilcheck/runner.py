@@ -86,6 +86,8 @@ class Runner:
         with self._errors_named(given_values):
             result = self._measured(check, prepared)
         self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before, judged)
+        if (failure := getattr(result, "failure", None)) is not None:
+            raise failure
         return result
 
     def measure(

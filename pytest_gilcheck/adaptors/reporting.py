@@ -19,6 +19,7 @@ from ..core import evidence, evidence_files
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
+from ..settings import SPAWNED_TEST
 from .options import settings_of, target
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _KEY = pytest.StashKey[bool]()
 
 
 def start(config: pytest.Config) -> None:
-    """Register the summary, once, except in a worker of xdist."""
-    if _KEY not in config.stash and not hasattr(config, "workerinput"):
+    """Register the summary, once, except in a worker of xdist and in a pytest that another one has started for one test."""
+    if _KEY not in config.stash and not hasattr(config, "workerinput") and SPAWNED_TEST not in os.environ:
         config.stash[_KEY] = True
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
 

@@ -219,9 +219,6 @@ class Patches:
         self._undo.append(lambda: _restore(target, name, before))
 
 
-dates.now_of_caller = primitives.now_of_caller
-
-
 def _restore(target: Any, name: str, before: Any) -> None:
     try:
         setattr(target, name, before)
