@@ -83,7 +83,9 @@ def main():
         ready = ft_readiness(given.folder / "ft-readiness", wheel)
         symbols = abi3audit(given.folder / "abi3audit", wheel)
         table[ours, ", ".join(ready) or "no finding", symbols] += 1
-        print(f"{wheel.name[:70]:70} {ours:24} ft-readiness: {', '.join(ready) or 'no finding':30} abi3audit: {symbols}", flush=True)
+        print(
+            f"{wheel.name[:70]:70} {ours:24} ft-readiness: {', '.join(ready) or 'no finding':30} abi3audit: {symbols}", flush=True
+        )
     for (ours, ready, symbols), count in table.most_common():
         print(f"{count:4} {ours:24} ft-readiness: {ready:30} abi3audit: {symbols}")
 

@@ -16,8 +16,10 @@ class Job:
         work: the workload; a coroutine function is run by ``asyncio.run``.
         setup: called in the child process before it.
         signals: numbers of the signals that will be sent.
+        imports: names of the modules to import after the setup.
     """
 
     work: Workload
     setup: Callable[[], object] | None
     signals: tuple[int, ...]
+    imports: tuple[str, ...] = ()

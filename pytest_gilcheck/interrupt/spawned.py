@@ -139,6 +139,6 @@ def main() -> None:
 
     try:
         job, instrument = pickle.loads(sys.stdin.buffer.read())
-        Target(send_note, job.signals, instrument).run(job.work, job.setup)
+        Target(send_note, job.signals, instrument).run(job.work, job.setup, job.imports)
     finally:
         os._exit(1)

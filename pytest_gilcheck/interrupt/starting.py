@@ -51,6 +51,6 @@ class Starter(Job):
             return side
         try:
             lineage.mark()
-            Target(side.send_note, self.signals, instrument).run(self.work, self.setup)
+            Target(side.send_note, self.signals, instrument).run(self.work, self.setup, self.imports)
         finally:  # also when a signal arrives in our own code: this process must never return into the parent's
             os._exit(1)

@@ -69,18 +69,28 @@ class Target:
     def __init__(self, send: Callable[[bytes], None], signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
         self._send, self._signals, self._pid = send, signals, os.getpid()
         self._instrument = instrument or Instrument()
+        self._audited = False
         self._running = False  # whether the workload runs, and a signal is meant for it
         self._handlers: dict[int, tuple[Any, Any]] = {}  # by signal: what is installed, and what the workload set
         self._facts: dict[int, HandlerFacts] = {}
 
-    def run(self, work: Callable[[], Any], setup: Callable[[], object] | None) -> NoReturn:
-        """Run the workload, and exit as an interpreter would."""
+    def run(self, work: Callable[[], Any], setup: Callable[[], object] | None, imports: tuple[str, ...] = ()) -> NoReturn:
+        """Run the workload, and exit as an interpreter would.
+
+        Args:
+            setup: called before the workload.
+            imports: names of the modules to import after the setup.
+        """
         atexit._clear()  # the parent's exit handlers; those that the workload registers from here on are run
         self._install()
         error: BaseException | None = None
         try:
             if setup is not None:
                 setup()
+            if imports:
+                from .imports import import_before  # it imports this module
+
+                import_before(imports)
             self._warm_up()
             self._running = True
             self._note("began", monotonic_ns())
@@ -115,6 +125,7 @@ class Target:
                 if not self._running:
                     return None
                 self._note("entered", now, signum, _place(frame), where)
+                self._report_suicide()
                 self._instrument.entered(frame)
                 return handler(signum, frame)
 
@@ -147,6 +158,17 @@ class Target:
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [*self._signals, PROBE])
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
+
+    def _report_suicide(self) -> None:
+        """From now on, report the signals that this process sends to itself: a SIGKILL of its own is an exit."""
+        if not self._audited:
+            self._audited = True
+            sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        own = {"os.kill": (self._pid, 0), "os.killpg": (0, os.getpgrp())}
+        if event in own and arguments[0] in own[event]:
+            self._note("ends itself", int(arguments[1]))
 
     def _warm_up(self) -> None:
         """Run each handler once without reporting it.
