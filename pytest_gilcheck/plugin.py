@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .checks import FIXTURE, MARKERS, SELECTOR, marker_line
+from .core import clocks  # noqa: F401 - before any test can travel in time
 from .settings import FILES, SETTINGS, ini_name, option, variable
 
 if TYPE_CHECKING:

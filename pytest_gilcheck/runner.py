@@ -140,7 +140,7 @@ class Runner:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         __tracebackhide__ = True
-        with machine_lock(LOCK_TIMEOUT, lambda: self._progress("waiting for another timing check on this machine")):
+        with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for a timing check of process {pid}")):
             yield
 
     def _phases(self, longest: float) -> Progress:

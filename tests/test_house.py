@@ -83,7 +83,8 @@ def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
     pytester.makepyfile("def test_it(): pass")
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
-    tables = ["core", "core.arguments", "core.builds", "core.errors", "core.values", "checks", "settings", "hookspecs", "plugin"]
+    core = ["core", "core.arguments", "core.builds", "core.clocks", "core.errors", "core.system", "core.values"]
+    tables = [*core, "checks", "settings", "hookspecs", "plugin"]
     watch = (
         ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"]
         if FREE_THREADED_BUILD
@@ -91,6 +92,45 @@ def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
     )
     expected = {"pytest_gilcheck", "adaptors", "adaptors.options", *tables, *watch}
     assert {name.removeprefix("pytest_gilcheck.") for name in loaded} <= expected
+
+
+PROGRAMS = {"probe/experiments.py", "audit/import_child.py", "latency/client.py"}  # each runs alone, without anything of ours
+TOLD = {"time", "time_ns", "gmtime", "localtime", "strftime", "ctime", "asctime"}  # time-machine changes them in `clocks.time` too
+
+
+def other_clocks(tree):
+    """The lines at which a clock is read, or waited for, that a test could have replaced."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found = any(alias.name in ("time", "datetime") for alias in names)
+            case ast.ImportFrom(module=module):
+                found = module == "time"
+            case ast.Attribute(value=ast.Name(id="date" | "datetime"), attr="today" | "now" | "utcnow"):
+                found = True
+            case ast.Attribute(value=ast.Name(id="time"), attr=attr):
+                found = attr in TOLD
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="subprocess"))) | ast.Call(func=ast.Attribute(attr="communicate")):
+                found = any(keyword.arg == "timeout" for keyword in node.keywords)
+            case _:
+                found = False
+        if found:
+            yield node.lineno
+
+
+@pytest.mark.parametrize("path", ROOMS, ids=lambda path: str(path.relative_to(HOUSE)))
+def test_every_clock_is_one_that_no_test_can_replace(path):
+    if str(path.relative_to(HOUSE)) not in {*PROGRAMS, "core/clocks.py"}:
+        assert not list(other_clocks(ast.parse(path.read_text())))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import time", "from time import sleep", "import datetime", "date.today", "datetime.now()", "time.time()",
+     "time.strftime('%Y')", "subprocess.run(command, timeout=3)", "process.communicate(timeout=3)"],
+)  # fmt: skip
+def test_the_rule_about_clocks_refuses_what_it_should(line):
+    assert list(other_clocks(ast.parse(line))) == [1]
 
 
 def test_every_public_name_exists():

@@ -20,7 +20,9 @@ from ..core import evidence
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
+from . import other_plugins
 from .guard import Guard
+from .machine_turn import MachineTurn
 from .markers import check_of, in_children, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
@@ -38,9 +40,11 @@ def start(config: pytest.Config) -> CheckedTests:
     if _KEY in config.stash:
         return config.stash[_KEY]
     session = config.stash[_KEY] = CheckedTests(config)
+    other_plugins.tell(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
     config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")
+    config.pluginmanager.register(MachineTurn(config, settings_of(config)), "gilcheck-turn")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
     return session

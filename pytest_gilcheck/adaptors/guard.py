@@ -25,7 +25,6 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy  # pytest changes the data while it reads it
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +33,7 @@ from _pytest.outcomes import Skipped
 from ..core.child import ChildSide, Ending, fork
 from ..core.fork_safety import can_fork, declare_harmless
 from ..core.interpreter import watcher
+from ..core.system import entries
 
 _GRACE = 5.0  # seconds added to the timeout of a lap: the check's own timeout comes first and has the better message
 _NO_LIMIT = 1e9  # seconds: outside checks, a test may take any time
@@ -280,8 +280,7 @@ def _has_xunit_teardown(item: pytest.Function) -> bool:
 
 def _native_threads() -> int:
     """The number of threads of this process, with those that ``threading`` does not list; 0 on systems without ``/proc``."""
-    tasks = Path("/proc/self/task")
-    return len(os.listdir(tasks)) if tasks.is_dir() else 0
+    return len(entries("/proc/self/task"))
 
 
 def _pickled(answer: dict[str, Any]) -> bytes:

@@ -22,6 +22,8 @@ from typing import Any
 
 import pytest
 
+from ..core.programs import answer
+
 _OLDEST = (3, 11)
 _START = 30.0  # seconds
 _VERSION = "import sys; sys.stdout.write('%d %d' % sys.version_info[:2])"
@@ -55,7 +57,7 @@ def _unusable(python: str) -> str | None:
         command = shlex.split(python)
         if not command or shutil.which(command[0]) is None:
             return "there is no such program"
-        asked = subprocess.run([*command, "-c", _VERSION], capture_output=True, text=True, errors="replace", timeout=_START)
+        asked = answer([*command, "-c", _VERSION], _START)
         version = tuple(int(part) for part in asked.stdout.split())
     except subprocess.TimeoutExpired:
         return f"it did not answer within {_START:g} s"

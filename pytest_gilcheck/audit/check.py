@@ -11,6 +11,7 @@ from pathlib import Path
 
 from packaging.utils import InvalidName, canonicalize_name
 
+from ..core.clocks import today
 from ..core.errors import BadValue
 from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, workflows
 from . import source as source_rules
@@ -54,7 +55,7 @@ class Request:
     source: bool = True
     prove: bool = False
     newest: bool = False
-    today: date = field(default_factory=date.today)
+    today: date = field(default_factory=today)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from ..core.programs import answer
 from . import locks, modules
 from .artifact import Artifact, open_installed, open_path
 from .binary.declaration import Gil
@@ -164,7 +165,7 @@ def _newest(name: str, python: Python) -> str:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, name]
         command += ["--python-version", version, "--abi", str(python.build), "--abi", "abi3t", "--abi", "none"]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=_DOWNLOAD, env=environment(), stdin=subprocess.DEVNULL)
+            done = answer(command, _DOWNLOAD, environment())
         except (OSError, subprocess.SubprocessError):
             return "its newest release could not be downloaded"
         wheels = list(Path(folder).glob("*.whl"))

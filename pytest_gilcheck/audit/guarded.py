@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import reaper
+from ..core.clocks import monotonic, sleep
 
 _POSIX = os.name == "posix"
+_POLL = 0.01  # seconds
 
 
 def run(command: Sequence[str], folder: Path, environment: dict[str, str], words: Path, seconds: float) -> int | None:
@@ -39,10 +41,11 @@ def run(command: Sequence[str], folder: Path, environment: dict[str, str], words
         )
     if _POSIX:
         reaper.watch(process.pid)
+    until = monotonic() + seconds
     try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
+        while process.poll() is None and monotonic() < until:  # not process.wait(seconds), which a frozen clock would stop
+            sleep(_POLL)
+        return process.poll()
     finally:
         _end(process)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from packaging.tags import Tag, platform_tags
 
 from ..core.errors import BadValue
+from ..core.programs import answer
 from . import tags as compatibility
 from .tags import FIRST_FREE_THREADED, NEWEST, Build
 
@@ -68,9 +69,7 @@ def ask(command: str) -> Python | None:
     if program is None:
         return None
     try:
-        done = subprocess.run(
-            [program, "-I", "-c", _QUESTION], capture_output=True, timeout=_PATIENCE, env=environment(), stdin=subprocess.DEVNULL
-        )
+        done = answer([program, "-I", "-c", _QUESTION], _PATIENCE, environment())
         said = json.loads(done.stdout)
         if done.returncode or said["implementation"] != "CPython":
             return None

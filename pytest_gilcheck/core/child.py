@@ -11,13 +11,13 @@ import ctypes
 import os
 import signal
 import sys
-import tempfile
 import warnings
 
 from . import exit_status, lifecycle
 from .child_side import ChildSide
 from .lifecycle import Lifecycle
 from .parent_side import Ending, Outcome, ParentSide
+from .system import scratch_file
 
 __all__ = ["ChildSide", "Ending", "Outcome", "ParentSide", "fork"]
 
@@ -38,7 +38,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
     lifecycle.prepare(group=own_group)
     parent = os.getpid()
     reading, writing = os.pipe()
-    stacks = tempfile.TemporaryFile()  # noqa: SIM115 - both processes need it, and the parent closes it
+    stacks = scratch_file()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
         try:

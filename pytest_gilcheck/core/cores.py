@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from .errors import BadValue
+from .system import HAS_AFFINITY, entries, read
 
-CAN_PIN = hasattr(os, "sched_setaffinity")
+CAN_PIN = HAS_AFFINITY
 
 
 def affinity() -> int:
     """The number of cores that the scheduler may run the calling thread on."""
-    if hasattr(os, "sched_getaffinity"):
+    if HAS_AFFINITY:
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -62,27 +63,27 @@ def pinned(cores: int | None) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _control_groups() -> Iterator[Path]:
+def _control_groups() -> Iterator[PurePosixPath]:
     """The folders of this process's control groups, v2 and v1, that can hold a CPU quota; innermost first."""
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = read("/proc/self/cgroup").splitlines()
     except OSError:
         return
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        root = Path("/sys/fs/cgroup") if not controllers else Path("/sys/fs/cgroup/cpu")
+        root = PurePosixPath("/sys/fs/cgroup") if not controllers else PurePosixPath("/sys/fs/cgroup/cpu")
         folder = root / path.lstrip("/")
         yield from (folder, *(parent for parent in folder.parents if parent.is_relative_to(root)))
 
 
-def _read_quota(folder: Path) -> float | None:
+def _read_quota(folder: PurePosixPath) -> float | None:
     try:
-        if (unified := folder / "cpu.max").exists():
-            limit, period = unified.read_text().split()
+        if "cpu.max" in entries(str(folder)):
+            limit, period = read(f"{folder}/cpu.max").split()
             return None if limit == "max" else int(limit) / int(period)
-        limit = (folder / "cpu.cfs_quota_us").read_text()
-        return None if int(limit) <= 0 else int(limit) / int((folder / "cpu.cfs_period_us").read_text())
+        limit = read(f"{folder}/cpu.cfs_quota_us")
+        return None if int(limit) <= 0 else int(limit) / int(read(f"{folder}/cpu.cfs_period_us"))
     except (OSError, ValueError, ZeroDivisionError):
         return None

@@ -7,11 +7,11 @@ are plain numbers, in the units that the table of checks names; only reasons and
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Protocol
 
+from .clocks import utc
 from .interpreter import Interpreter, build
 from .machine import load, machine
 from .verdict import Verdict
@@ -71,7 +71,7 @@ def record(
         "gil": {"before": gil_before or build(), "after": build()},
         "machine": dict(machine()),
         "load": load(),
-        "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "recorded": utc(),
     }
 
 

@@ -10,7 +10,6 @@ import math
 import os
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from .clocks import utc, wall_time
 from .errors import BadValue
 from .evidence import SCHEMA, Record
 from .machine import commit
@@ -49,7 +49,7 @@ class EvidenceRun:
 
     folder: Path
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    began: float = field(default_factory=time.time)
+    began: float = field(default_factory=wall_time)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def write(path: Path, records: Sequence[Record], run: EvidenceRun, units: Mappin
     known = {name: unit for name, unit in units.items() if any(name in entry["figures"] for entry in records)}
     document = {
         "schema": SCHEMA,
-        "run": _described(run) | {"ended": _utc(time.time())} | ({} if end is None else asdict(end)),
+        "run": _described(run) | {"ended": utc()} | ({} if end is None else asdict(end)),
         "units": known,
         "records": list(records),
     }
@@ -166,7 +166,7 @@ def write(path: Path, records: Sequence[Record], run: EvidenceRun, units: Mappin
 
 def _described(run: EvidenceRun) -> dict[str, Any]:
     head, changed = commit(run.folder)
-    return {"id": run.id, "began": _utc(run.began), "commit": head, "dirty": changed}
+    return {"id": run.id, "began": utc(run.began), "commit": head, "dirty": changed}
 
 
 def replace(path: Path, text: str) -> None:
@@ -308,7 +308,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _utc(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -6,10 +6,11 @@ threads whose owner declared them harmless do not count.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
+
+from .system import HAS_FORK
 
 _harmless: list[Callable[[threading.Thread], bool]] = []
 
@@ -22,7 +23,7 @@ def declare_harmless(predicate: Callable[[threading.Thread], bool]) -> None:
 
 def can_fork() -> str | None:
     """None if this process can be forked safely now; otherwise a sentence that says why not."""
-    if not hasattr(os, "fork"):
+    if not HAS_FORK:
         return "this platform has no fork"
     if sys.platform == "darwin":
         return "system libraries of macOS do not survive a fork"

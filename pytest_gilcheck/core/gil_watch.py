@@ -31,10 +31,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib.machinery import BuiltinImporter, ExtensionFileLoader
-from time import sleep  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any
 
+from .clocks import sleep
 from .source import frame_place, innermost
 
 _WARNING = re.compile(r"The global interpreter lock \(GIL\) has been enabled to load module '(.+?)', which")

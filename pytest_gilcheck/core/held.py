@@ -25,12 +25,11 @@ from __future__ import annotations
 import random
 import statistics
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from .advice import RETRY
-from .clocks import run_queue_wait_ns
+from .clocks import run_queue_wait_ns, time
 from .holders import Holders, Holding
 from .interpreter import GIL, build
 from .team import Team

@@ -11,10 +11,10 @@ from __future__ import annotations
 import dis
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
+from .clocks import time
 from .origin import standard
 from .source import frame_place, innermost, place
 

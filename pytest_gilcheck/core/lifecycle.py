@@ -10,10 +10,11 @@ import select
 import signal
 import subprocess
 from collections.abc import Sequence
-from time import monotonic, monotonic_ns, sleep  # bound now: a test may patch the module
 from typing import Any
 
 from . import exit_status, reaper
+from .clocks import monotonic, monotonic_ns, sleep
+from .system import HAS_PIDFD
 
 _POSIX = os.name == "posix"
 _POLL = 0.05  # seconds between two looks for a stopped process, which a pidfd does not report
@@ -182,7 +183,7 @@ def _group_exists(group: int) -> bool:
 
 
 def _open_pidfd(pid: int) -> int | None:
-    if not hasattr(os, "pidfd_open"):
+    if not HAS_PIDFD:
         return None
     try:
         return os.pidfd_open(pid)

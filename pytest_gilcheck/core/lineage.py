@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+
+from .system import read
 
 _RLIMIT_LOCKS = 10
 _BASE = 1 << 40  # far above any limit that somebody would set
@@ -46,7 +47,7 @@ def descends(pid: int, ancestor: int) -> bool:
 
 def _soft_limit(pid: int) -> int | None:
     try:
-        for line in Path(f"/proc/{pid}/limits").read_text().splitlines():
+        for line in read(f"/proc/{pid}/limits").splitlines():
             if line.startswith("Max file locks"):
                 limit = line.split()[3]
                 return int(limit) if limit.isdigit() else None

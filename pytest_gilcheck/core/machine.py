@@ -7,9 +7,12 @@ import hashlib
 import os
 import platform
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
+
+from .clocks import time
+from .programs import answer
+from .system import read
 
 _YARDSTICK = bytes(1 << 16)
 _YARDSTICK_RUNS = 8
@@ -65,12 +68,14 @@ def commit(folder: Path) -> tuple[str | None, bool | None]:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True, timeout=10).stdout.strip()
+    done = answer(command, 10.0)
+    done.check_returncode()
+    return done.stdout.decode(errors="replace").strip()
 
 
 def _processor() -> str:
     try:
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+        for line in read("/proc/cpuinfo").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     except OSError:

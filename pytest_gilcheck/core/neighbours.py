@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
+
+from .clocks import time
 
 _WORTH_NAMING = 0.15  # cores
 

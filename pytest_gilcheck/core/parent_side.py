@@ -6,10 +6,10 @@ import os
 import select
 from dataclasses import dataclass
 from enum import StrEnum
-from time import monotonic  # bound now: a test may patch the module
 from typing import IO
 
 from .child_protocol import ANSWER, NOTE, Decoder, decode_seconds
+from .clocks import monotonic
 from .exit_status import describe_exit
 from .lifecycle import Lifecycle
 from .signal_names import signal_name

@@ -10,8 +10,10 @@ import faulthandler
 import os
 import signal
 from collections.abc import Callable
-from time import monotonic, sleep  # bound now: a test may patch the module
 from typing import IO
+
+from .clocks import monotonic, sleep
+from .system import read
 
 DUMP_SIGNAL = getattr(signal, "SIGUSR2", None)  # None on Windows
 DUMP_GRACE = 0.5  # seconds that a process gets to write its stacks
@@ -77,8 +79,7 @@ class StackDumps:
 def _has_handler(pid: int, number: int) -> bool:
     """Whether a process has a handler for a signal; true where the system does not tell."""
     try:
-        with open(f"/proc/{pid}/status") as file:
-            masks = [line.split()[1] for line in file if line.startswith("SigCgt")]
+        masks = [line.split()[1] for line in read(f"/proc/{pid}/status").splitlines() if line.startswith("SigCgt")]
         return bool(int(masks[0], 16) >> (number - 1) & 1)
     except (OSError, IndexError):
         return True

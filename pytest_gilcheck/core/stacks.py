@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import faulthandler
 import re
-import tempfile
 import threading
+
+from .system import scratch_file
 
 
 def dump() -> str:
     """The stacks of all Python threads of this process, each with the name of the thread, innermost call first."""
-    with tempfile.TemporaryFile() as file:
+    with scratch_file() as file:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
         return named(file.read().decode(errors="replace"))

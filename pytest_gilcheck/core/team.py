@@ -15,15 +15,14 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from time import monotonic, perf_counter_ns, thread_time_ns  # bound now: a test may patch the module
 from types import TracebackType
 from typing import NoReturn
 
 from . import stacks
-from .clocks import context_switches, run_queue_wait_ns
+from .clocks import context_switches, monotonic, perf_counter_ns, run_queue_wait_ns, thread_time_ns
 from .cores import CAN_PIN
 from .errors import BadValue
+from .system import read
 
 _EXIT = 0.2  # seconds that a thread has to end after it was asked to
 
@@ -301,7 +300,7 @@ def _most_threads() -> int:
     bounds = []
     for path in ("/proc/sys/kernel/threads-max", "/sys/fs/cgroup/pids.max"):
         try:
-            bounds.append(int(Path(path).read_text()))
+            bounds.append(int(read(path)))
         except (OSError, ValueError):
             continue
     return min(bounds, default=1_000_000)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import monotonic
 
+from ..core.clocks import monotonic
 from ..core.verdict import Verdict
 from .plan import FuzzPlan
 from .result import FuzzResult, LockSensitivity

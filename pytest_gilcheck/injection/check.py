@@ -10,10 +10,10 @@ needs); one process for all runs (each would start from what the run before brok
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..core.clocks import time
 from ..core.errors import BadValue
 from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter

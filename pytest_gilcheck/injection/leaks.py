@@ -11,12 +11,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from time import monotonic, sleep  # bound now: a test may patch the module
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
+from ..core.system import entries, read
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
 _LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
@@ -157,10 +157,10 @@ def _available(lock: Any) -> int:
 def _children() -> frozenset[str]:
     """The live child processes, each as ``"name (pid 4711)"``; none where there is no ``/proc``."""
     found = set()
-    for path in Path("/proc/self/task").glob("*/children"):
-        for pid in path.read_text().split():
+    for task in entries("/proc/self/task"):
+        for pid in _read_or_nothing(f"/proc/self/task/{task}/children").split():
             try:
-                name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+                name, _, state = read(f"/proc/{pid}/stat").partition("(")[2].rpartition(")")
                 if state.split()[0] != "Z":
                     found.add(f"{name} (pid {pid})")
             except OSError:
@@ -171,9 +171,16 @@ def _children() -> frozenset[str]:
 def _files() -> frozenset[str]:
     """The open descriptors of this process, each as ``"path (descriptor 4)"``; none where there is no ``/proc``."""
     found = set()
-    for descriptor in os.listdir(_DESCRIPTORS) if os.path.isdir(_DESCRIPTORS) else ():
+    for descriptor in entries(_DESCRIPTORS):
         try:
             found.add(f"{os.readlink(f'{_DESCRIPTORS}/{descriptor}')} (descriptor {descriptor})")
         except OSError:  # the descriptor of the listing itself, closed by now
             continue
     return frozenset(found)
+
+
+def _read_or_nothing(path: str) -> str:
+    try:
+        return read(path)
+    except OSError:  # a thread that has ended, or a kernel without such lists
+        return ""

@@ -17,10 +17,10 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic_ns
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
+from ..core.clocks import monotonic_ns
 from .target import Instrument
 
 _SLOTS = 64

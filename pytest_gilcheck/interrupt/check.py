@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import signal
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from ..core.clocks import time
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict

@@ -11,11 +11,11 @@ All clocks are those of the sender or of the kernel. What keeps a trial from bla
 from __future__ import annotations
 
 import signal
-import time
 from dataclasses import replace
 from typing import Any
 
 from ..core import reaper
+from ..core.clocks import time
 from ..core.exit_status import describe_exit, is_crash
 from . import process_snapshot
 from .claim import InterruptClaim

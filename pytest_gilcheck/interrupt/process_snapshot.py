@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..core.interpreter import GIL, build
+from ..core.system import entries, read
 
 _HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -43,16 +43,16 @@ class ProcessSnapshot:
 def take(pid: int) -> ProcessSnapshot | None:
     """A snapshot of a process now; None if the process is gone, or the system does not offer the data."""
     try:
-        tasks = os.listdir(f"/proc/{pid}/task")
-        main = Path(f"/proc/{pid}/task/{pid}")
+        tasks = entries(f"/proc/{pid}/task")
+        main = f"/proc/{pid}/task/{pid}"
         state, main_cpu = _stat(main)
-        facts = dict(line.split(":\t", 1) for line in (main / "status").read_text().splitlines() if ":\t" in line)
+        facts = dict(line.split(":\t", 1) for line in read(f"{main}/status").splitlines() if ":\t" in line)
         others, denied = 0.0, 0.0
         for task in tasks:
-            path = Path(f"/proc/{pid}/task/{task}")
+            path = f"/proc/{pid}/task/{task}"
             try:
                 if task == str(pid) or build() == GIL:
-                    denied += int((path / "schedstat").read_text().split()[1]) / 1e9
+                    denied += int(read(f"{path}/schedstat").split()[1]) / 1e9
                 others += _stat(path)[1] if task != str(pid) else 0.0
             except (OSError, IndexError, ValueError):  # a thread that has ended, or a kernel without scheduler statistics
                 continue
@@ -70,9 +70,9 @@ def take(pid: int) -> ProcessSnapshot | None:
         return None
 
 
-def _stat(task: Path) -> tuple[str, float]:
+def _stat(task: str) -> tuple[str, float]:
     """State and CPU seconds of a thread. Its name, in parentheses, may contain spaces and parentheses."""
-    fields = (task / "stat").read_text().rpartition(")")[2].split()
+    fields = read(f"{task}/stat").rpartition(")")[2].split()
     return fields[0], (int(fields[11]) + int(fields[12])) / _HERTZ
 
 

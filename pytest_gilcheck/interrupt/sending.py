@@ -13,7 +13,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
+
+from ..core.clocks import time
 
 _SENT_BY_TERMINALS = {signal.SIGINT, getattr(signal, "SIGQUIT", signal.SIGINT)}
 WINDOWS = os.name == "nt"

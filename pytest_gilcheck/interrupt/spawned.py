@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
 from ..core import lineage
+from ..core.clocks import time
 from ..core.lifecycle import start_program
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from .job import Job

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from ..core.clocks import time
 from ..core.lineage import available, descends
+from ..core.system import entries, read
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _POLL = 0.02  # seconds
@@ -87,9 +87,9 @@ def _adopted(target: int) -> list[int]:
 
 def _own_children() -> frozenset[int]:
     found: set[int] = set()
-    for path in Path("/proc/self/task").glob("*/children"):
+    for task in entries("/proc/self/task"):
         try:
-            found |= {int(pid) for pid in path.read_text().split()}
+            found |= {int(pid) for pid in read(f"/proc/self/task/{task}/children").split()}
         except OSError:  # a thread that has ended, or a kernel without such lists
             continue
     return frozenset(found)
@@ -97,7 +97,7 @@ def _own_children() -> frozenset[int]:
 
 def _named(pid: int) -> str:
     try:
-        return f"{Path(f'/proc/{pid}/comm').read_text().strip()} (pid {pid})"
+        return f"{read(f'/proc/{pid}/comm').strip()} (pid {pid})"
     except OSError:
         return f"pid {pid}"
 

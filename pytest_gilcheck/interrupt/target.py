@@ -26,10 +26,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from time import monotonic_ns  # bound now: a test may patch the module
 from types import FrameType
 from typing import Any, NoReturn
 
+from ..core.clocks import monotonic_ns
 from ..core.packing import packed
 from ..core.source import code_position
 from .handlers import HandlerFacts, inspect_handler

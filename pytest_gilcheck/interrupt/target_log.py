@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.clocks import time
 from ..core.packing import unpacked
 from .starting import Process
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from ..core.advice import RETRY, longer
+from ..core.clocks import time
 from ..core.cores import pinned
 from ..core.interpreter import Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.team import Team, raise_plainly

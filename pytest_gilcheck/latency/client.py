@@ -17,6 +17,7 @@ import socket
 import struct
 import sys
 import time
+import types
 from array import array
 
 SIZE = 64  # bytes of a request, and of its answer
@@ -26,10 +27,11 @@ COUNT = struct.Struct("=Q")
 _CHECK = 0.5  # seconds between two checks of the parent
 
 
-def serve(data: socket.socket, control: socket.socket, parent: int) -> None:
+def serve(data: socket.socket, control: socket.socket, parent: int, clock: types.ModuleType = time) -> None:
     """Send requests through one window after another, as ordered; return when the parent is gone.
 
-    The answer to an order is the number of requests, then three times for each: intended, sent and received.
+    The answer to an order is the number of requests, then three times for each: intended, sent and received. A fork
+    says which ``clock``: a test may have frozen the module ``time``.
     """
     gc.disable()
     number = 0
@@ -39,11 +41,11 @@ def serve(data: socket.socket, control: socket.socket, parent: int) -> None:
             times = array("d")
             intended = begin
             while intended < end:
-                time.sleep(max(0.0, intended - time.perf_counter()))
-                sent = time.perf_counter()
+                clock.sleep(max(0.0, intended - clock.perf_counter()))
+                sent = clock.perf_counter()
                 data.sendall(HEAD.pack(number, sent).ljust(SIZE))
                 _receive(data, SIZE, parent)
-                received = time.perf_counter()
+                received = clock.perf_counter()
                 times.extend((intended, sent, received))
                 number += 1
                 intended = received + think * random.uniform(0.5, 1.5)

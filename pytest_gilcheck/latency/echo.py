@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..core.clocks import time
 from .client import COUNT, HEAD, ORDER, SIZE
 from .lateness import Wait
 from .peer import ClientGone, Peer

@@ -7,9 +7,9 @@ charges each wait to the place where the holder released the GIL. Only a thread 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable
 
+from ..core.clocks import time
 from ..core.held import WAITED
 from ..core.holders import Holders
 from .lateness import Wait

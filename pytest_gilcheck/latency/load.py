@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..core.clocks import time
 from ..core.team import Team
 from ..core.workloads import Workload, is_async
 

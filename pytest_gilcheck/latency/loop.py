@@ -7,9 +7,9 @@ The clock of the loop has a coarse resolution (a millisecond in the selector, fo
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable
 
+from ..core.clocks import time
 from .lateness import Wait
 from .run_queue_clock import RunQueueClock
 from .window import Probe, Window
@@ -27,7 +27,8 @@ class Loop(Probe):
         self._workers, self._long = list(workers), long
 
     def _probe(self, window: Window) -> list[Wait]:
-        return asyncio.run(self._timers(window))
+        with asyncio.Runner(loop_factory=_new_loop) as runner:
+            return runner.run(self._timers(window))
 
     async def _timers(self, window: Window) -> list[Wait]:
         loop, queue_clock = asyncio.get_running_loop(), RunQueueClock(self._workers, self._long)
@@ -47,3 +48,10 @@ class Loop(Probe):
         await over
         queue_clock.close()
         return waits
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """A loop as ``asyncio.run`` makes it, by a clock that nobody can freeze: asyncio asks the module ``time`` each time."""
+    loop = asyncio.new_event_loop()
+    loop.time = time.monotonic  # type: ignore[method-assign]
+    return loop

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from ..core.clocks import time
 from ..core.cores import usable_cores
 from ..core.held import Held, held_fraction
 from ..core.holders import Holders

@@ -15,8 +15,8 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from time import monotonic  # bound now: a test may patch the module
 
+from ..core.clocks import monotonic, time
 from ..core.fork_safety import can_fork
 from ..core.lifecycle import Lifecycle, prepare, start_program
 from . import client
@@ -78,7 +78,7 @@ class Peer:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 self.data.close()  # a socket is closed only when every process has closed it
                 self.control.close()
-                client.serve(data, control, parent)
+                client.serve(data, control, parent, time)
             finally:
                 os._exit(0)
         self._life = Lifecycle(pid, group=False)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
-from pathlib import Path
+
+from ..core.system import open_to_read, read
 
 _READ_EVERY = 16  # short waits between two readings
 
@@ -66,7 +67,7 @@ def stolen() -> float:
     The run-queue time of a thread does not contain them: a thread on a core that was taken away looks as if it ran.
     """
     try:
-        fields = Path("/proc/stat").read_text().split(maxsplit=9)
+        fields = read("/proc/stat").split(maxsplit=9)
         return int(fields[8]) / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError, IndexError, ValueError):
         return 0.0
@@ -74,6 +75,6 @@ def stolen() -> float:
 
 def _schedstat(tid: int) -> int | None:
     try:
-        return os.open(f"/proc/self/task/{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-    except (OSError, AttributeError):
+        return open_to_read(f"/proc/self/task/{tid}/schedstat")
+    except OSError:
         return None

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import random
 import socket
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from ..core.clocks import time
 from ..core.cores import CAN_PIN, affinity
 from .result import BYTES, RATE, RATIO, SECONDS, Figure, Figures
 from .rows import COROUTINES, PLACES, THREADS

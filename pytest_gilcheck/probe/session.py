@@ -19,10 +19,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, perf_counter
 from types import TracebackType
 from typing import IO, Any
 
+from ..core.clocks import monotonic, perf_counter
 from ..core.cores import pinned
 from ..core.exit_status import describe_exit
 from ..core.lifecycle import start_program

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median
 
 from ..core.advice import RETRY, longer
+from ..core.clocks import time
 from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
 from ..core.fork_safety import can_fork

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
 from ..core.advice import LONGER
+from ..core.clocks import time
 from ..core.cores import usable_cores
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, watcher

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
-import time
 from collections.abc import Callable
 from typing import NoReturn
 
 from ..core.child import ChildSide, Ending, ParentSide, fork
+from ..core.clocks import time
 
 
 def run_in_processes(call: Callable[[], object], processes: int, limit: float) -> float | None:

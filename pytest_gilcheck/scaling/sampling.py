@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from ..core.clocks import time
 from ..core.errors import BadValue
 from ..core.team import Lap, Team
 from ..core.workloads import Workload, is_async

@@ -13,14 +13,13 @@ from __future__ import annotations
 import ast
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from ..core.clocks import thread_cpu_ns
+from ..core.clocks import thread_cpu_ns, time
 from ..core.interpreter import FREE_THREADED, build
 from ..core.origin import standard
 from ..core.source import frame_place, line_text

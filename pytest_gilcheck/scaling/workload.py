@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 from collections.abc import Callable
 
+from ..core.clocks import time
 from ..core.workloads import Workload, is_async
 
 Latencies = list[float]  # seconds of each call

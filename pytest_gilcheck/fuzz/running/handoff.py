@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable
 from functools import partial
 
+from ...core.system import HAS_EVENTFD
+
 
 class HandoffSemaphore:
     """The semaphore of one thread: `wait` returns once for each `post`."""
@@ -20,7 +22,7 @@ class HandoffSemaphore:
     def __init__(self) -> None:
         self.post: Callable[[], object]
         self.wait: Callable[[], object]
-        if hasattr(os, "eventfd"):
+        if HAS_EVENTFD:
             self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_SEMAPHORE)
             self._ends: tuple[int, ...] = (self.fd,)
             self.post = partial(os.eventfd_write, self.fd, 1)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import gc
+import re
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import permutations
+from itertools import cycle, islice, permutations
 
 from ..program import Program, describe_error
-from ..running.engine import FAIR_STEPS_WHEN_SPINNING, Engine, ScheduleRun, SetupStuck
+from ..running.engine import Engine, ScheduleRun, SetupStuck
 from ..running.events import Events
 from ..running.policy import Planned, Policy, SequentialOrder
 from ..schedule import Schedule
 
 _MOST_ORDERS = 6
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
 _COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # runs; a free-threaded collection takes 12 ms
 
@@ -59,10 +62,12 @@ class SequentialBaseline:
 
     Attributes:
         expected: by type name, the exceptions that every sequential order raises, with the largest number of each.
+        known: type, place and message of each exception that some sequential order raises, numbers aside.
         left: names of the threads that every sequential order leaves waiting.
     """
 
     expected: dict[str, int] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
 
 
@@ -79,6 +84,7 @@ class Explorer:
     """Runs a program repeatedly.
 
     Attributes:
+        between_runs: called before each run.
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
     """
@@ -88,8 +94,10 @@ class Explorer:
     events: Events
     baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
+    between_runs: Callable[[], None] = lambda: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
+    _confirming: bool = False
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program once.
@@ -99,6 +107,7 @@ class Explorer:
             NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
         """
         engine = self.engine
+        self.between_runs()
         self.runs += 1
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
@@ -123,7 +132,18 @@ class Explorer:
             raise NotExplorable(run.refused)
         if engine.exhausted:
             raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
-        return run, self._classify(run, broken)
+        return run, self._confirmed(self._classify(run, broken))
+
+    def _confirmed(self, failure: Failure | None) -> Failure | None:
+        """The failure; None if it may come from what was not under control: it does not come again with the same schedule."""
+        if failure is None or not failure.run.uncontrolled or failure.symptom is Symptom.HANGS or self._confirming:
+            return failure
+        self._confirming = True
+        try:
+            again = any(self.follow(failure.schedule)[1] is not None for _ in range(_CONFIRMATIONS))
+        finally:
+            self._confirming = False
+        return failure if again else None
 
     def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program with this schedule, as far as it can be followed."""
@@ -136,6 +156,11 @@ class Explorer:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
         finally:
             self.engine.most_virtual_sleeps = 0
+
+    def in_sequence(self, runs: int) -> Iterator[Failure | None]:
+        """Run so many sequential orders, each in turn, and yield how each fails."""
+        for order in islice(cycle(self._orders()), runs):
+            yield self.in_order(order)[1]
 
     def sequential(self, *, visible: bool = True) -> list[ScheduleRun]:
         """Run every sequential order, and take what all of them do as the baseline.
@@ -150,20 +175,15 @@ class Explorer:
         run, _ = self.in_order()  # for what only a first run does, such as imports
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
-        while not self.events.tables_unchanged():
-            self.in_order()
-        runs, failures = [], []
-        for order in self._orders():
-            run, failure = self.in_order(order, measuring=True)
-            runs.append(run)
-            failures.append(failure)
-        if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
-            self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
-            return self.sequential(visible=visible)
+        self.events.forget()
+        self.in_order()
+        runs, failures = self._measured()
+        self.events.names.begin()
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(
             expected={name: max(counts[name] for counts in raised) for name in always},
+            known=frozenset(self._identity(error) for run in runs for _, _, error in run.errors),
             left=frozenset(set.intersection(*({blocked.thread for blocked in run.left} for run in runs))),
         )
         if always and all(run.errors for run in runs):
@@ -179,6 +199,30 @@ class Explorer:
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
+
+    def _identity(self, error: BaseException) -> str:
+        """By what an exception is recognised: its type, its message without numbers and addresses, and where it comes from."""
+        where, trace = "", error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if self.engine.takes_part(code.co_filename):
+                where = f"{code.co_filename}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        return f"{where} {_NUMBERS.sub('#', describe_error(error))}"
+
+    def measured(self) -> list[ScheduleRun]:
+        """Run every sequential order, after the visible steps have become more."""
+        return self._measured()[0]
+
+    def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
+        while True:
+            while not self.events.tables_unchanged():
+                self.in_order()
+            outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
+            if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
+                lengths = [run.points - run.wasted for run, _ in outcomes]
+                self.engine.learn_length(min(lengths), max(lengths))
+                return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
@@ -203,6 +247,9 @@ class Explorer:
             if expected.get(kind, 0) == 0:
                 more = ", more often than in any sequential order" if kind in expected else ""
                 return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}{more}", run, error)
+            if self._identity(error) not in self.baseline.known:
+                message = f"{name} raised {describe_error(error)}, and sequential orders raise another {kind}"
+                return Failure(Symptom.EXCEPTION, message, run, error)
             expected[kind] -= 1
         if broken is not None:
             return Failure(Symptom.INVARIANT, broken, run)

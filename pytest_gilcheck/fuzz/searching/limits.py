@@ -8,8 +8,9 @@ well; if that comes first, the search is void, because another machine would hav
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import Protocol
+
+from ...core.clocks import monotonic
 
 
 class Limit(Protocol):

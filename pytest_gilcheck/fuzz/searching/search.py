@@ -18,6 +18,7 @@ from itertools import islice
 
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
+from ..running.task import CLOCK
 from ..schedule import Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
@@ -47,6 +48,7 @@ class SearchOutcome:
         wanted: the number of preemptions up to which enumeration was wanted.
         asked: the number of schedules that was asked for; None for a search by time.
         expired: whether the time ended before that number was run.
+        void: the number of schedules run before it turned out that there are more visible steps.
     """
 
     failure: Failure | None = None
@@ -61,11 +63,12 @@ class SearchOutcome:
     wanted: int = 0
     asked: int | None = None
     expired: bool = False
+    void: int = 0
 
     @property
     def explored(self) -> int:
         """The number of schedules that were run."""
-        return self.enumerated + self.sampled
+        return self.enumerated + self.sampled + self.void
 
     @property
     def all_enumerated(self) -> bool:
@@ -124,6 +127,7 @@ class _Branch:
     spans: list[tuple[int, int, tuple[int, ...]]]
     reachable: set[int] | None
     forced: set[int] = field(default_factory=set)
+    delays: list[tuple[int, int]] = field(default_factory=list)  # (point, thread): choices that need a delay, at forced points
 
     def preempted(self) -> Iterator[Schedule]:
         """Its schedule with one more preemption, after the last choice."""
@@ -135,13 +139,20 @@ class _Branch:
                 for other in others:
                     if other != running:
                         yield Schedule((*self.schedule.choices, Choice(point, other)))
+        for point, other in self.delays:
+            before = tuple(choice for choice in self.schedule.choices if choice.point != point)
+            yield Schedule((*before, Choice(point, other)))
 
     def count(self) -> int:
         """The number of those schedules, or a few more."""
         ends = [span[0] for span in self.spans[1:]] + [self.points + 1]
         return sum(
             max(0, end - max(first, self.last + 1)) * len(others) for (first, _, others), end in zip(self.spans, ends, strict=True)
-        )
+        ) + len(self.delays)
+
+
+class _MoreSteps(Exception):
+    """New code has started that stores what had counted as constant, so the points of all schedules so far are void."""
 
 
 class Search:
@@ -179,8 +190,19 @@ class Search:
         found = self.found
         found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
         self._limit.start(lambda: found.explored)
-        if self._enumerate() or found.asked is not None:
+        while True:
+            try:
+                more = self._enumerate()
+                break
+            except _MoreSteps:
+                sequential[:] = self._explorer.measured()
+                found.steps = max(sum(run.lengths.values()) for run in sequential)
+                found.void, found.enumerated = found.void + found.enumerated, 0
+                found.complete, found.exhausted, found.pending = -1, 0, 0
+        if more or found.asked is not None:
             self._sample(sequential)
+        if found.failure is not None:
+            self._explorer.events.freeze()
         found.expired = found.failure is None and self._limit.expired
         return found
 
@@ -218,22 +240,26 @@ class Search:
                 return None
             run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
             self.found.enumerated += 1
-            if not self._explorer.events.tables_unchanged():  # a new source file stores what had counted as constant
-                self._explorer.follow(Schedule())
+            if not self._explorer.events.tables_unchanged():
+                raise _MoreSteps
             if failure is not None:
                 self.found.failure = failure
                 return None
             last = schedule.choices[-1].point if schedule.choices else 0
             forced = set()
-            for point, candidates, taken in run.forks:
+            delays = [(point, CLOCK) for point in run.readings if point > last]
+            for point, candidates, taken, late in run.forks:
                 forced.add(point)
+                if point > last:
+                    delays += [(point, other) for other in late]
                 if point > last:
                     queue.extend(
                         Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
                         for other in candidates
                         if other != taken
                     )
-            branches.append(_Branch(schedule, last, run.points, run.spans, run.reachable if self._gil else None, forced))
+            reachable = run.reachable if self._gil else None
+            branches.append(_Branch(schedule, last, run.points, run.spans, reachable, forced, delays))
 
     def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
         """This share of the schedules with one preemption. Those with more branch off from them, so they need no division."""
@@ -251,8 +277,8 @@ class Search:
         self._explorer.engine.gil_only = self._gil
         try:
             while not self._limit.reached() and self.found.failure is None:
-                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
                 self._explorer.events.tables_unchanged()
+                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
         finally:
             self._explorer.engine.gil_only = False
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from time import monotonic
 
+from ...core.clocks import monotonic
 from ...core.verdict import Verdict
 from ..plan import FuzzPlan
 from ..program import Program

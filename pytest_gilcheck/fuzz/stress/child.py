@@ -13,10 +13,10 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from time import monotonic  # bound now: the program may patch the module
 from typing import Any, NoReturn
 
 from ...core.child import ChildSide
+from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
 from .. import program as program_module
 from ..program import Program, describe_error

@@ -8,10 +8,10 @@ import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any
 
 from ...core.child import ChildSide, Ending, Outcome, fork
+from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
 from ..program import Program
 from .child import EXCEPTION, INVARIANT, OURS, SharedCount, run_child

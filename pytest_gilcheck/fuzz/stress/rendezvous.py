@@ -28,8 +28,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from time import perf_counter_ns, sleep  # bound now: the program may patch the module
 
+from ...core.clocks import perf_counter_ns, sleep
 from ...core.cores import CAN_PIN
 from ..running.handoff import HandoffSemaphore
 

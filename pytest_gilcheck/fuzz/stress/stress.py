@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 
 from ...core.child import Ending
+from ...core.clocks import monotonic
 from ...core.cores import usable_cores
 from ...core.errors import BadValue
 from ...core.fork_safety import can_fork
