@@ -27,10 +27,11 @@ _OFTEN = (Exception, GeneratorExit)  # raised for other reasons than the interru
 
 
 class Catcher(Instrument):
-    """Sends these notes; the last of the first three counts:
+    """Sends these notes:
 
     - ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines that ran there next;
-    - ``("unwound", file, function, caller's file, line, function)``: it left a function;
+    - ``("unwound", file, function)``: it left a function;
+    - ``("cleared", function, file, line, caller)``: C code called the function, and discarded the exception: its caller goes on;
     - ``("converted", function, file, line, caller, class)``: C code called the function, and raised another in its caller;
     - ``("swallowed", file, function)``: the function that caught it has finished handling it;
     - ``("discarded", function, message)``: the interpreter called the function, and discarded the exception.
@@ -46,6 +47,7 @@ class Catcher(Instrument):
         self._converted: BaseException | None = None
         self._interrupted: set[FrameType] = set()
         self._last: tuple[FrameType, FrameType | None] | None = None  # that the exception passed, and its caller
+        self._called_at: tuple[str, int | None, str] = ("", None, "")
         self._stopped_in: FrameType | None = None
         self._exception: BaseException | None = None
         self._lines: list[int] = []
@@ -57,7 +59,10 @@ class Catcher(Instrument):
 
         def discarded(unraisable: Any) -> None:
             if self._follows(unraisable.exc_value):
-                function = getattr(unraisable.object, "__qualname__", None) or repr(unraisable.object)
+                called = unraisable.object
+                if called is None and self._last is not None:  # a callback of ctypes
+                    called = self._last[0].f_code.co_qualname
+                function = called if isinstance(called, str) else getattr(called, "__qualname__", None) or repr(called)
                 send_note("discarded", function, unraisable.err_msg or "")
             report(unraisable)
 
@@ -111,11 +116,15 @@ class Catcher(Instrument):
         caller = frame.f_back
         self._last = frame, caller
         if caller is not None and not ours(caller.f_code.co_filename):
-            place = caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_qualname
-            self._send_note("unwound", frame.f_code.co_filename, frame.f_code.co_qualname, *place)
+            self._called_at = caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_qualname
+            self._send_note("unwound", frame.f_code.co_filename, frame.f_code.co_qualname)
 
     def _line(self, frame: FrameType) -> None:
-        """The next line runs in a frame that got the exception."""
+        """The next line runs in a frame that got the exception, or that called C code which called a function that it left."""
+        last = self._last
+        if last is not None and frame is last[1]:
+            self._send_note("cleared", last[0].f_code.co_qualname, *self._called_at)
+            self._last, self._done = None, not foreign(frame.f_code.co_filename)
         if frame is not self._stopped_in or len(self._lines) >= _LINES:
             return
         self._lines.append(frame.f_lineno)
@@ -151,6 +160,11 @@ class Catcher(Instrument):
             if frame is self._stopped_in:
                 monitoring.set_local_events(_TOOL_ID, frame.f_code, events.LINE | events.PY_RETURN)
 
+        def left(frame: FrameType, error: BaseException) -> None:
+            self._left(frame, error)
+            if self._last is not None and (caller := self._last[1]) is not None and not ours(caller.f_code.co_filename):
+                monitoring.set_local_events(_TOOL_ID, caller.f_code, events.LINE | events.PY_RETURN)
+
         def passed_on(frame: FrameType, error: BaseException) -> None:
             if frame is self._stopped_in:
                 self._stopped_in, self._lines = None, []
@@ -166,7 +180,7 @@ class Catcher(Instrument):
         on(events.RAISE, self._raised)
         on(events.EXCEPTION_HANDLED, handled)
         on(events.RERAISE, passed_on)
-        on(events.PY_UNWIND, self._left)
+        on(events.PY_UNWIND, left)
         monitoring.register_callback(_TOOL_ID, events.LINE, line)
         monitoring.register_callback(_TOOL_ID, events.PY_RETURN, returned)
         monitoring.set_events(_TOOL_ID, events.RAISE | events.EXCEPTION_HANDLED | events.RERAISE | events.PY_UNWIND)

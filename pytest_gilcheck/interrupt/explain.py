@@ -102,14 +102,15 @@ def _caught_notes(trial: Trial) -> list[tuple[Any, ...]]:
 
 def _ended_in_c(trial: Trial) -> str | None:
     """Describe the C code that ended the exception; None if it is not known to be C code."""
-    if (found := next((note for note in trial.notes if note[0] == "discarded"), None)) is not None:
-        what = "a callback of C code" if "callback" in found[2] else "a finalizer or a hook"
-        return f"the interpreter, which discards exceptions in calls of its own: it called {found[1]}, {what}"
-    last = next((note for note in reversed(trial.notes) if note[0] in ("caught", "unwound", "swallowed")), None)
-    if last is None or last[0] != "unwound" or foreign(last[3]) or trial.left_by not in ("", "returned"):
-        return None
-    where = Frame(last[3], last[4], last[5])
-    return f"the C code called by `{statement(where)}` at {where}, which discards the exceptions of its callback {last[2]}"
+    cleared = next((note for note in trial.notes if note[0] == "cleared"), None)
+    discarded = next((note for note in trial.notes if note[0] == "discarded"), None)
+    if cleared is not None and (discarded is None or "callback" in discarded[2]):
+        where = Frame(*cleared[2:5])
+        return f"the C code called by `{statement(where)}` at {where}, which discards the exceptions of its callback {cleared[1]}"
+    if discarded is not None:
+        what = "a callback of C code" if "callback" in discarded[2] else "a finalizer or a hook"
+        return f"the interpreter, which discards exceptions in calls of its own: it called {discarded[1]}, {what}"
+    return None
 
 
 def _converted(trial: Trial) -> str:
