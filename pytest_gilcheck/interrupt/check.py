@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..core.clocks import time
 from ..core.errors import BadValue
+from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
@@ -33,6 +34,7 @@ _OWN_END, _MUCH_LEFT = 0.9, 0.25  # parts of the duration alone: the workload go
 _MOST_OF_IT = 0.6  # of what was left at the signal: a workload that took so long after it may have cut it short, or not
 _UNCLEAR = "the workload returned after the signal, but no sooner than it might have without one"
 _IMPORT_RUNS = 3
+_OF_AN_END = frozenset({SignalOutcome.LINGERS, SignalOutcome.CRASHED, SignalOutcome.LEFT_BEHIND})
 _LAST_MOMENT = 0.9  # of the duration in the dry run: the next run may be faster
 
 
@@ -203,7 +205,20 @@ def _concluded(
     trial = judged.decided_by
     result = replace(template, verdict=judged.verdict, trials=tuple(trials), reason=judged.reason)
     if judged.verdict is Verdict.HOLDS:
-        return replace(result, reason=_success(result, alone))
+        end, about_end = _real_end(starter, trials, claim, plan, progress)
+        if end is None:
+            return replace(result, reason=_success(result, alone) + about_end)
+        found, culprit = find_culprit(starter, end, claim, plan.timeout, progress)
+        text = f"{reason(found, culprit, claim)}; only in an interpreter that ends by itself, which a fork imitates"
+        return replace(
+            result,
+            verdict=Verdict.VIOLATED,
+            reason=text,
+            outcome=found.outcome,
+            culprit=culprit,
+            trials=(*trials, found),
+            stacks=trimmed(found.stacks),
+        )
     if trial is None or judged.verdict is Verdict.INCONCLUSIVE:
         return replace(result, outcome=None if trial is None else trial.outcome)
     if (
@@ -217,6 +232,29 @@ def _concluded(
     text = reason(found, culprit, claim)
     trials = [found if each is trial else each for each in trials]
     return replace(result, reason=text, outcome=found.outcome, culprit=culprit, trials=tuple(trials), stacks=trimmed(found.stacks))
+
+
+def _real_end(
+    starter: Starter, trials: list[Trial], claim: InterruptClaim, plan: InterruptPlan, progress: Callable[[str], None]
+) -> tuple[Trial | None, str]:
+    """The trial in an interpreter that ends by itself which refutes the claim, or None and what a pass must say about that end."""
+    ended = [trial for trial in trials if trial.outcome is None and trial.left is not None]
+    if not ended or can_fork() is not None:  # killed by the signal, or it had such an end anyway
+        return None, ""
+    if (spawning := starter.with_real_end()) is None:
+        return None, "; without the interpreter's own end (the workload cannot be imported)"
+    progress("once more, with the interpreter's own end")
+    bad = None
+    for _ in range(2):  # a refutation must be seen twice
+        trial = deliver(spawning, signal.Signals(ended[0].number), ended[0].moment, claim, plan.timeout)
+        if trial.outcome is None:
+            return None, ""
+        if trial.outcome not in _OF_AN_END:
+            break
+        if bad is not None:
+            return trial, ""
+        bad = trial
+    return None, "; without the interpreter's own end (no trial in a new interpreter could be judged)"
 
 
 def _success(result: InterruptResult, alone: DryRun) -> str:

@@ -64,9 +64,18 @@ class Target:
         send: sends a note to the parent.
         signals: numbers of the signals that will be sent.
         instrument: observes this process.
+        real_end: whether this interpreter is to end by itself after the workload, as one of a program does.
     """
 
-    def __init__(self, send: Callable[[bytes], None], signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
+    def __init__(
+        self,
+        send: Callable[[bytes], None],
+        signals: tuple[int, ...],
+        instrument: Instrument | None = None,
+        *,
+        real_end: bool = False,
+    ) -> None:
+        self._real_end = real_end
         self._send, self._signals, self._pid = send, signals, os.getpid()
         self._instrument = instrument or Instrument()
         self._audited = False
@@ -80,8 +89,12 @@ class Target:
         Args:
             setup: called before the workload.
             imports: names of the modules to import after the setup.
+
+        Raises:
+            SystemExit: with ``real_end``, after the workload.
         """
-        atexit._clear()  # the parent's exit handlers; those that the workload registers from here on are run
+        if not self._real_end:
+            atexit._clear()  # the parent's exit handlers; those that the workload registers from here on are run
         self._install()
         error: BaseException | None = None
         try:
@@ -108,7 +121,9 @@ class Target:
         own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
         self._note("left", left, left_by, self._still_running(), "" if own is None else packed(own))
         status = _exit_status(error)
-        error = None
+        error = own = None
+        if self._real_end:
+            raise SystemExit(status)
         _exit(status)
 
     def _note(self, *values: object) -> None:

@@ -802,7 +802,7 @@ def numpy_product():
         matrix() @ matrix()
 
 
-@workload(VIOLATED, DEAF, "sort(", needs=("numpy",), data=random_numbers)
+@workload(VIOLATED, DEAF, "sort(", "(sort)", needs=("numpy",), data=random_numbers)
 def numpy_sort():
     import numpy
 
@@ -819,12 +819,17 @@ def numpy_small_steps():
         values += 1
 
 
-@workload(VIOLATED, DEAF, "arctan2(", needs=("numpy",), data=random_numbers)
+@functools.cache
+def random_integers():
+    return (random_numbers() * 2**62).astype("i8")
+
+
+@workload(VIOLATED, DEAF, "gcd(", needs=("numpy",), data=random_integers)
 def numpy_ufunc():
     import numpy
 
     for _ in range(100):
-        numpy.arctan2(random_numbers(), random_numbers(), out=random_numbers())
+        numpy.gcd(random_integers(), random_integers()[::-1])
 
 
 @workload(needs=("pandas",))
