@@ -7,7 +7,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,15 +20,18 @@ from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins
+from .child_report import ChildFailed
 from .guard import Guard
 from .machine_turn import MachineTurn
-from .markers import check_of, in_children, markers_of, place_of, raise_worst, run, unsupported
+from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
 _LONGEST_REASON = 1000
+_TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
+_SILENCE = 10  # times that: how long a phase of a test may take outside checks
 _NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy"})
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
@@ -89,9 +91,10 @@ class CheckedTests:
     def __init__(self, config: pytest.Config) -> None:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
-        self._isolate = self._settings.value("isolate")[0] or "auto"
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
-        self.guard = Guard(config, uses_check)
+        limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
+        mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
+        self.guard = Guard(config, uses_check, mode, limit, self.keep)
 
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
@@ -115,7 +118,11 @@ class CheckedTests:
             item.add_report_section("call", "gilcheck", f"{measured}{note}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
-        return Gilcheck(self._settings, on_record=partial(self.keep, item), on_result=result, set_deadline=self.guard.set_deadline)
+        def record(entry: evidence.Record) -> None:
+            self.keep(item, entry)
+            self.guard.check_over(entry)
+
+        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -150,21 +157,10 @@ class CheckedTests:
             for marker in markers:
                 self._record_undecided(pyfuncitem, check_of(marker, pyfuncitem).name, DISABLED)
             return None
+        if not markers:
+            return None
         problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
-        for marker in filter(in_children, markers):
-            self._run(pyfuncitem, marker, problems)
-        others = [marker for marker in markers if not in_children(marker)]
-        if others or not markers:
-            try:
-                if self.guard.isolate(pyfuncitem, self._isolate):
-                    pyfuncitem.stash[_CALLS] = []  # the child has judged what its fixtures called
-                    return True  # a child that inherits problems raises them itself
-            except pytest.fail.Exception as error:  # it crashed, exited or hung
-                problems.append(error)
-                others = []
-            if not markers and not problems:
-                return None
-        for marker in others:
+        for marker in markers:
             self._run(pyfuncitem, marker, problems)
         raise_worst(problems)
         return True
@@ -221,7 +217,8 @@ class CheckedTests:
         report = yield
         if call.when == "setup" and report.passed:  # the test may still judge what its fixtures called
             return report
-        if report.failed and call.when != "teardown" and uses_check(item):
+        noted = call.excinfo is not None and isinstance(call.excinfo.value, ChildFailed)  # by the child
+        if report.failed and call.when != "teardown" and not noted and uses_check(item):
             self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all

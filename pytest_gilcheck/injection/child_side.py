@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from ..core.child import ChildSide
+from ..core.errors import as_failure
 from ..core.origin import foreign, module_of, ours, standard
 from ..core.packing import packed
 from ..core.source import innermost
@@ -24,6 +25,7 @@ from . import library
 from .leaks import ResourceBaseline
 from .plan import InjectionPlan
 
+SET_UP = b"set up"  # the note before the workload begins; a further one names the step at which the exception is raised
 Target = int | str
 
 
@@ -114,7 +116,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
         target: the step to raise at; None for a run without an exception.
 
     Returns:
-        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the workload raised by itself.
+        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the setup or the workload raised by itself.
     """
     pid = os.getpid()
     counter = StepCounter(side.send_note, plan, target)
@@ -123,7 +125,11 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
     returned = False
     gc.freeze()  # objects of the parent: examining them in the collection after every run would take most of its time
     if plan.setup is not None:
-        plan.setup()
+        try:
+            plan.setup()
+        except BaseException as error:
+            return {"failure": packed(as_failure(error, "setup"))}
+    side.send_note(SET_UP)
     baseline = ResourceBaseline.now(work)
     try:
         with stepped:

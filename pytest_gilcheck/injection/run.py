@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.child import ChildSide, Ending, fork
+from ..core.errors import EndedByItself
 from ..core.packing import unpacked
-from ..core.workloads import Workload
+from ..core.workloads import Workload, name_of
 from .child_side import Target, run_in_child
 from .plan import InjectionPlan
 
@@ -53,7 +54,8 @@ def run_once(work: Workload, plan: InjectionPlan, target: Target | None, timeout
         timeout: seconds until the run is ended.
 
     Raises:
-        BaseException: what the workload raised in a run without an exception.
+        BaseException: what the workload raised by itself, or its setup.
+        EndedByItself: one of them ended the process, in a run without an exception, or before it was raised.
     """
     side = fork(timeout)
     if isinstance(side, ChildSide):
@@ -63,8 +65,13 @@ def run_once(work: Workload, plan: InjectionPlan, target: Target | None, timeout
             os._exit(1)
     outcome = side.wait()
     if outcome.ending is not Ending.ANSWERED:
-        notes = side.notes()
-        return InjectionRun(error=str(outcome).splitlines()[0], raised_at=tuple(json.loads(notes[-1])) if notes else None)
+        set_up, *notes = side.notes() or [b""]
+        where = "" if set_up or plan.setup is None else f"in setup={name_of(plan.setup)}, "
+        if outcome.ending is not Ending.HUNG and (where or target is None):
+            raise EndedByItself(f"{where or 'without any injected exception, '}{outcome}")
+        return InjectionRun(
+            error=f"{where}{str(outcome).splitlines()[0]}", raised_at=tuple(json.loads(notes[-1])) if notes else None
+        )
     answer = json.loads(outcome.payload)
     if failure := answer.pop("failure", ""):
         raise unpacked(failure)

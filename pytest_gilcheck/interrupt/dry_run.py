@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..core import reaper
+from ..core.errors import EndedByItself
 from ..core.exit_status import describe_exit, is_crash
 from .imports import Imports
 from .starting import Starter
@@ -43,7 +44,7 @@ def dry_run(starter: Starter, seconds: float, limit: float) -> DryRun:
         process = starter.start(Imports())
         log = TargetLog(process)
         try:
-            run = _watch(log, seconds, limit)
+            run = _watch(log, seconds, limit, starter.setup is not None)
         finally:
             stacks = process.end()
             kill_adopted(process.pid)
@@ -51,7 +52,7 @@ def dry_run(starter: Starter, seconds: float, limit: float) -> DryRun:
     return run if run.outcome is None or not stacks else replace(run, detail=f"{run.detail}\n{stacks}")
 
 
-def _watch(log: TargetLog, seconds: float, limit: float) -> DryRun:
+def _watch(log: TargetLog, seconds: float, limit: float, has_setup: bool) -> DryRun:
     if not log.wait(limit, lambda log: log.began or log.left) and not log.gone:
         detail = f"the setup did not end within {limit:g} s; make it shorter, or raise timeout"
         return DryRun(None, outcome=SignalOutcome.MISSED, detail=detail)
@@ -61,6 +62,8 @@ def _watch(log: TargetLog, seconds: float, limit: float) -> DryRun:
     if not log.gone:
         return DryRun(None)
     status = log.process.status
+    if log.began is None and has_setup:
+        return DryRun(None, error=EndedByItself(f"the setup ended its process, which {describe_exit(status)}"))
     if is_crash(status):
         return DryRun(None, outcome=SignalOutcome.CRASHED, detail=f"the process {describe_exit(status)}")
     by_itself = "" if status is None else " by itself (os._exit?)"

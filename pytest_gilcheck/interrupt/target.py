@@ -30,6 +30,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..core.clocks import monotonic_ns
+from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.source import code_position
 from .handlers import HandlerFacts, inspect_handler
@@ -99,7 +100,7 @@ class Target:
         error: BaseException | None = None
         try:
             if setup is not None:
-                setup()
+                _set_up(setup)
             if imports:
                 from .imports import import_before  # it imports this module
 
@@ -230,6 +231,17 @@ def _exit(status: int) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _set_up(setup: Callable[[], object]) -> None:
+    try:
+        setup()
+    except BaseException as error:
+        if (failure := as_failure(error, "setup")) is error:
+            raise
+    else:
+        return
+    raise failure
 
 
 def _exit_status(error: BaseException | None) -> int:
