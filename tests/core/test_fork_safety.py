@@ -49,3 +49,13 @@ print(can_fork())
 def test_a_thread_of_a_library_in_c_prevents_a_fork(starts, expected):
     found = subprocess.run([sys.executable, "-c", NATIVE_THREAD, starts], capture_output=True, text=True, check=True).stdout
     assert fnmatch.fnmatch(found, f"{expected}\n")
+
+
+def test_a_fork_knows_its_own_thread():
+    """``threading.main_thread().native_id`` is that of the parent's in a fork of Python 3.13."""
+    from pytest_gilcheck.core.child import ChildSide, fork
+
+    side = fork(limit=60)
+    if isinstance(side, ChildSide):
+        side.answer(repr(fork_safety.unknown_threads()).encode())
+    assert side.wait().payload == b"[]"
