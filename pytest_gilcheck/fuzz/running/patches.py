@@ -27,7 +27,7 @@ from typing import Any
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import dates, primitives
+from . import dates, primitives, repeatable
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -64,7 +64,7 @@ class Patches:
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
         self._engine, self._roots = engine, list(roots)
         self._undo: list[Undo] = []
-        self._kinds: dict[type, None] = {}  # classes under test
+        self._kinds: dict[int, type] = {}  # classes under test, by id: the hash of a class may be code of the program
 
     def __enter__(self) -> Patches:
         try:
@@ -76,9 +76,8 @@ class Patches:
 
     def _replace(self) -> None:
         primitives.locks_used.clear()
-        repeatable = self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
-        self._undo.append(repeatable.end)
-        self._others_by_identity = {os.urandom: repeatable.urandom}
+        self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
+        self._undo.append(self._repeatable.end)
         for module in list(sys.modules.values()):
             if _may_change(module):
                 self._replace_names(vars(module))
@@ -92,8 +91,8 @@ class Patches:
             self._set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
         self._wrap_existing_locks()
         futures = sys.modules.get("concurrent.futures._base")
-        repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
-        self._engine.begins = repeatable.begin
+        self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds.values()])
+        self._engine.begins = self._repeatable.begin
         primitives.active = self._engine
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
@@ -106,12 +105,10 @@ class Patches:
 
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
-            try:
-                replacement = _REPLACEMENTS.get(value) or self._others_by_identity.get(value)
-            except TypeError:  # not hashable
-                continue
-            if replacement is not None:
+            if (replacement := _replacement(value)) is not None:
                 self._set_item(names, name, replacement)
+            elif value is repeatable.REAL_URANDOM:
+                self._set_item(names, name, self._repeatable.urandom)
 
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
@@ -158,8 +155,8 @@ class Patches:
                 continue
             seen.add(id(thing))
             kind = thing if isinstance(thing, type) else type(thing)
-            if kind not in self._kinds and self._is_of_module_under_test(kind.__module__):
-                self._kinds[kind] = None
+            if id(kind) not in self._kinds and self._is_of_module_under_test(kind.__module__):
+                self._kinds[id(kind)] = kind
             for place, name, value in _contents(thing, path):
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
@@ -280,10 +277,9 @@ def _filled(cell: types.CellType) -> bool:
 
 def _replacement(value: Any) -> Any:
     """The replacement of this primitive; None if it is not a primitive."""
-    try:
+    if type(value) in _KINDS:  # of any other, a hash might be code of the program
         return _REPLACEMENTS.get(value)
-    except TypeError:
-        return None
+    return None
 
 
 def _may_change(module: Any) -> bool:
@@ -319,3 +315,4 @@ if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
+_KINDS = frozenset(type(value) for value in _REPLACEMENTS)
