@@ -20,7 +20,7 @@ from .running.events import MonitoringConflict, check_alone
 from .running.policy import Planned
 from .running.virtual_time import BOUND
 from .schedule import Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.limits import limited
 from .searching.minimise import observed
@@ -95,6 +95,8 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
     except SequentialFailure as error:
+        if error.again:
+            return _not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
@@ -119,6 +121,13 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: f
     return result
 
 
+def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
+    """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
+    why = f"fails when it runs again, without any concurrency: {program.shared}"
+    error.add_note(why)
+    return replace(template, reason=f"not repeatable: it {why}", failure=error)
+
+
 def _searched(
     explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float, unrepeatable: str
 ) -> FuzzResult:
@@ -137,6 +146,8 @@ def _searched(
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
     if searched.failure is not None:
+        if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
+            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, unrepeatable)
     if unrepeatable:
         why = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"

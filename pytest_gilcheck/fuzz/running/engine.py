@@ -160,6 +160,7 @@ class Engine:
         point: the number of points of this run so far.
         next: the point at which `decide` is to be called.
         exploring: whether the policy is consulted; False during setup, invariant and teardown.
+        in_run: whether a run has begun, with its setup, and has not ended.
         aborting: whether the run is over, so that every waiting thread raises `Abort`.
         clock: the virtual clock.
         gil_only: switch only where a build with a GIL can.
@@ -196,7 +197,7 @@ class Engine:
         self.is_idle_worker: Callable[[Task], bool] = lambda task: False
         self.point = 0
         self.next = NEVER
-        self.exploring = False
+        self.exploring = self.in_run = False
         self.aborting = False
         self.recording = self.measuring = False
         self.tasks: list[Task] = []
@@ -253,6 +254,7 @@ class Engine:
 
     def begin(self) -> None:
         """Begin a new run; what the main thread does from here on belongs to it."""
+        self.in_run = True
         self.clock.restart()
         self.begins()
         self.point = 0
@@ -270,6 +272,27 @@ class Engine:
                     self.by_ident[_get_ident()] = managed
             self._workers[index].state = PARKED
         self.tasks = self._workers[:]
+
+    def in_a_thread(self, job: Callable[[], None]) -> None:
+        """Run a part of the setup in a thread of its own, in the place of the main thread."""
+        main = self._main
+        before = main.ident
+
+        def work() -> None:
+            main.ident = _get_ident()
+            self.by_ident[main.ident] = main
+            try:
+                job()
+            finally:
+                del self.by_ident[main.ident]
+
+        thread = threading.Thread(target=work, name="setup", daemon=True)
+        managed = self.by_ident.pop(before or 0, None)  # or the new thread would be one of the program
+        _start(thread)
+        _join(thread)
+        main.ident = before
+        if managed is not None and before is not None:
+            self.by_ident[before] = managed
 
     def run(
         self,
@@ -312,6 +335,7 @@ class Engine:
 
     def end(self) -> None:
         """End the threads that are left: daemons, idle workers of executors, stuck threads."""
+        self.in_run = False
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return
         self.release_idle(self.tasks)
@@ -483,7 +507,7 @@ class Engine:
             task = found
         point = self.point = self.point + 1
         if self.measuring:
-            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + 1
+            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + (access.kind != "end")
             if task.gil_checked:
                 self._run.reachable.add(point)
         if point == self.next:

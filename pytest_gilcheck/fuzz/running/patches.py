@@ -276,10 +276,11 @@ def _filled(cell: types.CellType) -> bool:
 
 
 def _replacement(value: Any) -> Any:
-    """The replacement of this primitive; None if it is not a primitive."""
-    if type(value) in _KINDS:  # of any other, a hash might be code of the program
-        return _REPLACEMENTS.get(value)
-    return None
+    """The replacement of this primitive; None if it is not a primitive.
+
+    Nothing else is hashed, which would run the user's code: a ``MagicMock`` records each such call, in lists that are searched too.
+    """
+    return _REPLACEMENTS.get(value) if id(type(value)) in _KINDS else None
 
 
 def _may_change(module: Any) -> bool:
@@ -315,4 +316,4 @@ if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
-_KINDS = frozenset(type(value) for value in _REPLACEMENTS)
+_KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)
