@@ -14,6 +14,7 @@ import _queue
 import _thread
 import builtins
 import copyreg
+import gc
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ...core.clocks import PUBLIC
@@ -49,7 +51,7 @@ _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 _LEAVES = (*_PLAIN, Engine, Repeatable)  # through our own, everything could be reached
 
-_FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
+_FIXED = (types.ModuleType, tuple, set, frozenset)  # their contents have no names that could be replaced
 
 Undo = Callable[[], object]
 
@@ -183,14 +185,22 @@ class Patches:
         return isinstance(file, str) and self._engine.takes_part(file)
 
     def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
-        if isinstance(place, (dict, list)):
+        if isinstance(place, (dict, list, deque)):
             self._set_item(place, name, value)
+        elif isinstance(place, partial):
+            self._undo.append(partial(self._set_arguments, place, place.args))
+            self._set_arguments(place, value)
         elif isinstance(place, types.CellType):
             before = place.cell_contents
             place.cell_contents = value
             self._undo.append(lambda: setattr(place, "cell_contents", before))
         else:
             self._set(place, name, value)
+
+    @staticmethod
+    def _set_arguments(place: partial[Any], arguments: tuple[Any, ...]) -> None:
+        changed: Any = place
+        changed.__setstate__((place.func, arguments, place.keywords, vars(place)))
 
     def _set_item(self, place: Any, key: Any, value: Any) -> None:
         before = place[key]
@@ -228,9 +238,13 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     """(where it is kept, under which name, the object) of everything that this object refers to by a name."""
     if isinstance(thing, dict):
         return [(thing, key, value) for key, value in list(thing.items())]
-    if isinstance(thing, list):
-        return [(thing, index, value) for index, value in enumerate(thing[:1000])]
-    if isinstance(thing, (tuple, set, frozenset, deque)):
+    if isinstance(thing, (list, deque)):
+        return [(thing, index, value) for index, value in enumerate(islice(thing, 1000))]
+    if isinstance(thing, types.MappingProxyType):
+        return [(thing, "of", kept) for kept in gc.get_referents(thing)]
+    if isinstance(thing, partial):
+        return [(thing, "func", thing.func), (thing, "args", thing.args), (thing, "keywords", thing.keywords)]
+    if isinstance(thing, (tuple, set, frozenset)):
         return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
     if isinstance(thing, types.FunctionType):
         if ours(thing.__code__.co_filename):
@@ -238,7 +252,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
         found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
         defaults = thing.__defaults__ or ()
-        return [*found, (thing, "defaults", defaults), *((vars(thing), key, value) for key, value in vars(thing).items())]
+        keywords = thing.__kwdefaults__ or {}
+        return [*found, (thing, "__defaults__", defaults), (thing, "keywords", keywords), *((vars(thing), key, value) for key, value in vars(thing).items())]
     if isinstance(thing, types.MethodType):
         return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
     if isinstance(thing, type):
@@ -258,6 +273,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     for base in type(thing).__mro__:
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{base.__name__.lstrip('_')}{name}"  # noqa: PLW2901 # as the compiler does
             try:
                 found.append((thing, name, object.__getattribute__(thing, name)))
             except AttributeError:
