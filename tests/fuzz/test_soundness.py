@@ -26,7 +26,7 @@ def test_generated_programs_have_the_outcomes_of_brute_force(drawn):
 
 @pytest.mark.slow
 @seed(5)
-@settings(max_examples=100, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_many_generated_programs_have_the_outcomes_of_brute_force(drawn):
     differing, _, _ = missed(drawn)
@@ -100,7 +100,7 @@ TRIALS = {
     ),
     "a pattern reads its subject": (
         reader("lists", "match keys:\n    case {'a': y}:\n        pass", "keys['a'] = 5"),
-        excepted("MATCH_KEYS", "GET_LEN", "COMPARE_OP"),
+        excepted("MATCH_KEYS", "GET_LEN", "COMPARE_OP", "POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE"),
     ),
     "a function in C reads its arguments": (reader("lists", "y = sorted(items)", "items.append(9)"), pure(sorted)),
     "and all of them": (reader("lists", "y = divmod(7, sum(items))", "items.append(9)"), pure(sum)),
