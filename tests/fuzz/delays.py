@@ -1,8 +1,8 @@
 """Truth without an engine: does a program break in real threads if one thread stands still before one bytecode?
 
 One thread runs alone up to its k-th bytecode; there it waits until the others have ended, or can get no further; then it goes on.
-This is tried for each thread and each k. So what it shows has happened in real threads, by one preemption. It needs opcode events of
-``sys.settrace`` in the first run of a function, which CPython 3.12 does not have.
+This is tried for each thread and each k. So what it shows has happened in real threads, by one preemption. It needs opcode events
+of ``sys.settrace`` in the first run of a function, which CPython 3.12 does not have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ _STUCK = 0.03  # seconds after which the other threads count as stuck, on a lock
 _END = 5.0
 
 
-def breaks(pair_threads: tuple[Callable[[Any], object], ...], setup: Callable[[], Any], invariant: Any, files: set[str]) -> str | None:
+def breaks(
+    pair_threads: tuple[Callable[[Any], object], ...], setup: Callable[[], Any], invariant: Any, files: set[str]
+) -> str | None:
     """What breaks, with the thread and the bytecode before which it stood still; None if nothing breaks.
 
     Args:

@@ -1,7 +1,7 @@
 """The search with our visible steps finds the outcomes that the search with every instruction as a step finds, and no others.
 
-A seeded sample of generated programs runs here; `benchmarks/fuzz_soundness.py` runs as many as are wanted. Then each exception of the
-rule is tried with a program of its own; and with a mistake planted into the exception, the same program shows the difference.
+A seeded sample of generated programs runs here; `benchmarks/fuzz_soundness.py` runs as many as are wanted. Then each exception of
+the rule is tried with a program of its own; and with a mistake planted into the exception, the same program shows the difference.
 """
 
 import sys
@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from pytest_gilcheck.fuzz.steps import calls, changing, operands, opcodes
+from pytest_gilcheck.fuzz.steps import calls, changing, opcodes, operands
 
 from .generated import Drawn, programs
 from .outcomes import missed
@@ -38,7 +38,7 @@ def excepted(*instructions):
 
     def plant(monkeypatch):
         for name in instructions:
-            monkeypatch.setitem(opcodes.OPCODES, name, opcodes.Rule("read []", lambda operation: True, "planted"))
+            monkeypatch.setitem(opcodes.OPCODES, name, opcodes.StepRule("read []", lambda operation: True, "planted"))
 
     return plant
 
@@ -148,8 +148,8 @@ TRIALS = {
 
 
 QUICK = (
-    "an operator reads its operands", "a function in C reads its arguments", "and by a constructor that runs again", "and by setattr",
-    "the end of an object can be seen",
+    "an operator reads its operands", "a function in C reads its arguments", "and by a constructor that runs again",
+    "and by setattr", "the end of an object can be seen",
 )  # fmt: skip
 
 

@@ -11,6 +11,10 @@ def fetch():
     return "real"
 
 
+def fake():
+    return "fake"
+
+
 class ThroughGlobals(Shared):
     """A configuration is read while it is replaced."""
 
@@ -33,7 +37,7 @@ class LeakingPatch(Shared):
         self.seen.append(fetch())
 
     def second(self):
-        with mock.patch(f"{__name__}.fetch", new=lambda: "fake"):
+        with mock.patch(f"{__name__}.fetch", new=fake):
             self.lock.acquire()
             self.lock.release()
 
