@@ -155,7 +155,7 @@ MUTANTS = (
     Mutant(
         "evidence-litter",
         "core/evidence_files.py",
-        "        Path(draft).unlink(missing_ok=True)\n        raise\n",
+        "        draft.unlink(missing_ok=True)\n        raise\n",
         "        raise\n",
         "a failed write leaves a .part file behind",
         EVIDENCE,

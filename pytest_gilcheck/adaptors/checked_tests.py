@@ -165,6 +165,8 @@ class CheckedTests:
             return None
         if not markers:
             return None
+        if self.guard.isolate_late(pyfuncitem):
+            return True
         problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
         for marker in markers:
             self._run(pyfuncitem, marker, problems)
