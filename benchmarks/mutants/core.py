@@ -187,8 +187,8 @@ MUTANTS = (
     Mutant(
         "evidence-mode",
         "core/evidence_files.py",
-        "        os.chmod(draft, 0o666 & ~_umask())\n",
-        "",
+        "        os.replace(draft, path)\n",
+        "        draft.chmod(0o600)\n        os.replace(draft, path)\n",
         "the evidence file can be read by its owner alone, and the upload step of another user fails",
         EVIDENCE,
     ),
