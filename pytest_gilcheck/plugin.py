@@ -92,6 +92,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     users = [item for item in items if _uses_check(item)]
     for item in users:
         item.add_marker(SELECTOR)
+    if users and config.pluginmanager.has_plugin("run-parallel"):
+        from .adaptors.other_plugins import keep_out_of_other_threads
+
+        keep_out_of_other_threads(users)
     from .adaptors.options import settings_of
 
     settings = settings_of(config)

@@ -112,10 +112,10 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: f
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     difference = _nondeterminism(explorer)
     if plan.replay is not None:
-        if difference is not None:
+        if difference:
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
-    result = _searched(explorer, plan, template, sequential, begun, difference or "")
+    result = _searched(explorer, plan, template, sequential, begun, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential)
     return result
@@ -141,6 +141,7 @@ def _searched(
         sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
         share=plan.share,
         asked=plan.schedules,
+        deeper=plan.deeper,
     )
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
@@ -149,8 +150,8 @@ def _searched(
             return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, unrepeatable)
     if unrepeatable:
-        reason = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
-        return replace(template, reason=f"{reason}; make all state in setup, and seed random numbers there")
+        why = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
+        return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
     if (reason := _unfinished(plan, searched)) is not None:
@@ -214,8 +215,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     )
 
 
-def _nondeterminism(explorer: Explorer) -> str | None:
-    """What the same schedule does differently the second time, as a sentence; None if nothing."""
+def _nondeterminism(explorer: Explorer) -> str:
+    """What the same schedule does differently the second time, as a sentence; empty if nothing."""
     seen: list[list[str]] = []
     for _ in range(2):
         steps: list[str] = []
@@ -228,7 +229,7 @@ def _nondeterminism(explorer: Explorer) -> str | None:
             explorer.in_order()
         seen.append(steps)
     if seen[0] == seen[1]:
-        return None
+        return ""
     for index, (first, second) in enumerate(zip(*seen, strict=False)):
         if first != second:
             return f"the same schedule gave different steps: step {index + 1} is {first!r} first, then {second!r}"

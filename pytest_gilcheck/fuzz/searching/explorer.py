@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import cycle, islice, permutations
+from typing import Any
 
 from ..program import Program, describe_error
 from ..running.engine import Engine, ScheduleRun, SetupStuck
@@ -21,7 +22,8 @@ _MOST_ORDERS = 6
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
-_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # runs; a free-threaded collection takes 12 ms
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_COLLECT_EVERY = 1000 if FREE_THREADED else 50  # runs; a free-threaded collection takes 12 ms
 
 
 class Symptom(StrEnum):
@@ -126,7 +128,7 @@ class Explorer:
         broken, self._teardown_error = None, None
         try:
             try:
-                arguments = self.program.fresh_state()
+                arguments = self._fresh_state()
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)
@@ -250,6 +252,28 @@ class Explorer:
                 lengths = [run.points - run.wasted for run, _ in outcomes]
                 self.engine.learn_length(min(lengths), max(lengths))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
+
+    def _fresh_state(self) -> tuple[Any, ...]:
+        """The state of a run.
+
+        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends matter,
+        the setup runs in a thread of its own, which is over before the run; then an object ends where its last reference goes.
+        """
+        if not (FREE_THREADED and self.events.names.ends_matter):
+            return self.program.fresh_state()
+        made: list[tuple[Any, ...]] = []
+        errors: list[BaseException] = []
+
+        def setup() -> None:
+            try:
+                made.append(self.program.fresh_state())
+            except BaseException as error:
+                errors.append(error)
+
+        self.engine.in_a_thread(setup)
+        if errors:
+            raise errors.pop()
+        return made.pop()
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
