@@ -16,6 +16,7 @@ import pytest
 from ..calls import Gilcheck
 from ..checks import ENDED_EARLY, FIXTURE
 from ..core import evidence
+from ..core.machine import machine
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
@@ -26,6 +27,7 @@ from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
+from .spawned_test import SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
@@ -41,13 +43,17 @@ def start(config: pytest.Config) -> CheckedTests:
     """Register everything, once for each process."""
     if _KEY in config.stash:
         return config.stash[_KEY]
-    session = config.stash[_KEY] = CheckedTests(config)
+    machine()  # now, before a test replaces what answers
+    spawned = in_this_process(config)
+    session = config.stash[_KEY] = CheckedTests(config, spawned)
     other_plugins.tell(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
     config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")
     config.pluginmanager.register(MachineTurn(config, settings_of(config)), "gilcheck-turn")
-    if not hasattr(config, "workerinput"):
+    if spawned is not None:
+        config.pluginmanager.register(spawned, "gilcheck-spawned-test")
+    elif not hasattr(config, "workerinput"):
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
     return session
 
@@ -88,13 +94,13 @@ class FixtureCall:
 class CheckedTests:
     """Runs the tests that use a check; one for each pytest process."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, spawned: SpawnedTest | None) -> None:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
         limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
         mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
-        self.guard = Guard(config, uses_check, mode, limit, self.keep)
+        self.guard = Guard(config, uses_check, mode, limit, self.keep, self._note_refused, spawned)
 
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
@@ -236,6 +242,10 @@ class CheckedTests:
         for check in wanted:
             if check not in recorded:
                 self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+
+    def _note_refused(self, item: pytest.Item, reason: str) -> None:
+        for check in [check_of(marker, item).name for marker in markers_of(item)] or [ENDED_EARLY]:
+            self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
     def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
         result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)

@@ -23,14 +23,17 @@ import pytest
 
 from ..core.child import ChildSide, Outcome, ParentSide, fork
 from ..core.descriptors import OwnDescriptor
-from ..core.fork_safety import can_fork, declare_harmless
+from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
 from ..core.interpreter import watcher
+from ..core.verdict import Inconclusive
 from .child_report import ChildFailed, ChildReport, ChildSkipped
 from .coverage_data import add_to_parent
 from .guarded_child import CALL, TEARDOWN, GuardedChild, flush
-from .messages import Message, unpickled
+from .messages import Message, show_warnings, unpickled
+from .spawned_test import NotSpawned, SpawnedSide, SpawnedTest
 
 _GRACE = 5.0  # seconds added to the timeout of a lap: the check's own timeout comes first and has the better message
+_INSTEAD = "; --gilcheck-isolate=none runs it in pytest's own process, --gilcheck-isolate=fork forks all the same"
 _PHASES = {"setup": "set-up", "call": "call", "teardown": "teardown"}
 _NEED_TEMPORARY_FOLDER = frozenset({"tmp_path_factory", "tmpdir_factory", "request"})
 
@@ -43,6 +46,8 @@ class Guard:
         mode: the setting ``isolate``: ``"auto"``, ``"fork"`` or ``"none"``.
         limit: seconds that a phase may be silent outside checks.
         on_lost_record: called with the records of a test whose child ended before it sent its report.
+        on_refused: called with the reason if no process can be found for a test, which is then inconclusive.
+        spawned: the plugin of this process, if it was started for one test.
 
     Attributes:
         child_report: the plugin that replaces the parent's report by the child's.
@@ -56,13 +61,16 @@ class Guard:
         mode: str,
         limit: float,
         on_lost_record: Callable[[pytest.Item, Any], None],
+        on_refused: Callable[[pytest.Item, str], None],
+        spawned: SpawnedTest | None,
     ) -> None:
         self._config, self._applies_to, self._mode, self._limit = config, applies_to, mode, limit
-        self._on_lost_record = on_lost_record
-        self._child: GuardedChild | None = None  # in the child
+        self._on_lost_record, self._on_refused = on_lost_record, on_refused
+        self._child: GuardedChild | SpawnedTest | None = spawned  # in the child
         self._test: _TestInChild | None = None  # in the parent
         self._nextitem: pytest.Item | None = None
         declare_harmless(belongs_to_a_plugin)
+        declare_harmless_unknown(lambda: _timers_of_faulthandler(config))
         self.child_report = ChildReport(config)
         self.reason_not_isolated: str | None = None
 
@@ -87,13 +95,16 @@ class Guard:
         """Have pytest call `_set_up` where it would set up what belongs to the item alone."""
         __tracebackhide__ = True
         self._end_test()
-        self.reason_not_isolated = None if self._applies_to(item) else "it uses no check"
-        if self.reason_not_isolated is None:
-            self.reason_not_isolated = self._reason_to_stay()
-        if self.reason_not_isolated is not None:
+        self.reason_not_isolated = None
+        if isinstance(self._child, GuardedChild) or not self._applies_to(item):
             return (yield)
         set_up = item.setup
-        item.setup = lambda: self._set_up(item, set_up)  # type: ignore[method-assign]
+        if self._child is not None:
+            item.setup = lambda: self._set_up_again(item, set_up)  # type: ignore[method-assign]
+        elif (reason := self._reason_to_stay()) is None:
+            item.setup = lambda: self._set_up(item, set_up)  # type: ignore[method-assign]
+        else:
+            self.reason_not_isolated = reason
         try:
             return (yield)
         finally:
@@ -101,10 +112,12 @@ class Guard:
 
     def _set_up(self, item: pytest.Item, set_up: Callable[[], None]) -> None:
         __tracebackhide__ = True
-        _set_up_wider(item)
-        if self._mode == "auto" and (why := can_fork()) is not None:
-            self.reason_not_isolated = why
-            set_up()
+        why = can_fork() if self._mode == "auto" else None
+        if why is None:
+            _set_up_wider(item)
+            why = can_fork() if self._mode == "auto" else None  # a wider fixture may have started threads
+        if why is not None:
+            self._spawn(item, why)
             return
         if _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
             self._config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] # or each child would make one of its own
@@ -117,10 +130,38 @@ class Guard:
             self._child.set_up(set_up)
             return
         os.close(reading)
+        self._follow(item, side, OwnDescriptor(writing))
+
+    def _spawn(self, item: pytest.Item, why: str) -> None:
+        """Run the test in a pytest process of its own, because ``why`` forbids a fork."""
+        __tracebackhide__ = True
+        try:
+            self._follow(item, SpawnedSide(item, self._limit), None)
+            return
+        except (NotSpawned, OSError) as error:
+            reason = f"not isolated: {why}; {error}{_INSTEAD}"
+        self._on_refused(item, reason)
+        raise Inconclusive(reason)
+
+    def _follow(self, item: pytest.Item, side: ParentSide | SpawnedSide, turns: OwnDescriptor | None) -> None:
+        """Follow the child through the phases of the test, beginning with the set-up."""
+        __tracebackhide__ = True
         item.session._setupstate.stack[item][0].clear()  # the item's own finalizers: the child has set it up, and runs them
-        self._test = _TestInChild(item, side, writing, self.child_report, self._on_lost_record)
+        self._test = _TestInChild(item, side, turns, self.child_report, self._on_lost_record)
         item.runtest = self._test.call  # type: ignore[method-assign]
         self._test.wait_for("setup")
+
+    def _set_up_again(self, item: pytest.Item, set_up: Callable[[], None]) -> None:
+        """In a process of its own: what is wider than the test exists in another process, and may not be possible twice."""
+        __tracebackhide__ = True
+        assert self._child is not None
+        self._child.set_deadline(self._limit)
+        try:
+            _set_up_wider(item)
+        except Exception as error:
+            self._child.send("refused", text=f"{type(error).__name__}: {error}")
+            raise
+        set_up()
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # the innermost: capturing and logging are on while this process waits
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
@@ -149,14 +190,15 @@ class Guard:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report = yield
         if self._child is not None:
-            if call.when == "setup":
-                self._child.finish(report)
+            self._child.report_made(item, report, call.when)
             return report
         return self.child_report.applied_to(report, call)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """End a child in which another plugin's hook was interrupted."""
+        if self._child is not None and isinstance(excinfo.value, pytest.exit.Exception):
+            self._child.exit(excinfo.value)
         if self._child is not None:
             self._child.fail(f"the test raised KeyboardInterrupt in its child process\n{excinfo.getrepr(style='short')}")
 
@@ -168,7 +210,7 @@ class Guard:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """End a child that got here without a report: only the parent may finish the session."""
-        if self._child is not None:
+        if isinstance(self._child, GuardedChild):
             self._child.fail("the pytest session in the child that ran the test ended without a report")
         self._end_test()
 
@@ -180,13 +222,11 @@ class Guard:
 
     def _reason_to_stay(self) -> str | None:
         """Why tests are not to be isolated in this run; None if they are."""
-        if self._child is not None:
-            return None
         if self._mode == "none":
             return "isolate=none"
         if self._config.getoption("usepdb", False) or self._config.getoption("trace", False):
             return "pytest runs with --pdb or --trace, which need the test in this process"
-        if (watched := watcher()) is not None:
+        if (watched := watcher()) is not None and "coverage" not in watched:  # whose data come home
             return f"{watched} traces this process"
         return None
 
@@ -197,13 +237,14 @@ class _TestInChild:
     def __init__(
         self,
         item: pytest.Item,
-        side: ParentSide,
-        turns: int,
+        side: ParentSide | SpawnedSide,
+        turns: OwnDescriptor | None,
         reports: ChildReport,
         on_lost_record: Callable[[pytest.Item, Any], None],
     ) -> None:
-        self._item, self._side, self._turns, self._reports = item, side, OwnDescriptor(turns), reports
+        self._item, self._side, self._turns, self._reports = item, side, turns, reports
         self._on_lost_record = on_lost_record
+        self._began = turns is not None  # a process of its own may end before it finds the test
         self._records: list[Any] = []  # not yet part of a report
         self._ended = self._called = False
 
@@ -264,11 +305,14 @@ class _TestInChild:
         if not self._ended:
             self._ended = True
             self._side.end()
-        self._turns.close()
+        if self._turns is not None:
+            self._turns.close()
 
     def _begin(self, turn: bytes) -> None:
+        """Have a fork begin the next phase; a process of its own does not wait."""
         try:
-            self._turns.write(turn)
+            if self._turns is not None:
+                self._turns.write(turn)
         except OSError:  # it is gone, which `wait_for` tells
             pass
 
@@ -282,6 +326,8 @@ class _TestInChild:
             raise
         if isinstance(received, Outcome):
             self._ended = True
+            if not self._began:
+                raise NotSpawned(f"in a pytest of its own, {received}")
             if not received.payload:
                 self._fail(f"in the {_PHASES[when]}, {received}" if when != "call" else str(received))
             received = received.payload
@@ -295,7 +341,12 @@ class _TestInChild:
                 pytest.exit(message["text"], returncode=message["returncode"])
             case "failed":
                 self._fail(message["text"])
+            case "began":
+                self._began = True
+            case "refused":
+                raise NotSpawned(f"a pytest of its own cannot set up its wider fixtures a second time: {message['text']}")
             case "end":
+                show_warnings(message["warnings"])
                 add_to_parent(message["coverage"])
         return message
 
@@ -315,6 +366,14 @@ class _TestInChild:
         capturing = self._item.config.pluginmanager.getplugin("capturemanager")
         with nullcontext() if capturing is None else capturing.global_and_fixture_disabled():
             hook.pytest_runtest_logreport(report=report)
+
+
+def _timers_of_faulthandler(config: pytest.Config) -> int:
+    """The timer thread of pytest's ``faulthandler_timeout``, which no child needs, and which holds nothing but its own locks."""
+    try:
+        return int(config.pluginmanager.has_plugin("faulthandler") and float(config.getini("faulthandler_timeout") or 0) > 0)
+    except ValueError:
+        return 0
 
 
 def belongs_to_a_plugin(thread: threading.Thread) -> bool:

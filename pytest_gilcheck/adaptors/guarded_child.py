@@ -74,7 +74,7 @@ class GuardedChild:
         try:
             set_up()
         except pytest.exit.Exception as error:
-            self._exit(error)
+            self.exit(error)
         except KeyboardInterrupt as error:
             shown = pytest.ExceptionInfo.from_exception(error).getrepr(style="short")
             message = f"the test raised KeyboardInterrupt in its child process\n{shown}"
@@ -92,11 +92,16 @@ class GuardedChild:
                 self._turn()
             self._run("teardown", nextitem=self._nextitem)
             flush()
-            content: Message = {"kind": "end", "coverage": self._coverage.end()}
+            content: Message = {"kind": "end", "coverage": self._coverage.end(), "warnings": packed_warnings(self._caught)}
         except BaseException as error:
             shown = pytest.ExceptionInfo.from_exception(error).getrepr(style="long")
             content = {"kind": "failed", "text": f"an internal error of pytest in the child that ran the test\n{shown}"}
         self._side.answer(pickled(content))
+
+    def report_made(self, item: pytest.Item, report: pytest.TestReport, when: str) -> None:
+        """Take over when the set-up is reported."""
+        if when == "setup":
+            self.finish(report)
 
     def fail(self, text: str) -> NoReturn:
         """Tell the parent that this process cannot go on, and exit."""
@@ -113,13 +118,14 @@ class GuardedChild:
                 reraise=pytest.exit.Exception,
             )
         except pytest.exit.Exception as error:
-            self._exit(error)
+            self.exit(error)
         report = self._item.ihook.pytest_runtest_makereport(item=self._item, call=call)
         if when == "call":  # subtests fail the report of the whole test here
             self._hook.pytest_report_teststatus(report=report, config=self._item.config)
         self._send_phase(report)
 
-    def _exit(self, error: BaseException) -> NoReturn:
+    def exit(self, error: BaseException) -> NoReturn:
+        """Tell the parent that the test called ``pytest.exit``, and exit."""
         flush()
         returncode = getattr(error, "returncode", None)
         self._side.answer(pickled({"kind": "exit", "text": str(error), "returncode": returncode}))

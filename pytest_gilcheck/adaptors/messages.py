@@ -7,7 +7,9 @@
 - ``record``: the evidence of a check, as soon as it is known: the test may crash later.
 - ``exit``: the test called ``pytest.exit``.
 - ``failed``: the child cannot go on; ``text`` says why.
-- ``end``: everything is torn down; the data of coverage, if it measures.
+- ``began``: a process of its own has found the test, and begins it.
+- ``refused``: a process of its own cannot set up what is wider than the test; ``text`` says why.
+- ``end``: everything is torn down; the data of coverage, if it measures, and the last warnings.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _ancestors() -> set[int]:
 
     try:
         return {process.pid for process in psutil.Process().parents()}
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return {os.getppid()}
 
 

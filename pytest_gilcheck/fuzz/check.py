@@ -20,7 +20,7 @@ from .running.events import MonitoringConflict, check_alone
 from .running.policy import Planned
 from .running.virtual_time import BOUND
 from .schedule import Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.limits import limited
 from .searching.minimise import observed
@@ -95,6 +95,8 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
     except SequentialFailure as error:
+        if error.again:
+            return _not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
@@ -110,13 +112,20 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: f
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     difference = _nondeterminism(explorer)
     if plan.replay is not None:
-        if difference is not None:
+        if difference:
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
-    result = _searched(explorer, plan, template, sequential, begun, difference or "")
+    result = _searched(explorer, plan, template, sequential, begun, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential)
     return result
+
+
+def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
+    """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
+    why = f"fails when it runs again, without any concurrency: {program.shared}"
+    error.add_note(why)
+    return replace(template, reason=f"not repeatable: it {why}", failure=error)
 
 
 def _searched(
@@ -132,14 +141,17 @@ def _searched(
         sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
         share=plan.share,
         asked=plan.schedules,
+        deeper=plan.deeper,
     )
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
     if searched.failure is not None:
+        if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
+            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, unrepeatable)
     if unrepeatable:
-        reason = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
-        return replace(template, reason=f"{reason}; make all state in setup, and seed random numbers there")
+        why = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
+        return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
     if (reason := _unfinished(plan, searched)) is not None:
@@ -203,8 +215,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     )
 
 
-def _nondeterminism(explorer: Explorer) -> str | None:
-    """What the same schedule does differently the second time, as a sentence; None if nothing."""
+def _nondeterminism(explorer: Explorer) -> str:
+    """What the same schedule does differently the second time, as a sentence; empty if nothing."""
     seen: list[list[str]] = []
     for _ in range(2):
         steps: list[str] = []
@@ -217,7 +229,7 @@ def _nondeterminism(explorer: Explorer) -> str | None:
             explorer.in_order()
         seen.append(steps)
     if seen[0] == seen[1]:
-        return None
+        return ""
     for index, (first, second) in enumerate(zip(*seen, strict=False)):
         if first != second:
             return f"the same schedule gave different steps: step {index + 1} is {first!r} first, then {second!r}"

@@ -33,6 +33,7 @@ class FuzzPlan:
         sensitivity: whether to search again without each lock.
         include: modules and packages that are under test although they would not be, by name.
         share: (which, of how many) of the schedules are run here.
+        deeper: whether a search that has enumerated so many preemptions goes on to more, until the budget is spent.
     """
 
     preemptions: int = DEFAULT_PREEMPTIONS
@@ -45,6 +46,7 @@ class FuzzPlan:
     sensitivity: bool = False
     include: tuple[str, ...] = ()
     share: tuple[int, int] = (0, 1)
+    deeper: bool = False
 
     @property
     def own_schedules(self) -> int | None:
@@ -86,4 +88,5 @@ def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
         sensitivity=given.get("sensitivity", False),
         include=given.get("include", ()),
         share=share,
+        deeper=mode == SEARCH and schedules is None and given.get("preemptions") is None,
     )

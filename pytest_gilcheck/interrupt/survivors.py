@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from ..core.clocks import time
 from ..core.lineage import available, descends
-from ..core.system import entries, read
+from ..core.system import HAS_PROC, entries, read
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _POLL = 0.02  # seconds
@@ -67,7 +67,7 @@ def children(pid: int) -> list[str]:
 
     try:
         return [f"{child.name()} (pid {child.pid})" for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return []
 
 
@@ -108,6 +108,8 @@ def _members(group: int) -> dict[int, str]:
         os.killpg(group, 0)
     except OSError:
         return {}
+    if HAS_PROC:
+        return {int(pid): _named(int(pid)) for pid in entries("/proc") if pid.isdigit() and _runs_in(int(pid), group)}
     import psutil
 
     found = {}
@@ -118,3 +120,12 @@ def _members(group: int) -> dict[int, str]:
         except OSError:
             continue
     return found
+
+
+def _runs_in(pid: int, group: int) -> bool:
+    """Whether a process runs in a process group."""
+    try:
+        state, _, member_of = read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:3]
+    except (OSError, ValueError):
+        return False
+    return int(member_of) == group and state != "Z"

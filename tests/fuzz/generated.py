@@ -187,6 +187,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "y = ref() is None", "y = ref() is None\nz = s.n", "s.held = None", "kept = ref()\ns.n += 1\nkept = None", "kept = ref()\ns.m = 3",
         "y = len(cache)", "y = cache.get('a') is None", "y = list(s.ended)", "del s.held", "s.held = Ending(s)", "kept = cache.get('a')\nx = s.n",
         "s.ended.append(0)", "temporary = Ending(s)\ns.n = 4", "y = [ref() is None, s.n, ref() is None]",
+        "kept = plain()\ns.n += 1\nkept = None", "y = plain() is None", "s.plain = None", "y = [plain() is None, s.n]",
     ),
 }  # fmt: skip
 
@@ -256,6 +257,9 @@ def change_module():
     generated_module.value += 1
 """,
     "ends": """
+class Plain:
+    pass
+
 class Ending:
     def __init__(self, s):
         self.ended = s.ended
@@ -266,6 +270,12 @@ class Ending:
 _IMPORTS = (
     "abc", "collections", "copy", "functools", "io", "itertools", "json", "operator", "pickle", "threading", "mock", "weakref",
 )  # fmt: skip
+_READS = re.compile(
+    r"[yz](, \*z)? = |for y |if .*:\n    y = |match |with named|a, b = "
+)  # what a statement begins with that changes nothing
+_OBJECT = re.compile(
+    r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
+)
 _names = count()
 
 
@@ -298,7 +308,12 @@ class Drawn:
         if "ends" in self.topics:
             imports.append("import weakref")
             made += ["global ref, cache", "s.ended = []", "s.held = Ending(s)", "ref = weakref.ref(s.held)"]
-            made += ["cache = weakref.WeakValueDictionary(a=s.held)"]
+            made += [
+                "cache = weakref.WeakValueDictionary(a=s.held)",
+                "global plain",
+                "s.plain = Plain()",
+                "plain = weakref.ref(s.plain)",
+            ]
             seen += ", list(s.ended)"
         observed = (
             "(s.n, s.m, s.items, s.others, s.keys, sorted(s.found), bytes(s.line), list(s.waiting), s.named.rows, level, "
@@ -328,19 +343,25 @@ class Drawn:
 
 @st.composite
 def programs(draw: st.DrawFn, topics: tuple[str, ...] = tuple(TOPICS)) -> Drawn:
-    """Programs of two threads with two to four statements each, or of three with up to two.
+    """Programs of two or three threads with one to five statements each.
 
-    Most statements of a topic follow one that only marks the moment, by which another thread can tell what has been done.
+    Most have a pair of threads made to meet: one marks the moment and then reads an object, the other looks for the mark and then
+    changes the same object. So an outcome tells whether a switch came right before the reading. The other statements are any.
     """
     chosen = tuple(draw(st.lists(st.sampled_from(topics), min_size=1, max_size=2, unique=True)))
-    pool = st.sampled_from([statement for topic in chosen for statement in TOPICS[topic]])
-    three = draw(st.integers(0, 7)) == 0
-    threads = []
-    for _ in range(2 + three):
-        statements: list[str] = []
-        for _ in range(1 if three else draw(st.integers(1, 2))):
-            if draw(st.integers(0, 4)):
-                statements.append(draw(st.sampled_from(_MARKS)))
-            statements.append(draw(pool))
-        threads.append(tuple(statements))
-    return Drawn(chosen, tuple(threads))
+    pool = [statement for topic in chosen for statement in TOPICS[topic]]
+    threads: list[list[str]] = [[], []]
+    if draw(st.integers(0, 3)):
+        reading = draw(st.sampled_from([statement for statement in pool if _READS.match(statement)]))
+        changing = [statement for statement in pool if not _READS.match(statement)]
+        same = [statement for statement in changing if set(_OBJECT.findall(statement)) & set(_OBJECT.findall(reading))]
+        threads[0] += [draw(st.sampled_from(("s.n += 1", "s.n = 1", "s.m = 2\ns.n = 1"))), reading]
+        threads[1] += ["x = s.n", draw(st.sampled_from(same or changing))]
+    else:
+        threads += [[]] * (draw(st.integers(0, 3)) == 0)
+    for index, thread in enumerate(threads):
+        for _ in range(draw(st.integers(not thread, 1 if index else 2))):
+            mark = draw(st.sampled_from((*_MARKS, "")))
+            added = [mark] * bool(mark) + [draw(st.sampled_from(pool))]
+            threads[index] = [*added, *threads[index]] if draw(st.booleans()) else [*threads[index], *added]
+    return Drawn(chosen, tuple(tuple(thread) for thread in threads))

@@ -1,7 +1,6 @@
 """Programs whose outcome depends on time, each as a buggy and a fixed twin.
 
-Whoever waits with a short timeout may meet a thread that is slower; whoever reads the clock twice reads two times. The truth of each
-was shown with real threads and a longer sleep in the place where the buggy one assumes that no time passes.
+Whoever waits with a short timeout may meet a thread that is slower; whoever reads the clock twice reads two times.
 """
 
 from __future__ import annotations

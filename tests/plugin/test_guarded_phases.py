@@ -374,23 +374,30 @@ def test_the_cache_and_pytest_exit_work_from_every_phase(run, pytester):
     assert (pytester.path / ".pytest_cache/v/our/key").read_text() == "5"
 
 
-@pytest.mark.parametrize("branch", [False, True], ids=["lines", "branches"])
-def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, branch):
+SYSMON = pytest.param("sysmon", marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no sys.monitoring"))
+
+
+@pytest.mark.parametrize("core", ["ctrace", "pytrace", SYSMON])
+def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core):
+    monkeypatch.setenv("COVERAGE_CORE", core)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
         measured="\n".join(f"def {name}():\n    return 1" for name in "abcde"),
         test_measured="""
-            import measured, pytest
+            import measured, os, pytest
+            PYTEST = os.getpid()
             @pytest.fixture
             def narrow():
                 measured.a()
                 measured.b()
                 yield
                 measured.d()
-            def test_it(gilcheck, narrow): measured.c()
+            def test_it(gilcheck, narrow):
+                assert os.getpid() != PYTEST
+                measured.c()
         """,
     )
-    options = ["--branch"] if branch else []
+    options = ["--branch"] if core == "ctrace" else []
     command = [sys.executable, "-m", "coverage", "run", *options, "--include=measured.py", "-m", "pytest", "-pgilcheck", "-q"]
     subprocess.run(command, cwd=pytester.path, check=True, capture_output=True)
     shown = subprocess.run(

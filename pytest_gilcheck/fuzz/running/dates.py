@@ -7,13 +7,11 @@ instances of the real types, and of which all instances of the real types are in
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
-from ...core.clocks import PUBLIC
+from .primitives import now_of_caller
 
-now_of_caller: Callable[[Any], float] = lambda frame: PUBLIC["time"]()  # seconds of the wall clock, read by this frame
 REAL_DATETIME, REAL_DATE = datetime, date
 
 
@@ -27,7 +25,7 @@ class _Stands(type):
         return issubclass(other, _replaced[cls]) if cls in _replaced else type.__subclasscheck__(cls, other)
 
 
-class VirtualDatetime(REAL_DATETIME, metaclass=_Stands):
+class VirtualDatetime(datetime, metaclass=_Stands):
     """``datetime.datetime``."""
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
@@ -48,7 +46,7 @@ class VirtualDatetime(REAL_DATETIME, metaclass=_Stands):
         return at.replace(tzinfo=None)
 
 
-class VirtualDate(REAL_DATE, metaclass=_Stands):
+class VirtualDate(date, metaclass=_Stands):
     """``datetime.date``."""
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:

@@ -152,13 +152,15 @@ class Engine:
     Args:
         workers: the number of threads of the program.
         takes_part: whether the code of a file is under test.
-        limit: seconds after which a run counts as hanging.
+        limit: seconds after which a run is ended, if it waits or has really computed for half of them.
+        hangs: whether it counts as hanging then; otherwise it cannot be explored.
 
     Attributes:
         owner: the task that runs; all others wait.
         point: the number of points of this run so far.
         next: the point at which `decide` is to be called.
         exploring: whether the policy is consulted; False during setup, invariant and teardown.
+        in_run: whether a run has begun, with its setup, and has not ended.
         aborting: whether the run is over, so that every waiting thread raises `Abort`.
         clock: the virtual clock.
         gil_only: switch only where a build with a GIL can.
@@ -176,9 +178,9 @@ class Engine:
         tracer: for ``sys.settrace``, up to Python 3.11.
     """
 
-    def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float) -> None:
+    def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float, *, hangs: bool = True) -> None:
         self.takes_part = takes_part
-        self.limit = limit
+        self.limit, self.hangs = limit, hangs
         self.leaked = 0
         self.clock = VirtualClock()
         self.observer: Observer | None = None
@@ -195,7 +197,7 @@ class Engine:
         self.is_idle_worker: Callable[[Task], bool] = lambda task: False
         self.point = 0
         self.next = NEVER
-        self.exploring = False
+        self.exploring = self.in_run = False
         self.aborting = False
         self.recording = self.measuring = False
         self.tasks: list[Task] = []
@@ -215,6 +217,7 @@ class Engine:
         self._main = Task(MAIN, "the main thread", HandoffSemaphore())
         self.owner = self._main
         self._awake: Task | None = None  # the owner, once it has woken: a hand-off takes long if the giving thread loses its core
+        self._cpu = 0.0  # of this process, when the run began
         self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
         self._watcher_stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
@@ -251,6 +254,7 @@ class Engine:
 
     def begin(self) -> None:
         """Begin a new run; what the main thread does from here on belongs to it."""
+        self.in_run = True
         self.clock.restart()
         self.begins()
         self.point = 0
@@ -268,6 +272,27 @@ class Engine:
                     self.by_ident[_get_ident()] = managed
             self._workers[index].state = PARKED
         self.tasks = self._workers[:]
+
+    def in_a_thread(self, job: Callable[[], None]) -> None:
+        """Run a part of the setup in a thread of its own, in the place of the main thread."""
+        main = self._main
+        before = main.ident
+
+        def work() -> None:
+            main.ident = _get_ident()
+            self.by_ident[main.ident] = main
+            try:
+                job()
+            finally:
+                del self.by_ident[main.ident]
+
+        thread = threading.Thread(target=work, name="setup", daemon=True)
+        managed = self.by_ident.pop(before or 0, None)  # or the new thread would be one of the program
+        _start(thread)
+        _join(thread)
+        main.ident = before
+        if managed is not None and before is not None:
+            self.by_ident[before] = managed
 
     def run(
         self,
@@ -310,6 +335,7 @@ class Engine:
 
     def end(self) -> None:
         """End the threads that are left: daemons, idle workers of executors, stuck threads."""
+        self.in_run = False
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return
         self.release_idle(self.tasks)
@@ -370,7 +396,7 @@ class Engine:
 
     def _await_end(self) -> None:
         """Wait until the run is over."""
-        self._started = monotonic()
+        self._cpu, self._started = process_time(), monotonic()
         while True:
             self._main.semaphore.wait()
             if self._idle:
@@ -400,12 +426,19 @@ class Engine:
                 self._mark_blocked_outside(owner)
             if self._idle and self._returned:
                 self._main.semaphore.post()
-            if monotonic() - started > self.limit and not self._run.stuck:
+            late = monotonic() - started > self.limit and (asleep or self._idle or process_time() - self._cpu > self.limit / 2)
+            if (late or (not HAS_PROC and monotonic() - started > self.limit)) and not self._run.stuck:
                 self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
                 if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
                     self._run.refused = (
                         f"{owner.name} made no step for {monotonic() - moved[0]:.3g} s, and without /proc it cannot be told "
                         "whether it computes or waits for another thread in an operation out of our control, such as a socket"
+                    )
+                elif not self.hangs:
+                    stays = monotonic() - moved[0] > self.limit / 2
+                    at = place(sys._current_frames().get(owner.ident or 0), self.takes_part)
+                    self._run.refused = (
+                        f"{'a step' if stays else 'a run'} of it has not ended after {self.limit:.3g} s: {owner.name} is at {at}"
                     )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
@@ -474,7 +507,7 @@ class Engine:
             task = found
         point = self.point = self.point + 1
         if self.measuring:
-            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + 1
+            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + (access.kind != "end")
             if task.gil_checked:
                 self._run.reachable.add(point)
         if point == self.next:
@@ -835,11 +868,10 @@ class Engine:
             return ready[0] if ready else None
         over = len(self.tasks) > len(self._workers) and self._all_done()  # only daemons are left
         late: list[Task] = []
-        if not over:
-            if len(ready) < len(self.tasks) and any([task.deadline is not None for task in self.tasks]):
-                ready = ready and [task for task in self.tasks if self._is_ready(task)]
-                ready = ready or self._advance_clock()
-                late = [task for task in self._others(None) if task not in ready]
+        if not over and self._any_deadline():
+            ready = ready and [task for task in self.tasks if self._is_ready(task)]
+            ready = ready or self._advance_clock()
+            late = [task for task in self._others(None) if task not in ready]
         if over or not ready or self._run.refused:
             self._classify_idle()
             return None
@@ -890,6 +922,12 @@ class Engine:
         due = min(task.deadline for task in waiting if task.deadline is not None)
         self.clock.now = max(self.clock.now, due)
         return [task for task in waiting if task.deadline is not None and task.deadline <= self.clock.now]
+
+    def _any_deadline(self) -> bool:
+        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this
+            if task.deadline is not None:
+                return True
+        return False
 
     def _all_done(self) -> bool:
         for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this

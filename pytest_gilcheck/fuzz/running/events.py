@@ -22,8 +22,8 @@ from typing import Any
 
 from ...core.origin import ours
 from ..schedule import Schedule
-from ..steps.changing import Changing
 from ..steps.calls import gil_is_checked_after, is_step, makes_steps
+from ..steps.changing import Changing
 from ..steps.visible import StepTable, Visibility
 from . import probe
 from .engine import Engine
@@ -142,7 +142,7 @@ class Events:
         if id(code) in self._tables or code.co_name == "<module>" or (not takes_part and _of_no_interest(code)):
             return monitoring.DISABLE
         if not self._engine.exploring and self._engine.owner.index == MAIN:
-            if takes_part:
+            if takes_part and self._engine.in_run:
                 self.names.file(code.co_filename)
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:

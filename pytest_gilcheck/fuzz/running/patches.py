@@ -106,10 +106,9 @@ class Patches:
 
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
-            try:
-                replacement = _REPLACEMENTS.get(value) or self._others_by_identity.get(value)
-            except TypeError:  # not hashable
-                continue
+            replacement = _replacement(value)
+            if replacement is None and type(value) in _KINDS:
+                replacement = self._others_by_identity.get(value)
             if replacement is not None:
                 self._set_item(names, name, replacement)
 
@@ -220,9 +219,6 @@ class Patches:
         self._undo.append(lambda: _restore(target, name, before))
 
 
-dates.now_of_caller = primitives.now_of_caller
-
-
 def _restore(target: Any, name: str, before: Any) -> None:
     try:
         setattr(target, name, before)
@@ -282,11 +278,11 @@ def _filled(cell: types.CellType) -> bool:
 
 
 def _replacement(value: Any) -> Any:
-    """The replacement of this primitive; None if it is not a primitive."""
-    try:
-        return _REPLACEMENTS.get(value)
-    except TypeError:
-        return None
+    """The replacement of this primitive; None if it is not a primitive.
+
+    Nothing else is hashed, which would run the user's code: a ``MagicMock`` records each such call, in lists that are searched too.
+    """
+    return _REPLACEMENTS.get(value) if type(value) in _KINDS else None
 
 
 def _may_change(module: Any) -> bool:
@@ -322,3 +318,4 @@ if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
+_KINDS = {type(primitive) for primitive in _REPLACEMENTS}

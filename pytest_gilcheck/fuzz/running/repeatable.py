@@ -2,8 +2,8 @@
 
 - Random numbers: every run begins with the same seed. So does each generator that the run makes without one, and ``os.urandom``,
   on which ``uuid`` and ``secrets`` build.
-- The order of sets: objects without a hash of their own are hashed by address. The instances that a run makes of classes under test,
-  futures and threads are hashed by their number in it.
+- The order of sets: objects without a hash of their own are hashed by address. The instances that a run makes of classes under
+  test, futures and threads are hashed by their number in it.
 
 An object from before the check keeps its hash, because it may be in a set already.
 """
@@ -51,13 +51,13 @@ class Repeatable:
             self._forget(key)
         self._kept.clear()
         _seed(self._draw, _SEED)
-        _seed(random._inst, _SEED)  # type: ignore[attr-defined]
+        _seed(random._inst, _SEED)
 
     def end(self) -> None:
         """End the check: everything is as it was."""
         random.setstate(self._state)
         for kind in self._changed:
-            del kind.__hash__  # type: ignore[method-assign]
+            del kind.__hash__
         self._changed.clear()
         self._before.clear()
 
@@ -74,7 +74,8 @@ class Repeatable:
                 self._before[id(thing)] = thing
 
     def _change(self, kind: type) -> bool:
-        if kind.__hash__ is not object.__hash__ or "__hash__" in vars(kind):
+        changed: Any = kind
+        if changed.__hash__ is not object.__hash__ or "__hash__" in vars(kind):
             return False
         numbered = self._number
 
@@ -82,7 +83,7 @@ class Repeatable:
             return numbered(self)
 
         try:
-            kind.__hash__ = __hash__  # type: ignore[method-assign]
+            changed.__hash__ = __hash__
         except (AttributeError, TypeError):  # it cannot be changed
             return False
         self._changed.append(kind)

@@ -7,9 +7,10 @@ import re
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import cycle, islice, permutations
+from typing import Any
 
 from ..program import Program, describe_error
 from ..running.engine import Engine, ScheduleRun, SetupStuck
@@ -21,7 +22,8 @@ _MOST_ORDERS = 6
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
-_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # runs; a free-threaded collection takes 12 ms
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_COLLECT_EVERY = 1000 if FREE_THREADED else 50  # runs; a free-threaded collection takes 12 ms
 
 
 class Symptom(StrEnum):
@@ -43,7 +45,7 @@ class Failure:
     Attributes:
         message: what is broken, in one line.
         run: the run, with its schedule.
-        error: the exception that escaped, if that is the symptom.
+        error: the exception that escaped, or that the teardown raised; None if neither is the symptom.
     """
 
     symptom: Symptom
@@ -76,7 +78,15 @@ class NotExplorable(Exception):
 
 
 class SequentialFailure(Exception):
-    """The program fails without any concurrency. The cause is the exception, if there is one."""
+    """The program fails without any concurrency. The cause is the exception, if there is one.
+
+    Attributes:
+        again: whether it passed when it ran for the first time, so that what it leaves behind makes it fail.
+    """
+
+    def __init__(self, message: str, again: bool = False) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 @dataclass
@@ -87,6 +97,7 @@ class Explorer:
         between_runs: called before each run.
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
+        passing: the sequential orders that did not fail when they ran as the baseline.
     """
 
     program: Program
@@ -97,6 +108,8 @@ class Explorer:
     between_runs: Callable[[], None] = lambda: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
+    passing: list[tuple[int, ...]] = field(default_factory=list)
+    _teardown_error: AssertionError | None = None
     _confirming: bool = False
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
@@ -112,10 +125,10 @@ class Explorer:
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
-        broken = None
+        broken, self._teardown_error = None, None
         try:
             try:
-                arguments = self.program.fresh_state()
+                arguments = self._fresh_state()
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)
@@ -172,12 +185,14 @@ class Explorer:
             SequentialFailure: the program fails in every sequential order, or hangs in one.
             NotExplorable: it makes no visible step.
         """
-        run, _ = self.in_order()  # for what only a first run does, such as imports
+        run, first_failure = self.in_order()  # for what only a first run does, such as imports
+        first_of_all = {index for index, _, _ in run.errors}
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
         self.events.forget()
         self.in_order()
         runs, failures = self._measured()
+        self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
@@ -190,15 +205,29 @@ class Explorer:
             error = runs[0].errors[0][2]
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
-                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}") from error
+                again = 0 not in first_of_all and self._fails_alone()
+                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}", again) from error
         if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
-            raise SequentialFailure(f"every sequential order fails: {failed.symptom}: {failed.message}")
+            message = f"every sequential order fails: {failed.symptom}: {failed.message}"
+            again = first_failure is None
+            raise SequentialFailure(message, again) from failed.error if again else None
         if visible and not any(sum(run.lengths.values()) for run in runs):
             raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
+
+    def fails_now(self) -> Failure | None:
+        """A failure of the sequential orders that passed before, if all of them fail now: what earlier runs left breaks them."""
+        failures = [self.in_order(order)[1] for order in self.passing]
+        return failures[0] if failures and all(failures) else None
+
+    def _fails_alone(self) -> bool:
+        """Whether the first thread fails now although no other does anything, from a fresh state."""
+        first, *others = self.program.threads
+        alone = replace(self.program, threads=(first, *(_do_nothing for _ in others)))
+        return bool(Explorer(alone, self.engine, self.events).in_order()[0].errors)
 
     def _identity(self, error: BaseException) -> str:
         """By what an exception is recognised: its type, its message without numbers and addresses, and where it comes from."""
@@ -224,6 +253,28 @@ class Explorer:
                 self.engine.learn_length(min(lengths), max(lengths))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
+    def _fresh_state(self) -> tuple[Any, ...]:
+        """The state of a run.
+
+        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends matter,
+        the setup runs in a thread of its own, which is over before the run; then an object ends where its last reference goes.
+        """
+        if not (FREE_THREADED and self.events.names.ends_matter):
+            return self.program.fresh_state()
+        made: list[tuple[Any, ...]] = []
+        errors: list[BaseException] = []
+
+        def setup() -> None:
+            try:
+                made.append(self.program.fresh_state())
+            except BaseException as error:
+                errors.append(error)
+
+        self.engine.in_a_thread(setup)
+        if errors:
+            raise errors.pop()
+        return made.pop()
+
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
         if len(threads) <= 3:
@@ -235,6 +286,7 @@ class Explorer:
         try:
             self.program.teardown()
         except AssertionError as error:
+            self._teardown_error = error
             return f"the teardown raised {describe_error(error)}"
         return None
 
@@ -252,11 +304,15 @@ class Explorer:
                 return Failure(Symptom.EXCEPTION, message, run, error)
             expected[kind] -= 1
         if broken is not None:
-            return Failure(Symptom.INVARIANT, broken, run)
+            return Failure(Symptom.INVARIANT, broken, run, self._teardown_error)
         if left := [blocked for blocked in run.left if blocked.thread not in self.baseline.left]:
             message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
+
+
+def _do_nothing(*arguments: object) -> None:
+    pass
 
 
 def blocked_message(run: ScheduleRun) -> str:

@@ -18,6 +18,8 @@ from ..running.one_core import OneCore
 from ..running.patches import Patches
 from .explorer import Explorer
 
+_LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
+
 
 @contextmanager
 def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> Any:
@@ -27,7 +29,8 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
     collecting = gc.isenabled()
     with ExitStack() as stack:
         core = stack.enter_context(OneCore())  # first: threads inherit it
-        engine = stack.enter_context(Engine(len(program.threads), takes_part, plan.timeout))
+        limit = min(plan.timeout, max(plan.budget, _LEAST_LIMIT))
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, limit, hangs=limit == plan.timeout))
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, roots))
         gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs

@@ -14,7 +14,7 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
@@ -46,6 +46,7 @@ class SearchOutcome:
         threads: the number of the program's threads.
         pending: schedules with one preemption more than ``complete``, about; 0 if they were not counted.
         wanted: the number of preemptions up to which enumeration was wanted.
+        everything: whether no schedule is left at all.
         asked: the number of schedules that was asked for; None for a search by time.
         expired: whether the time ended before that number was run.
         void: the number of schedules run before it turned out that there are more visible steps.
@@ -61,6 +62,7 @@ class SearchOutcome:
     threads: int = 2
     pending: int = 0
     wanted: int = 0
+    everything: bool = False
     asked: int | None = None
     expired: bool = False
     void: int = 0
@@ -91,7 +93,9 @@ class SearchOutcome:
     def __str__(self) -> str:
         parts = []
         noun = "" if self.asked is not None else " schedules"
-        if self.complete >= 0:
+        if self.everything:
+            parts.append(f"all {self.exhausted:,}{noun} over {self.steps} visible steps, with any number of preemptions")
+        elif self.complete >= 0:
             parts.append(f"all {self.exhausted:,}{noun} with {_at_most(self.complete)} over {self.steps} visible steps")
         if partly := self.enumerated - self.exhausted:
             parts.append(f"{partly:,}{'' if parts else noun}{self._next()} by enumeration")
@@ -167,6 +171,7 @@ class Search:
         share: (which, of how many): run only this share of the schedules with preemptions, where others run the rest. The schedules
             without preemption are run by all.
         asked: the number of schedules that the user asked for, of which the limit may be a share; None if there is none.
+        deeper: whether to go on with more preemptions, and samples, until everything was run or the limit is reached.
     """
 
     def __init__(
@@ -180,9 +185,10 @@ class Search:
         sampling: bool = True,
         share: tuple[int, int] = (0, 1),
         asked: int | None = None,
+        deeper: bool = False,
     ) -> None:
         self._explorer, self._preemptions, self._limit, self._seed = explorer, preemptions, limit, seed
-        self._gil, self._sampling, self._share = gil, sampling, share
+        self._gil, self._sampling, self._share, self._deeper = gil, sampling, share, deeper
         self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
 
     def run(self, sequential: list[ScheduleRun]) -> SearchOutcome:
@@ -199,7 +205,7 @@ class Search:
                 found.steps = max(sum(run.lengths.values()) for run in sequential)
                 found.void, found.enumerated = found.void + found.enumerated, 0
                 found.complete, found.exhausted, found.pending = -1, 0, 0
-        if more or found.asked is not None:
+        if more or (found.asked is not None and not found.everything):
             self._sample(sequential)
         if found.failure is not None:
             self._explorer.events.freeze()
@@ -210,21 +216,22 @@ class Search:
         """Run all schedules, by their number of preemptions; returns whether some are left for samples."""
         found, limit = self.found, self._limit
         branches = self._level([Schedule()], limit.mark(_WITHOUT_PREEMPTION if self._sampling else 1.0, found.threads))
-        for level in range(1, self._preemptions + 1):
+        for level in count(1):
             if branches is None:  # their forced choices made more schedules than expected
                 return True
             found.complete, found.exhausted = level - 1, found.enumerated
             found.pending = sum(branch.count() for branch in branches)
-            if not limit.allows(found.pending, 1.0 if level == self._preemptions else _NOT_LAST) and (
+            found.everything = found.pending == 0 and self._share[1] == 1
+            if found.everything or (level > self._preemptions and not self._deeper):
+                found.pending = 0
+                break
+            if not limit.allows(found.pending, 1.0 if level >= self._preemptions else _NOT_LAST) and (
                 self._sampling or limit.schedules is None
             ):
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
             mark = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending)
             branches = self._level(self._mine(level, (one for branch in branches for one in branch.preempted())), mark)
-        if branches is None:
-            return True
-        found.complete, found.exhausted, found.pending = self._preemptions, found.enumerated, 0
         return False
 
     def _level(self, schedules: Iterable[Schedule], mark: float) -> list[_Branch] | None:

@@ -38,7 +38,7 @@ class Access:
     """What a visible step does.
 
     Attributes:
-        kind: ``"read"``, ``"write"`` or ``"call"``.
+        kind: ``"read"``, ``"write"`` or ``"call"``; ``"end"`` if all that can be seen of it is that an object ends.
         name: what it touches.
         line: in the source file.
     """
@@ -141,9 +141,9 @@ class Visibility:
                     return
             elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
                 return
-        what = touched(operation, ends_matter=names.ends_matter)
-        if what is None and always:
-            what = "read []"
+        what = touched(operation, ends_matter=False)
+        if what is None and (always or (names.ends_matter and touched(operation, ends_matter=True) is not None)):
+            what = "end []"  # it may drop a reference, and touches nothing else
         if what is not None:
             kind, _, name = what.partition(" ")
             table.steps[offset] = Access(kind, name, line)
