@@ -2,8 +2,8 @@
 
     python benchmarks/audit_rivals.py FOLDER WHEEL...
 
-FOLDER has the commands `ft-readiness` and `abi3audit`. `ft-readiness` wants a project: each wheel gets one, with the wheel's own name,
-version, `requires-python` and classifiers.
+FOLDER has the commands `ft-readiness` and `abi3audit`. `ft-readiness` wants a project: each wheel gets one, with the wheel's own
+name, version, `requires-python` and classifiers.
 """
 
 import argparse
@@ -83,7 +83,11 @@ def main():
         ready = ft_readiness(given.folder / "ft-readiness", wheel)
         symbols = abi3audit(given.folder / "abi3audit", wheel)
         table[ours, ", ".join(ready) or "no finding", symbols] += 1
-        print(f"{wheel.name[:70]:70} {ours:24} ft-readiness: {', '.join(ready) or 'no finding':30} abi3audit: {symbols}", flush=True)
+        print(
+            f"{wheel.name[:70]:70} {ours:24} ft-readiness: {', '.join(ready) or 'no finding':30}",
+            f"abi3audit: {symbols}",
+            flush=True,
+        )
     for (ours, ready, symbols), count in table.most_common():
         print(f"{count:4} {ours:24} ft-readiness: {ready:30} abi3audit: {symbols}")
 

@@ -125,6 +125,7 @@ class Gilcheck:
         inject: str,
         invariant: Callable[[], object] | None = None,
         exception: type[BaseException] | BaseException | None = None,
+        include: Sequence[str | ModuleType] | str | ModuleType | None = None,
         first: int | None = None,
         sample: int | None = None,
         seed: int | None = None,
@@ -155,6 +156,8 @@ class Gilcheck:
                 ``"sample"`` at some of them.
             invariant: called after each of these runs; it is broken if it returns False or raises.
             exception: what is raised, KeyboardInterrupt by default.
+            include: modules or packages of libraries to step through, () for none; by default those of the standard library that
+                hold resources, such as `contextlib` and `threading`.
             first: the step to begin with, where an earlier check ran out of time.
             sample: how many steps (100).
             name: what to call it in reports.

@@ -227,6 +227,11 @@ INJECTION = Check(
             ),
             "what is raised (KeyboardInterrupt)",
         ),
+        Argument(
+            "include",
+            ModuleNames(),
+            "modules of libraries to step through (those that hold resources, such as contextlib and threading; () for none)",
+        ),
         Argument("first", whole(0), "the step to begin with, where an earlier check ran out of time (0)", "steps"),
         Argument("sample", whole(1), "how many steps a sample has (100)", "steps"),
         _SEED,

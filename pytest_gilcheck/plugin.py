@@ -6,6 +6,7 @@ and settings, and looks at each item twice, during and after collection. It impo
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ import pytest
 
 from .checks import FIXTURE, MARKERS, SELECTOR, marker_line
 from .core import clocks  # noqa: F401 - before any test can travel in time
-from .settings import FILES, SETTINGS, ini_name, option, variable
+from .core import early_threads as early_threads  # counts them now
+from .settings import FILES, SETTINGS, SPAWNED_TEST, ini_name, option, variable
 
 if TYPE_CHECKING:
     from .adaptors.checked_tests import CheckedTests
@@ -65,6 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = settings_of(config)
     if any(settings.value(name)[0] is not None for name in FILES) or settings.value("strict")[0] or _distributes(config):
         _start(config)
+    if SPAWNED_TEST in os.environ:
+        _start(config)
     if targets := config.getoption("gilcheck_audit", None):
         from .adaptors import audited
 
@@ -88,6 +92,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     users = [item for item in items if _uses_check(item)]
     for item in users:
         item.add_marker(SELECTOR)
+    if users and config.pluginmanager.has_plugin("run-parallel"):
+        from .adaptors.other_plugins import keep_out_of_other_threads
+
+        keep_out_of_other_threads(users)
     from .adaptors.options import settings_of
 
     settings = settings_of(config)

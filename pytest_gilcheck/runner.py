@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from .checks import Check
@@ -12,10 +13,10 @@ from .core import arguments
 from .core.arguments import Argument, Arguments
 from .core.errors import BadValue
 from .core.evidence import Record, record
-from .core.interpreter import build
+from .core.interpreter import build, watcher
 from .core.machine_lock import MachineLockTimeout, machine_lock
 from .core.prepared import Prepared, Progress
-from .core.verdict import Inconclusive, Judged
+from .core.verdict import Inconclusive, Judged, Verdict
 from .settings import Settings
 
 LOCK_TIMEOUT = 600.0  # seconds to wait for other timing checks on this machine
@@ -85,6 +86,8 @@ class Runner:
         with self._errors_named(given_values):
             result = self._measured(check, prepared)
         self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before, judged)
+        if (failure := getattr(result, "failure", None)) is not None:
+            raise failure
         return result
 
     def measure(
@@ -133,14 +136,14 @@ class Runner:
             return prepared.undecided(DISABLED)
         try:
             with self._alone() if check.exclusive else nullcontext():
-                return prepared.run(self._phases(prepared.longest_phase))
+                return _watched(prepared.run(self._phases(prepared.longest_phase)))
         except MachineLockTimeout as error:
             return prepared.undecided(str(error))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         __tracebackhide__ = True
-        with machine_lock(LOCK_TIMEOUT, lambda: self._progress("waiting for another timing check on this machine")):
+        with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for a timing check of process {pid}")):
             yield
 
     def _phases(self, longest: float) -> Progress:
@@ -184,6 +187,14 @@ class Runner:
         )
         self._on_record(entry)
         self._on_result(result, entry, judged is None)
+
+
+def _watched(result: Judged) -> Judged:
+    """An inconclusive result that came about under a tracer names it: it may be the cause, whatever else the reason is."""
+    seen = watcher()
+    if result.verdict is not Verdict.INCONCLUSIVE or seen is None or seen in result.reason:
+        return result
+    return replace(result, reason=f"{result.reason}; {seen} was active, which may be why: run the check without it")
 
 
 def refuse_workload(work: object, source: str) -> None:

@@ -18,6 +18,7 @@ from .core.values import POSITIVE, SECONDS, TOKEN, Accepted, one_of, whole
 if TYPE_CHECKING:
     from .core.values import Values
 
+SPAWNED_TEST = "GILCHECK_SPAWNED_TEST"  # environment variable of a pytest that another one has started for one test
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
 FILES = ("json", "html", "markdown")  # settings that name a file to write

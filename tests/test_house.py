@@ -70,6 +70,16 @@ def loaded_by(name):
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
+def test_nothing_changes_the_umask_which_all_threads_of_the_process_share():
+    calls = [
+        f"{path.name}:{node.lineno}"
+        for path in ROOMS
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "umask"
+    ]
+    assert not calls
+
+
 @pytest.mark.parametrize("module", ["hypothesis", "xdist", "psutil", "rich", "filelock", "pytest_gilcheck.scaling", "asyncio"])
 def test_the_plugin_loads_nothing_heavy(module):
     ours = {name for name in loaded_by("pytest_gilcheck.plugin") - loaded_by("pytest") if f"{name}.".startswith(f"{module}.")}
@@ -83,7 +93,16 @@ def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
     pytester.makepyfile("def test_it(): pass")
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
-    core = ["core", "core.arguments", "core.builds", "core.clocks", "core.errors", "core.system", "core.values"]
+    core = [
+        "core",
+        "core.arguments",
+        "core.builds",
+        "core.clocks",
+        "core.early_threads",
+        "core.errors",
+        "core.system",
+        "core.values",
+    ]
     tables = [*core, "checks", "settings", "hookspecs", "plugin"]
     watch = (
         ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"]

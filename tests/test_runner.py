@@ -1,5 +1,7 @@
 """What the runner does around every check: the machine lock, and the sources of errors."""
 
+import os
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -30,3 +32,18 @@ def test_a_check_that_measures_time_holds_the_machine_lock_and_a_search_does_not
 def test_an_argument_that_only_the_running_check_can_refuse_is_refused_with_its_source():
     with pytest.raises(BadValue, match=r"cores=100000 \(from the place where it was said\): expected 1 to"):
         Gilcheck().runner.run(SCALING, lambda: None, {"cores": 100_000}, "the place where it was said")
+
+
+def test_what_a_search_could_not_decide_under_a_tracer_names_the_tracer():
+    def undecided():
+        result = Gilcheck().fuzz(threads=[lambda: os.fork()] * 2, schedules=2)  # what no schedule controls
+        assert result.verdict == "inconclusive"
+        return result.reason
+
+    assert "active" not in undecided() or sys.gettrace() is not None
+    before = sys.gettrace()
+    sys.settrace(lambda *event: None)
+    try:
+        assert "a trace function (tests.test_runner) was active, which may be why" in undecided()
+    finally:
+        sys.settrace(before)

@@ -49,11 +49,11 @@ MUTANTS = (
         ("tests/scaling/test_check.py",),
     ),
     Mutant(
-        "turn-not-unlocked",
+        "machine-lock-looks-only-at-the-one-before",
         "core/machine_lock.py",
-        "                _unlock(file)  # closing",
-        "                pass  # closing",
-        "a process that a workload left running keeps the machine lock, and later checks wait for ten minutes",
+        "    first, holder, until = max(0, number - _MOST_BEFORE), -1, 0.0\n",
+        "    first, holder, until = max(0, number - 1), -1, 0.0\n",
+        "where one that waited for the machine died, the next overtakes, and two timing checks run at once",
         ("tests/core/test_machine_lock.py",),
     ),
     Mutant(

@@ -67,8 +67,8 @@ MUTANTS = (
     Mutant(
         "fuzz-gil-points",
         "fuzz/running/engine.py",
-        "        allowed = task.gil_checked or not self.gil_only\n",
-        "        allowed = True\n",
+        "            allowed = task.gil_checked or not self.gil_only\n",
+        "            allowed = True\n",
         "bugs that the GIL masks are reported as BREAKS-TODAY",
         ("tests/fuzz/test_classification.py",),
     ),
@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         "fuzz-lock-timeout",
         "fuzz/running/primitives.py",
-        "        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)\n",
-        "        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e6)\n",
+        "        deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)\n",
+        "        deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e6)\n",
         "lock timeouts are a thousand times too short on the virtual clock, and code that is correct is called broken",
         ("tests/fuzz/test_primitives.py",),
     ),
@@ -147,8 +147,8 @@ MUTANTS = (
     Mutant(
         "fuzz-livelock",
         "fuzz/running/engine.py",
-        '        if self.point > self.most_points:\n            self._halt("livelock")\n',
-        "",
+        '            self._halt("livelock")\n',
+        "            return\n",
         "two threads that spin on each other are reported as a hang after the timeout, without their steps",
         CHECK,
     ),

@@ -7,7 +7,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,18 +16,24 @@ import pytest
 from ..calls import Gilcheck
 from ..checks import ENDED_EARLY, FIXTURE
 from ..core import evidence
+from ..core.machine import machine
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins
+from .child_report import ChildFailed
 from .guard import Guard
-from .markers import check_of, in_children, markers_of, place_of, raise_worst, run, unsupported
+from .machine_turn import MachineTurn
+from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import Summary, figures_as_properties
+from .spawned_test import SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
 _LONGEST_REASON = 1000
+_TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
+_SILENCE = 10  # times that: how long a phase of a test may take outside checks
 _NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy"})
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
@@ -38,12 +43,17 @@ def start(config: pytest.Config) -> CheckedTests:
     """Register everything, once for each process."""
     if _KEY in config.stash:
         return config.stash[_KEY]
-    session = config.stash[_KEY] = CheckedTests(config)
+    machine()  # now, before a test replaces what answers
+    spawned = in_this_process(config)
+    session = config.stash[_KEY] = CheckedTests(config, spawned)
     other_plugins.tell(config)
     config.pluginmanager.register(session.guard, "gilcheck-guard")
     config.pluginmanager.register(session.guard.child_report, "gilcheck-child-report")
     config.pluginmanager.register(session, "gilcheck-session")
-    if not hasattr(config, "workerinput"):
+    config.pluginmanager.register(MachineTurn(config, settings_of(config)), "gilcheck-turn")
+    if spawned is not None:
+        config.pluginmanager.register(spawned, "gilcheck-spawned-test")
+    elif not hasattr(config, "workerinput"):
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
     return session
 
@@ -84,12 +94,13 @@ class FixtureCall:
 class CheckedTests:
     """Runs the tests that use a check; one for each pytest process."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, spawned: SpawnedTest | None) -> None:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
-        self._isolate = self._settings.value("isolate")[0] or "auto"
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
-        self.guard = Guard(config, uses_check)
+        limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
+        mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
+        self.guard = Guard(config, uses_check, mode, limit, self.keep, self._note_refused, spawned)
 
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
@@ -113,7 +124,11 @@ class CheckedTests:
             item.add_report_section("call", "gilcheck", f"{measured}{note}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
-        return Gilcheck(self._settings, on_record=partial(self.keep, item), on_result=result, set_deadline=self.guard.set_deadline)
+        def record(entry: evidence.Record) -> None:
+            self.keep(item, entry)
+            self.guard.check_over(entry)
+
+        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -148,21 +163,10 @@ class CheckedTests:
             for marker in markers:
                 self._record_undecided(pyfuncitem, check_of(marker, pyfuncitem).name, DISABLED)
             return None
+        if not markers:
+            return None
         problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
-        for marker in filter(in_children, markers):
-            self._run(pyfuncitem, marker, problems)
-        others = [marker for marker in markers if not in_children(marker)]
-        if others or not markers:
-            try:
-                if self.guard.isolate(pyfuncitem, self._isolate):
-                    pyfuncitem.stash[_CALLS] = []  # the child has judged what its fixtures called
-                    return True  # a child that inherits problems raises them itself
-            except pytest.fail.Exception as error:  # it crashed, exited or hung
-                problems.append(error)
-                others = []
-            if not markers and not problems:
-                return None
-        for marker in others:
+        for marker in markers:
             self._run(pyfuncitem, marker, problems)
         raise_worst(problems)
         return True
@@ -219,7 +223,8 @@ class CheckedTests:
         report = yield
         if call.when == "setup" and report.passed:  # the test may still judge what its fixtures called
             return report
-        if report.failed and call.when != "teardown" and uses_check(item):
+        noted = call.excinfo is not None and isinstance(call.excinfo.value, ChildFailed)  # by the child
+        if report.failed and call.when != "teardown" and not noted and uses_check(item):
             self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
@@ -237,6 +242,10 @@ class CheckedTests:
         for check in wanted:
             if check not in recorded:
                 self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+
+    def _note_refused(self, item: pytest.Item, reason: str) -> None:
+        for check in [check_of(marker, item).name for marker in markers_of(item)] or [ENDED_EARLY]:
+            self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
     def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
         result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)

@@ -50,6 +50,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         name=item.name,
         teardown=fixtures.tear_down,
         may_raise=False,
+        shared=_shared_by_runs(item),
     )
     fixtures.discard_first()
     result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config))
@@ -109,6 +110,19 @@ def _with_hypothesis(
     if not results:
         raise BadValue("test", item.name, "a test for which hypothesis runs at least one example", source)
     return results[-1]
+
+
+def _shared_by_runs(item: pytest.Function) -> str:
+    """What keeps its state from one schedule to the next, in words."""
+    wider = {
+        name: definitions[-1].scope
+        for name, definitions in item._fixtureinfo.name2fixturedefs.items()
+        if definitions[-1].scope != "function" and not (definitions[-1].func.__module__ or "").startswith("_pytest.")
+    }
+    named = [f"{name!r} is {wider[name]}-scoped" for name in item._fixtureinfo.argnames if name in wider]
+    named = named or [f"{name!r} is {scope}-scoped" for name, scope in wider.items()]
+    kept = " and ".join(named[:3]) or "the test keeps state outside its fixtures, such as in its module"
+    return f"{kept}, and only function-scoped fixtures are made anew for each schedule"
 
 
 class _FunctionScopedFixtures:

@@ -1,245 +1,379 @@
-"""Run a test's call phase in a forked child, so that a hang, crash or exit of the test ends the child and not the run.
+"""Run what belongs to one test in a forked child, so that a hang, crash or exit of the test ends the child and not the run.
 
-The child continues from the fork through pytest's own code until the report of the call is made. So capturing, logging and
-assertion rewriting work as usual. Then the child sends the report to the parent and exits. The parent does not run the body: it
-raises an exception that represents the child's outcome, so that every hook around the call sees that outcome, and replaces its own
-report by the child's. Set-up and teardown run in the parent.
-
-A teardown in the parent does not see what the test changed in memory, so an assertion in it would pass. Therefore these tests are
-not forked unless ``isolate`` is ``"fork"``: a test with a fixture that has a teardown of its own, one that makes more than one
-report (``subtests``), and one that may set up fixtures in its body (``request``).
+What is wider than the function is set up in pytest's process. Then it forks: the set-up of the function-scoped fixtures, the call,
+the teardown and all finalizers run in the child (`guarded_child`), where the state of the test is. For each phase the child sends
+its report, and the parent raises an exception that represents it, so that every hook around the phase sees it (`child_report`).
 
 What does not work:
 
-- To fork around ``pytest_runtest_protocol``: plugins that rerun tests replace it.
+- To fork around ``pytest_runtest_protocol``: plugins that rerun tests replace it, and each test would set wider fixtures up anew.
+- To fork for the call alone: a teardown in the parent does not see what the test did, and an assertion in it would pass.
 - To run only the body in the child: its output, its log records and its traceback would be lost.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
-import pickle
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
-from copy import deepcopy  # pytest changes the data while it reads it
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from _pytest.outcomes import Skipped
 
-from ..core.child import ChildSide, Ending, fork
-from ..core.fork_safety import can_fork, declare_harmless
+from ..core.child import ChildSide, Outcome, ParentSide, fork
+from ..core.descriptors import OwnDescriptor
+from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
 from ..core.interpreter import watcher
-from ..core.system import entries
+from ..core.verdict import Inconclusive
+from .child_report import ChildFailed, ChildReport, ChildSkipped
+from .coverage_data import add_to_parent
+from .guarded_child import CALL, TEARDOWN, GuardedChild, flush
+from .messages import Message, show_warnings, unpickled
+from .spawned_test import NotSpawned, SpawnedSide, SpawnedTest
 
 _GRACE = 5.0  # seconds added to the timeout of a lap: the check's own timeout comes first and has the better message
-_NO_LIMIT = 1e9  # seconds: outside checks, a test may take any time
-_NEED_THIS_PROCESS = ("subtests", "request")
-
-
-class ChildFailed(Exception):
-    """Represents in the parent a call that failed in the child; the child's report replaces the parent's."""
-
-
-class ChildSkipped(Skipped):
-    """Represents in the parent a call that was skipped, or failed as expected, in the child."""
+_INSTEAD = "; --gilcheck-isolate=none runs it in pytest's own process, --gilcheck-isolate=fork forks all the same"
+_PHASES = {"setup": "set-up", "call": "call", "teardown": "teardown"}
+_NEED_TEMPORARY_FOLDER = frozenset({"tmp_path_factory", "tmpdir_factory", "request"})
 
 
 class Guard:
-    """Runs the call phase of tests in forked children; one instance for each pytest process.
+    """Runs tests in forked children; one instance for each pytest process.
 
     Args:
-        applies_to: whether an item uses a check, so that its call phase may be forked.
+        applies_to: whether an item uses a check, so that it is to be isolated.
+        mode: the setting ``isolate``: ``"auto"``, ``"fork"`` or ``"none"``.
+        limit: seconds that a phase may be silent outside checks.
+        on_lost_record: called with the records of a test whose child ended before it sent its report.
+        on_refused: called with the reason if no process can be found for a test, which is then inconclusive.
+        spawned: the plugin of this process, if it was started for one test.
 
     Attributes:
         child_report: the plugin that replaces the parent's report by the child's.
-        reason_not_isolated: why the current test runs in this process; None if it is forked.
+        reason_not_isolated: why the current test runs in this process; None if it is isolated.
     """
 
-    def __init__(self, config: pytest.Config, applies_to: Callable[[pytest.Item], bool]) -> None:
-        self._config, self._applies_to = config, applies_to
-        self._child: ChildSide | None = None
-        self._in_call, self._call_over = False, False
-        self._warnings: list[tuple[Any, ...]] = []
+    def __init__(
+        self,
+        config: pytest.Config,
+        applies_to: Callable[[pytest.Item], bool],
+        mode: str,
+        limit: float,
+        on_lost_record: Callable[[pytest.Item, Any], None],
+        on_refused: Callable[[pytest.Item, str], None],
+        spawned: SpawnedTest | None,
+    ) -> None:
+        self._config, self._applies_to, self._mode, self._limit = config, applies_to, mode, limit
+        self._on_lost_record, self._on_refused = on_lost_record, on_refused
+        self._child: GuardedChild | SpawnedTest | None = spawned  # in the child
+        self._test: _TestInChild | None = None  # in the parent
+        self._nextitem: pytest.Item | None = None
         declare_harmless(belongs_to_a_plugin)
-        self._native_threads = _native_threads()
+        declare_harmless_unknown(lambda: _timers_of_faulthandler(config))
         self.child_report = ChildReport(config)
         self.reason_not_isolated: str | None = None
-
-    def isolate(self, item: pytest.Function, mode: str) -> bool:
-        """Fork a child for the body of the test, if this test can be forked.
-
-        Args:
-            mode: the setting ``isolate``: ``"auto"``, ``"fork"`` or ``"none"``.
-
-        Returns:
-            True in the parent, after the test has passed in the child: the caller must not run the body. False in the child, and
-            in this process if it does not fork (`reason_not_isolated`): the caller runs the body.
-
-        Raises:
-            ChildFailed: the test failed in the child.
-            ChildSkipped: the test was skipped, or failed as expected, in the child.
-            Failed: the child crashed, exited or hung.
-            Exit: the test called ``pytest.exit``.
-        """
-        if self._child is not None:  # this is the child, and a hook of another plugin runs the body a second time
-            return False
-        self.reason_not_isolated = self._reason_not_to_fork(item, mode)
-        if self.reason_not_isolated is not None:
-            return False
-        _flush()
-        side = fork(_NO_LIMIT)
-        if isinstance(side, ChildSide):
-            self._child = side
-            side.set_deadline(None)
-            return False
-        outcome = side.wait()
-        if outcome.ending is not Ending.ANSWERED:
-            pytest.fail(f"gilcheck: {outcome}", pytrace=False)
-        try:
-            answer = pickle.loads(outcome.payload)
-        except Exception as error:
-            pytest.fail(f"gilcheck: the report that the forked test sent cannot be unpickled: {error!r}", pytrace=False)
-        if "exit" in answer:
-            pytest.exit(answer["exit"], returncode=answer["returncode"])
-        if "failed" in answer:
-            pytest.fail(answer["failed"], pytrace=False)
-        self.child_report.receive(item, answer)
-        if answer["report"]["outcome"] == "failed":
-            raise ChildFailed
-        if answer["report"]["outcome"] == "skipped":
-            raise ChildSkipped("in the child")
-        return True
 
     def set_deadline(self, seconds: float | None) -> None:
         """Set the seconds until the child's next progress report is due; None suspends the deadline."""
         if self._child is not None:
             self._child.set_deadline(None if seconds is None else seconds + _GRACE)
 
-    def pytest_collection_finish(self) -> None:
-        """Count the threads again: those that plugins started before the first test do not prevent a fork."""
-        self._native_threads = _native_threads()
+    def check_over(self, entry: Any) -> None:
+        """Send the record of a check home at once: the test may crash later."""
+        if self._child is not None:
+            self._child.check_over()
+            self._child.send("record", record=entry)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """Record when the call begins and ends, and keep the child's warnings for the parent. Wraps all other hooks."""
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+        self._nextitem = nextitem
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        """Have pytest call `_set_up` where it would set up what belongs to the item alone."""
         __tracebackhide__ = True
-        self._in_call, self._call_over = True, False
-        if not self._applies_to(item) or "recwarn" in item.fixturenames:  # type: ignore[attr-defined] # recwarn must record them
-            try:
-                return (yield)
-            finally:
-                self._in_call, self._call_over = False, True
-        caught: list[warnings.WarningMessage] = []
+        self._end_test()
+        self.reason_not_isolated = None
+        if isinstance(self._child, GuardedChild) or not self._applies_to(item):
+            return (yield)
+        set_up = item.setup
+        if self._child is not None:
+            item.setup = lambda: self._set_up_again(item, set_up)  # type: ignore[method-assign]
+        elif (reason := self._reason_to_stay()) is None:
+            item.setup = lambda: self._set_up(item, set_up)  # type: ignore[method-assign]
+        else:
+            self.reason_not_isolated = reason
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                return (yield)
+            return (yield)
         finally:
-            self._in_call, self._call_over = False, True
-            self._warnings = [(str(w.message), w.category, w.filename, w.lineno) for w in caught]
-            if self._child is None:
-                for w in caught:
-                    warnings.showwarning(w.message, w.category, w.filename, w.lineno)
+            item.__dict__.pop("setup", None)
+
+    def _set_up(self, item: pytest.Item, set_up: Callable[[], None]) -> None:
+        __tracebackhide__ = True
+        why = can_fork() if self._mode == "auto" else None
+        if why is None:
+            _set_up_wider(item)
+            why = can_fork() if self._mode == "auto" else None  # a wider fixture may have started threads
+        if why is not None:
+            self._spawn(item, why)
+            return
+        if _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
+            self._config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] # or each child would make one of its own
+        flush()
+        reading, writing = os.pipe()
+        side = fork(self._limit)
+        if isinstance(side, ChildSide):
+            os.close(writing)
+            self._child = GuardedChild(item, self._nextitem, side, OwnDescriptor(reading), self._limit)
+            self._child.set_up(set_up)
+            return
+        os.close(reading)
+        self._follow(item, side, OwnDescriptor(writing))
+
+    def _spawn(self, item: pytest.Item, why: str) -> None:
+        """Run the test in a pytest process of its own, because ``why`` forbids a fork."""
+        __tracebackhide__ = True
+        try:
+            self._follow(item, SpawnedSide(item, self._limit), None)
+            return
+        except (NotSpawned, OSError) as error:
+            reason = f"not isolated: {why}; {error}{_INSTEAD}"
+        self._on_refused(item, reason)
+        raise Inconclusive(reason)
+
+    def _follow(self, item: pytest.Item, side: ParentSide | SpawnedSide, turns: OwnDescriptor | None) -> None:
+        """Follow the child through the phases of the test, beginning with the set-up."""
+        __tracebackhide__ = True
+        item.session._setupstate.stack[item][0].clear()  # the item's own finalizers: the child has set it up, and runs them
+        self._test = _TestInChild(item, side, turns, self.child_report, self._on_lost_record)
+        item.runtest = self._test.call  # type: ignore[method-assign]
+        self._test.wait_for("setup")
+
+    def _set_up_again(self, item: pytest.Item, set_up: Callable[[], None]) -> None:
+        """In a process of its own: what is wider than the test exists in another process, and may not be possible twice."""
+        __tracebackhide__ = True
+        assert self._child is not None
+        self._child.set_deadline(self._limit)
+        try:
+            _set_up_wider(item)
+        except Exception as error:
+            self._child.send("refused", text=f"{type(error).__name__}: {error}")
+            raise
+        set_up()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)  # the innermost: capturing and logging are on while this process waits
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        """In the parent, wait for the child's teardown first, then tear down what is wider; both failures are shown."""
+        __tracebackhide__ = True
+        if self._test is None:
+            return (yield)
+        problem: BaseException | None = None
+        try:
+            self._test.tear_down()
+        except (ChildFailed, ChildSkipped, pytest.fail.Exception) as error:
+            problem = error
+        finally:
+            self._end_test()
+        try:
+            result = yield
+        except BaseException as error:
+            if problem is not None:
+                error.add_note(f"the teardown of the test itself failed, too: {self.child_report.text() or problem}")
+            raise
+        if problem is not None:
+            raise problem
+        return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report = yield
-        if call.when != "call":
+        if self._child is not None:
+            self._child.report_made(item, report, call.when)
             return report
-        if self._child is not None and self._call_over:  # subtests make reports during the call
-            data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-            self._send_and_exit({"report": data, "sections": item._report_sections, "warnings": self._warnings})
         return self.child_report.applied_to(report, call)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """In a child, send what happened: KeyboardInterrupt and pytest.exit end the session before a report is made."""
-        if self._child is None:
-            return
-        if isinstance(excinfo.value, pytest.exit.Exception):
-            self._send_and_exit({"exit": str(excinfo.value), "returncode": excinfo.value.returncode})
-        self._send_and_exit({"failed": f"the test raised KeyboardInterrupt in its child process\n{excinfo.getrepr(style='short')}"})
+        """End a child in which another plugin's hook was interrupted."""
+        if self._child is not None and isinstance(excinfo.value, pytest.exit.Exception):
+            self._child.exit(excinfo.value)
+        if self._child is not None:
+            self._child.fail(f"the test raised KeyboardInterrupt in its child process\n{excinfo.getrepr(style='short')}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: object) -> None:
         if self._child is not None:
-            self._send_and_exit({"failed": f"an internal error of pytest in the child that ran the test\n{excrepr}"})
+            self._child.fail(f"an internal error of pytest in the child that ran the test\n{excrepr}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """End a child that got here without a report: only the parent may finish the session."""
-        if self._child is not None:
-            self._send_and_exit({"failed": "the pytest session in the child that ran the test ended without a report"})
+        if isinstance(self._child, GuardedChild):
+            self._child.fail("the pytest session in the child that ran the test ended without a report")
+        self._end_test()
 
-    def _send_and_exit(self, answer: dict[str, Any]) -> None:
-        assert self._child is not None
-        try:
-            _flush()
-            self._child.answer(_pickled(answer))
-        finally:  # if the test has closed the pipe, the child cannot answer; it must exit in any case
-            os._exit(1)
+    def _end_test(self) -> None:
+        """End the child of the test before, which is still there if this process was interrupted."""
+        if self._test is not None:
+            self._test.end()
+            self._test = None
 
-    def _reason_not_to_fork(self, item: pytest.Function, mode: str) -> str | None:
-        if mode == "none":
+    def _reason_to_stay(self) -> str | None:
+        """Why tests are not to be isolated in this run; None if they are."""
+        if self._mode == "none":
             return "isolate=none"
-        if not self._in_call:
-            return "the call phase of the test had begun before this plugin was active"
         if self._config.getoption("usepdb", False) or self._config.getoption("trace", False):
             return "pytest runs with --pdb or --trace, which need the test in this process"
-        if (watched := watcher()) is not None:
+        if (watched := watcher()) is not None and "coverage" not in watched:  # whose data come home
             return f"{watched} traces this process"
-        if mode == "fork":
-            return None
-        if (fixture := _seen_by_teardown(item)) is not None:
-            return fixture
-        if (why := can_fork()) is not None:
-            return why
-        if _native_threads() > self._native_threads:
-            return "native threads were started after collection, and a fork would lose them"
         return None
 
 
-class ChildReport:
-    """Replaces the parent's report of a call by the child's.
+class _TestInChild:
+    """The parent's side of one test that runs in a child."""
 
-    The report is replaced twice. The innermost hook replaces it so that the hooks of other plugins see the child's outcome. The
-    outermost hook replaces the outcome again, because pytest's own hook for xfail evaluates the exception that represents it.
-    """
+    def __init__(
+        self,
+        item: pytest.Item,
+        side: ParentSide | SpawnedSide,
+        turns: OwnDescriptor | None,
+        reports: ChildReport,
+        on_lost_record: Callable[[pytest.Item, Any], None],
+    ) -> None:
+        self._item, self._side, self._turns, self._reports = item, side, turns, reports
+        self._on_lost_record = on_lost_record
+        self._began = turns is not None  # a process of its own may end before it finds the test
+        self._records: list[Any] = []  # not yet part of a report
+        self._ended = self._called = False
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._answer: dict[str, Any] | None = None
+    def call(self) -> None:
+        """Have the child call the test, in the place of ``item.runtest``.
 
-    def receive(self, item: pytest.Item, answer: dict[str, Any]) -> None:
-        """Keep the child's answer for the report; show its sections and its warnings as this process' own."""
-        self._answer = answer
-        item._report_sections[:] = answer["sections"]
-        for message, category, filename, line in answer["warnings"]:
-            warnings.showwarning(message, category, filename, line)
+        Raises:
+            BaseException: what represents its outcome; see `ChildReport.represent`.
+        """
+        __tracebackhide__ = True
+        if self._called:  # another plugin's hook runs the test again: the child has done the same
+            self._reports.represent()
+            return
+        self._called = True
+        self._begin(CALL)
+        self.wait_for("call")
 
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-        report = yield
-        if call.when != "call" or self._answer is None or not _represents_child(call):
-            return report
-        child = self._config.hook.pytest_report_from_serializable(config=self._config, data=deepcopy(self._answer["report"]))
-        item.user_properties[:] = [(name, value) for name, value in child.user_properties]  # JUnit reads the teardown's report
-        return child
+    def tear_down(self) -> None:
+        """Have the child tear down the test, and wait for its end; nothing if it is gone.
 
-    def applied_to(self, report: Any, call: pytest.CallInfo[None]) -> Any:
-        """Return the report with the child's outcome, or unchanged if the call failed in the parent."""
-        answer, self._answer = self._answer, None
-        if answer is None or not _represents_child(call):
-            return report
-        child = self._config.hook.pytest_report_from_serializable(config=self._config, data=deepcopy(answer["report"]))
-        report.outcome, report.longrepr = child.outcome, child.longrepr
-        report.__dict__.pop("wasxfail", None)
-        if hasattr(child, "wasxfail"):
-            report.wasxfail = child.wasxfail
-        return report
+        Raises:
+            BaseException: what represents the outcome of its teardown.
+        """
+        __tracebackhide__ = True
+        if self._ended:
+            return
+        self._begin(TEARDOWN)
+        try:
+            self.wait_for("teardown")
+        finally:
+            if not self._ended:
+                self._receive("teardown")
+
+    def wait_for(self, when: str) -> None:
+        """Wait for the child's report of a phase.
+
+        Raises:
+            BaseException: what represents its outcome.
+            Failed: the child crashed, exited or hung.
+            Exit: the test called ``pytest.exit``.
+        """
+        __tracebackhide__ = True
+        while True:
+            message = self._receive(when)
+            match message["kind"]:
+                case "phase" if message["when"] == when:
+                    break
+                case "end":
+                    self._fail(f"the child that ran the test ended without a report of the {_PHASES[when]}")
+        if "gilcheck" in message["report"]:
+            self._records.clear()
+        self._reports.receive(self._item, message)
+        self._reports.represent()
+
+    def end(self) -> None:
+        """Kill the child, if it is still there."""
+        self._item.__dict__.pop("runtest", None)
+        if not self._ended:
+            self._ended = True
+            self._side.end()
+        if self._turns is not None:
+            self._turns.close()
+
+    def _begin(self, turn: bytes) -> None:
+        """Have a fork begin the next phase; a process of its own does not wait."""
+        try:
+            if self._turns is not None:
+                self._turns.write(turn)
+        except OSError:  # it is gone, which `wait_for` tells
+            pass
+
+    def _receive(self, when: str) -> Message:
+        """The next message, of which those that are no report of a phase are dealt with."""
+        __tracebackhide__ = True
+        try:
+            received = self._side.wait_for_note()
+        except BaseException:
+            self._ended = True
+            raise
+        if isinstance(received, Outcome):
+            self._ended = True
+            if not self._began:
+                raise NotSpawned(f"in a pytest of its own, {received}")
+            if not received.payload:
+                self._fail(f"in the {_PHASES[when]}, {received}" if when != "call" else str(received))
+            received = received.payload
+        message = unpickled(received)
+        match message["kind"]:
+            case "record":
+                self._records.append(message["record"])
+            case "log":
+                self._log(message["report"])
+            case "exit":
+                pytest.exit(message["text"], returncode=message["returncode"])
+            case "failed":
+                self._fail(message["text"])
+            case "began":
+                self._began = True
+            case "refused":
+                raise NotSpawned(f"a pytest of its own cannot set up its wider fixtures a second time: {message['text']}")
+            case "end":
+                show_warnings(message["warnings"])
+                add_to_parent(message["coverage"])
+        return message
+
+    def _fail(self, text: str) -> None:
+        __tracebackhide__ = True
+        records, self._records = self._records, []
+        for entry in records:
+            self._on_lost_record(self._item, entry)
+        pytest.fail(f"gilcheck: {text}", pytrace=False)
+
+    def _log(self, data: Any) -> None:
+        """Log a report that the test made itself."""
+        if "gilcheck" in data:
+            self._records.clear()
+        hook: Any = self._item.ihook
+        report = hook.pytest_report_from_serializable(config=self._item.config, data=data)
+        capturing = self._item.config.pluginmanager.getplugin("capturemanager")
+        with nullcontext() if capturing is None else capturing.global_and_fixture_disabled():
+            hook.pytest_runtest_logreport(report=report)
+
+
+def _timers_of_faulthandler(config: pytest.Config) -> int:
+    """The timer thread of pytest's ``faulthandler_timeout``, which no child needs, and which holds nothing but its own locks."""
+    try:
+        return int(config.pluginmanager.has_plugin("faulthandler") and float(config.getini("faulthandler_timeout") or 0) > 0)
+    except ValueError:
+        return 0
 
 
 def belongs_to_a_plugin(thread: threading.Thread) -> bool:
@@ -252,60 +386,13 @@ def belongs_to_a_plugin(thread: threading.Thread) -> bool:
     return module.startswith("pytest_") and "gilcheck" not in module
 
 
-def _represents_child(call: pytest.CallInfo[None]) -> bool:
-    """Whether the parent's call has no failure of its own, which the child's report would hide."""
-    return call.excinfo is None or isinstance(call.excinfo.value, (ChildFailed, ChildSkipped))
-
-
-def _seen_by_teardown(item: pytest.Function) -> str | None:
-    """Name the fixture that needs the test in this process, for a message; None if there is none."""
-    for name in _NEED_THIS_PROCESS:
-        if name in item._fixtureinfo.argnames:
-            return f"fixture {name!r} uses the state of pytest in this process"
-    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
-        for definition in definitions:
-            module = getattr(definition.func, "__module__", None) or ""
-            of_pytest = module.startswith("_pytest.") and not name.startswith("_xunit_")
-            if not of_pytest and (inspect.isgeneratorfunction(definition.func) or inspect.isasyncgenfunction(definition.func)):
-                if name.startswith("_xunit_") and not _has_xunit_teardown(item):
-                    continue
-                return f"fixture {name!r} has a teardown, which would not see what the test changes in a child"
-    return None
-
-
-def _has_xunit_teardown(item: pytest.Function) -> bool:
-    names = ("teardown_method", "teardown_class", "teardown_function", "teardown_module", "teardown")
-    return any(hasattr(owner, name) for owner in (item.cls, item.module) for name in names)
-
-
-def _native_threads() -> int:
-    """The number of threads of this process, with those that ``threading`` does not list; 0 on systems without ``/proc``."""
-    return len(entries("/proc/self/task"))
-
-
-def _pickled(answer: dict[str, Any]) -> bytes:
-    """Pickle the answer. If a user's property or a plugin's attribute cannot be pickled, send its ``repr`` instead."""
-    try:
-        payload = pickle.dumps(answer)
-        pickle.loads(payload)
-        return payload
-    except Exception:
-        answer["report"] = {name: _plain(value) for name, value in answer["report"].items()}
-        answer["warnings"] = []
-        return pickle.dumps(answer)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)([_plain(entry) for entry in value]) if type(value) in (list, tuple) else repr(value)
-    return value if type(value) in (str, int, float, bool, bytes, type(None)) else repr(value)
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:  # the stream is closed, or its replacement has no flush
-            pass
+def _set_up_wider(item: pytest.Item) -> None:
+    """Set up the item's fixtures whose scope is wider than the function, in the order in which pytest would."""
+    __tracebackhide__ = True
+    request, values = getattr(item, "_request", None), getattr(item, "funcargs", None)
+    known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    if not request or values is None:
+        return
+    for name in getattr(item, "fixturenames", ()):
+        if name not in values and (definitions := known.get(name)) and definitions[-1].scope != "function":
+            values[name] = request.getfixturevalue(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 
 import pytest
@@ -18,6 +19,13 @@ def tell(config: pytest.Config) -> None:
         _keep_the_real_file_system()
 
 
+def keep_out_of_other_threads(items: Iterable[pytest.Item]) -> None:
+    """Opt out of pytest-run-parallel, which would run a test's body, and so its check, in several threads at once."""
+    for item in items:
+        item.add_marker(pytest.mark.thread_unsafe(reason="gilcheck runs it in threads of its own"))
+        item.add_marker(pytest.mark.iterations(1))  # of which each would be a thread, too
+
+
 def _keep_the_real_file_system() -> None:
     """Have pyfakefs leave the names ``os``, ``io`` and so on of our modules as they are.
 
@@ -28,7 +36,7 @@ def _keep_the_real_file_system() -> None:
 
     skipped = getattr(Patcher, "RUNTIME_SKIPMODULES", None)  # prefixes of modules, by the module that asks for it
     if isinstance(skipped, dict):
-        skipped[_PACKAGE] = [_PACKAGE]
+        skipped[_PACKAGE] = [_PACKAGE, "psutil"]
     package = import_module(_PACKAGE)
     for found in pkgutil.walk_packages(package.__path__, f"{_PACKAGE}."):
         if found.name.split(".")[1] in _MEASURING:

@@ -9,6 +9,7 @@ _HEADER = struct.Struct("!cQ")  # kind, length of the payload in bytes
 ANSWER = b"A"  # the payload is what the child was started for; its last message
 DEADLINE = b"D"  # the payload is a number of seconds from now; empty: no deadline
 NOTE = b"N"  # the payload is for whoever reads the notes
+PIPE_LOST = 213  # exit status of a child that cannot answer, because code of the test has closed the pipe
 
 
 def encode(kind: bytes, payload: bytes) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import IO, NoReturn
 
-from .child_protocol import ANSWER, DEADLINE, NOTE, encode, encode_seconds
+from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, encode, encode_seconds
+from .descriptors import OwnDescriptor
 from .stack_dumps import write_stacks_to
 
 
@@ -13,14 +14,17 @@ class ChildSide:
     """Sends notes, deadlines and one answer to the parent.
 
     Args:
-        pipe: descriptor to write to.
+        pipe: descriptor to write to; this object keeps a duplicate and closes it.
         stacks: file for the stacks of this process.
         limit: seconds until the first deadline.
     """
 
+    _exit = staticmethod(os._exit)  # a test may replace that of os
+
     def __init__(self, pipe: int, stacks: IO[bytes], limit: float) -> None:
-        self._pipe = pipe
-        write_stacks_to(stacks)
+        self._pipe = OwnDescriptor(pipe)
+        self._stacks = OwnDescriptor.duplicate(stacks.fileno())
+        write_stacks_to(self._stacks.number)
         self.set_deadline(limit)
 
     def set_deadline(self, seconds: float | None) -> None:
@@ -29,17 +33,19 @@ class ChildSide:
 
     def send_note(self, payload: bytes) -> None:
         """Send a note to `ParentSide.receive_notes`, if the pipe is still open. It may be called in a signal handler."""
-        try:
-            self._send(NOTE, payload)
-        except OSError:  # the code under test closed the pipe: it must not fail because of us
-            pass
+        self._send(NOTE, payload)
 
     def answer(self, payload: bytes) -> NoReturn:
         """Send the answer and exit, without running the parent's exit handlers and flushing its buffers a second time."""
-        self._send(ANSWER, payload)
-        os._exit(0)
+        sent = False
+        try:
+            sent = self._send(ANSWER, payload)
+        finally:
+            self._exit(0 if sent else PIPE_LOST)
 
-    def _send(self, kind: bytes, payload: bytes) -> None:
-        data = memoryview(encode(kind, payload))
-        while data:
-            data = data[os.write(self._pipe, data) :]
+    def _send(self, kind: bytes, payload: bytes) -> bool:
+        try:
+            self._pipe.write(encode(kind, payload))
+        except OSError:  # the code under test closed the pipe: it must not fail because of us
+            return False
+        return True

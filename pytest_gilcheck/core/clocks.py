@@ -42,8 +42,13 @@ else:
 monotonic, monotonic_ns, perf_counter, perf_counter_ns = time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns
 process_time, thread_time_ns, sleep = time.process_time, time.thread_time_ns, time.sleep
 
-_NAMES = ("sleep", "monotonic", "monotonic_ns", "time", "time_ns", "perf_counter", "perf_counter_ns")
-PUBLIC: MappingProxyType[str, Callable[..., Any]] = MappingProxyType({name: getattr(_public, name) for name in _NAMES})
+_NAMES = (
+    "sleep", "monotonic", "monotonic_ns", "time", "time_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns",
+    "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns",
+)  # fmt: skip
+PUBLIC: MappingProxyType[str, Callable[..., Any]] = MappingProxyType(
+    {name: getattr(_public, name) for name in _NAMES if hasattr(_public, name)}
+)
 """The functions of the module ``time`` that everybody else has. (In a mapping: freezegun would replace attributes of a module.)"""
 
 _SCHEDSTAT = "/proc/thread-self/schedstat"

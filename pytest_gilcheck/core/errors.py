@@ -1,4 +1,4 @@
-"""The error for a value that cannot be used; it is raised before anything is measured."""
+"""Errors that are no verdict: a value that cannot be used, and a workload or setup that fails without what the check does to it."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ class BadValue(ValueError):
 
     def __str__(self) -> str:
         return f"{self.name}={self.value!r} (from {self.source}): expected {self.expected}"
+
+
+class EndedByItself(RuntimeError):
+    """The workload or its setup ended its process (a crash, ``os._exit``, an interrupt), and not because of the check."""
+
+
+def as_failure(error: BaseException, of: str) -> Exception:
+    """The error as one that fails a test: what ends programs, such as SystemExit, would end pytest or be taken for a signal's."""
+    if isinstance(error, Exception):
+        return error
+    text = f": {error}" if str(error) else ""
+    return EndedByItself(f"the {of} raised {type(error).__name__}{text}")

@@ -171,14 +171,13 @@ def _described(run: EvidenceRun) -> dict[str, Any]:
 
 def replace(path: Path, text: str) -> None:
     """Put a text in place of a file, whole or not at all."""
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    draft = path.with_name(f"{path.name}{uuid.uuid4().hex[:8]}.part")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with draft.open("x", encoding="utf-8", errors="backslashreplace") as file:  # as the umask allows, which a thread may change
             file.write(text)
-        os.chmod(draft, 0o666 & ~_umask())
         os.replace(draft, path)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
 
 
@@ -302,9 +301,3 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

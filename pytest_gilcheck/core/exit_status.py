@@ -20,6 +20,17 @@ _kept = 0  # child processes whose status is to be kept
 _was_ignored = False
 
 
+_ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
+
+
+def is_crash(status: int | None) -> bool:
+    """Whether a process was killed by a signal that is none of those which end processes on purpose (INT, TERM, HUP, QUIT, KILL).
+
+    A program that has handled a signal is expected to die by it: it restores the default action and sends the signal to itself.
+    """
+    return status is not None and status < 0 and signal_name(-status) not in _ENDS
+
+
 def describe_exit(status: int | None) -> str:
     """How a process ended, to follow "the process": ``"exited with status 3"``, ``"was killed by SIGSEGV"``.
 

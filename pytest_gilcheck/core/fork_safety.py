@@ -1,7 +1,8 @@
 """Whether this process can be forked safely now.
 
 A fork has only the thread that forked. Locks that other threads held stay held in it, so a process with threads is not forked;
-threads whose owner declared them harmless do not count.
+threads whose owner declared them harmless do not count. Threads that Python does not know, such as the pool of a library written in
+C or Rust, count as well, where the system lists them.
 """
 
 from __future__ import annotations
@@ -10,15 +11,33 @@ import sys
 import threading
 from collections.abc import Callable
 
-from .system import HAS_FORK
+from .clocks import sleep
+from .early_threads import EARLY_THREADS
+from .system import HAS_FORK, entries, read
+
+_ENDING = 0.01  # seconds; a thread that was joined may still be about to end
+_LOOKS = 5
 
 _harmless: list[Callable[[threading.Thread], bool]] = []
+_harmless_unknown: list[Callable[[], int]] = []
 
 
 def declare_harmless(predicate: Callable[[threading.Thread], bool]) -> None:
     """From now on, ignore the threads for which ``predicate`` returns true: a fork neither needs them nor any lock they hold."""
     if predicate not in _harmless:
         _harmless.append(predicate)
+
+
+def declare_harmless_unknown(number: Callable[[], int]) -> None:
+    """From now on, so many threads that Python does not know are harmless."""
+    _harmless_unknown.append(number)
+
+
+def unknown_threads() -> list[str]:
+    """The names of the threads of this process that Python does not know; empty where the system does not list threads."""
+    known = {thread.native_id for thread in threading.enumerate()}
+    tasks = entries("/proc/self/task")
+    return [_name(task) for task in tasks if int(task) not in known]
 
 
 def can_fork() -> str | None:
@@ -32,7 +51,26 @@ def can_fork() -> str | None:
         return f"threads are running that a fork would lose: {', '.join(others[:3])}"
     if threading.current_thread() is not threading.main_thread():
         return "only the main thread can fork safely"
+    if unknown := _counted_unknown():
+        named = ", ".join(dict.fromkeys(unknown[:3]))
+        return f"threads are running that Python does not know, as those of a library in C, and that a fork would lose: {named}"
     return None
+
+
+def _counted_unknown() -> list[str]:
+    allowed = EARLY_THREADS + sum(number() for number in _harmless_unknown)
+    for _ in range(_LOOKS):
+        if len(unknown := unknown_threads()) <= allowed:
+            return []
+        sleep(_ENDING)
+    return unknown
+
+
+def _name(task: str) -> str:
+    try:
+        return read(f"/proc/self/task/{task}/comm").strip()
+    except OSError:  # it has ended
+        return task
 
 
 def _counts(thread: threading.Thread) -> bool:

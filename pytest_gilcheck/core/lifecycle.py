@@ -158,7 +158,7 @@ class Lifecycle:
             try:
                 for process in [*psutil.Process(self.pid).children(recursive=True), psutil.Process(self.pid)]:
                     process.kill()
-            except psutil.Error:
+            except (psutil.Error, OSError):
                 pass
         self.program.kill()
         self.status = self.program.wait()

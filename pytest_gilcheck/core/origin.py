@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from pathlib import Path
 
@@ -24,6 +25,17 @@ def standard(file: str) -> bool:
 def foreign(file: str) -> bool:
     """Whether a file is of the standard library or an installed package, or is not a file: code that users rarely can change."""
     return file.startswith((*_LIBRARY, *_INSTALLED, "<"))
+
+
+def module_of(file: str) -> str:
+    """The name of the module that a library's file is: ``"concurrent.futures.thread"``; the file itself if it is in no library."""
+    if file.startswith("<frozen "):
+        return file[len("<frozen ") : -1]
+    for folder in (*_INSTALLED, *_LIBRARY):
+        if file.startswith(f"{folder}{os.sep}"):
+            parts = Path(file).relative_to(folder).with_suffix("").parts
+            return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return file
 
 
 def under_test(file: str) -> bool:

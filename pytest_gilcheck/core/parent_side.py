@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import IO
 
-from .child_protocol import ANSWER, NOTE, Decoder, decode_seconds
+from .child_protocol import ANSWER, NOTE, PIPE_LOST, Decoder, decode_seconds
 from .clocks import monotonic
 from .exit_status import describe_exit
 from .lifecycle import Lifecycle
@@ -54,6 +54,8 @@ class Outcome:
         match self.ending:
             case Ending.ANSWERED:
                 return "the process answered"
+            case Ending.EXITED if self.status == PIPE_LOST:
+                return f"the process could not report: it closed descriptors that it did not open (os.closerange?){stacks}"
             case Ending.EXITED:
                 return f"the process {describe_exit(self.status)} before its end (os._exit?), after {self.seconds:.1f} s{stacks}"
             case Ending.KILLED:
@@ -68,7 +70,7 @@ class Outcome:
 
 
 class ParentSide:
-    """Made by `child.fork`; `wait`, `finish` or `end` must be called once.
+    """Made by `child.fork`; `wait`, `finish` or `end` must be called once, or `wait_for_note` until it returns an outcome.
 
     Args:
         life: the child process.
@@ -144,6 +146,18 @@ class ParentSide:
             raise
         return self._outcome(ending)
 
+    def wait_for_note(self) -> bytes | Outcome:
+        """Wait for the next note; the outcome, as from `wait`, if the child answers or ends first."""
+        while not self._notes:
+            try:
+                ending = self._watch(for_note=True)
+            except BaseException:
+                self.end()
+                raise
+            if not self._notes:
+                return self._outcome(ending)
+        return self._notes.pop(0)
+
     def finish(self) -> Outcome:
         """The outcome of a child that is gone; kills what is left of its process group."""
         return self._outcome(None)
@@ -158,14 +172,16 @@ class ParentSide:
         number = self._life.stopped if ending is Ending.STOPPED else 0 if ending is Ending.HUNG else abs(status or 0)
         return Outcome(ending, self._answer or b"", number, trace, seconds)
 
-    def _watch(self) -> Ending | None:
-        """Wait for the child; returns how it ended if its exit status does not say so."""
+    def _watch(self, for_note: bool = False) -> Ending | None:
+        """Wait for the child, or only for a note; returns how it ended if its exit status does not say so."""
         pipe = select.poll()
         pipe.register(self._pipe, select.POLLIN)
         open_ = True
         while True:
             if open_ and pipe.poll(_POLL * 1e3):
                 open_ = self._receive()
+            if for_note and self._notes:
+                return None
             if self._answer is not None:
                 self._life.wait(_EXIT_GRACE)
                 return Ending.ANSWERED

@@ -21,8 +21,8 @@ _LARGEST = 1 << 20  # bytes of stacks that are read
 _STABLE = 0.03  # seconds without growth after which the stacks count as complete
 
 
-def write_stacks_to(file: IO[bytes]) -> None:
-    """Have this process write the stacks of all its threads to a file when it crashes or gets `DUMP_SIGNAL`."""
+def write_stacks_to(file: IO[bytes] | int) -> None:
+    """Have this process write the stacks of all its threads to a file, or a descriptor, when it crashes or gets `DUMP_SIGNAL`."""
     faulthandler.enable(file)
     if DUMP_SIGNAL is not None:
         faulthandler.register(DUMP_SIGNAL, file)

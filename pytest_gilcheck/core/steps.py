@@ -1,8 +1,9 @@
 """Visible steps: the bytecodes of the code under test that can access shared state, and where a signal handler can run.
 
 A step is *reachable* if this interpreter checks for signals there: at the entry of a function, at the backward jump of a loop,
-directly after a call, and inside a call that waits. CPython 3.11 to 3.15 checks nowhere else, although its documentation warns that
-the exception of a signal handler may occur after any bytecode instruction.
+directly after a call of C code, and inside a call that waits. CPython 3.11 to 3.15 checks nowhere else, although its documentation
+warns that the exception of a signal handler may occur after any bytecode instruction. It does not check when a function written in
+Python returns; before 3.12 nobody reports what is called, so there the step after every call counts as reachable.
 
 From Python 3.12 on, ``sys.monitoring`` delivers instruction events for the code under test only; they are enabled when a code
 object first starts. Before 3.12, ``sys.settrace`` delivers opcode events.
@@ -25,10 +26,10 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from types import CodeType, FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
-from .origin import under_test
+from .origin import ours, under_test
 from .source import line_text, place, syntax_tree
 
 VISIBLE = frozenset(
@@ -47,6 +48,7 @@ WAITING = frozenset(  # names of calls that check for signals while they wait: a
         "recv", "result", "select", "send", "sendall", "shutdown", "sleep", "wait", "write",
     }
 )  # fmt: skip
+AFTER_CALL = "after a call"
 _OWN_TOOL = 3
 
 
@@ -59,6 +61,7 @@ class Step:
         code, offset: the instruction.
         reachable: whether this interpreter checks for signals there.
         kind: ``"before STORE_ATTR"``, ``"after a call"``, ``"in a call that waits"``, ``"at function entry"``, ``"in a loop"``.
+        library: whether it is a step of library code, which has no index of its own: the index is then that of the next step.
     """
 
     index: int
@@ -66,6 +69,7 @@ class Step:
     offset: int
     reachable: bool
     kind: str
+    library: bool = False
 
     @property
     def line(self) -> int:
@@ -105,15 +109,20 @@ class Steps:
 
     Args:
         at: called with each step. An exception that it raises is raised in the code under test, at that step.
+        library: whether a file that is not under test is stepped through as well.
 
     Attributes:
-        seen: all code under test that ran, by id.
+        seen: all code that ran and is stepped through, by id.
+        passed: files with code that ran and is not stepped through.
         lost: whether other code replaced the trace function; set on exit, before Python 3.12 only.
     """
 
-    def __init__(self, at: Callable[[Step], None]) -> None:
-        self._at = at
+    def __init__(self, at: Callable[[Step], None], library: Callable[[str], bool] = lambda file: False) -> None:
+        self._at, self._library = at, library
         self.seen: dict[int, CodeType] = {}
+        self.passed: set[str] = set()
+        self._of_library: dict[int, bool] = {}  # by id of the code in `seen`
+        self._python_callee: dict[tuple[int, int], bool] = {}  # by id of the code and offset of the step after the call
         self.lost = False
         self._count = 0
         self._thread = threading.get_ident()
@@ -151,19 +160,37 @@ class Steps:
         )  # of a generator that was started before
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_THROW, self._thrown_into)
         monitoring.register_callback(_OWN_TOOL, monitoring.events.INSTRUCTION, self._instruction)
+        monitoring.register_callback(_OWN_TOOL, monitoring.events.CALL, self._called)
         events = monitoring.events
         monitoring.set_events(_OWN_TOOL, events.PY_START | events.PY_RESUME | events.PY_THROW)
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
         monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        if id(code) not in self.seen and under_test(code.co_filename):
-            self.seen[id(code)] = code
-            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
+        if id(code) not in self.seen and self._is_stepped(sys._getframe(1)):
+            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
+
+    def _is_stepped(self, frame: FrameType) -> bool:
+        """Whether the code of this frame is stepped through; remembers it as seen or as passed."""
+        code = frame.f_code
+        if id(code) in self.seen:
+            return True
+        library = not under_test(code.co_filename)
+        if library and not self._library(code.co_filename):
+            if frame.f_back is None or not ours(frame.f_back.f_code.co_filename):
+                self.passed.add(code.co_filename)
+            return False
+        self.seen[id(code)], self._of_library[id(code)] = code, library
+        return True
 
     def _thrown_into(self, code: CodeType, offset: int, error: BaseException) -> None:
         self._started(code, offset)  # this event cannot be disabled
+
+    def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
+        after, methods = _after_calls(code).get(offset, (-1, False))  # LOAD_SUPER_ATTR is a call as well, without a check
+        function = called.__func__ if methods and isinstance(called, MethodType) else called
+        self._python_callee[id(code), after] = type(function) is FunctionType
 
     def _instruction(self, code: CodeType, offset: int) -> object:
         if offset not in _table(code):
@@ -174,9 +201,8 @@ class Steps:
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
         if event == "call":
-            if not under_test(frame.f_code.co_filename):
+            if not self._is_stepped(frame):
                 return None
-            self.seen[id(frame.f_code)] = frame.f_code
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         elif event == "opcode" and frame.f_lasti in _table(frame.f_code):
             self._step(frame.f_code, frame.f_lasti)
@@ -184,9 +210,25 @@ class Steps:
 
     def _step(self, code: CodeType, offset: int) -> None:
         reachable, kind = _table(code)[offset]
-        step = Step(self._count, code, offset, reachable, kind)
-        self._count += 1
+        if kind == AFTER_CALL and self._python_callee.get((id(code), offset), False):
+            reachable = False
+        library = self._of_library[id(code)]
+        step = Step(self._count, code, offset, reachable, kind, library)
+        self._count += not library
         self._at(step)
+
+
+@cache
+def _after_calls(code: CodeType) -> dict[int, tuple[int, bool]]:
+    """For the offset of each call: that of the next instruction, and whether it calls the function of a method without C code."""
+    found: dict[int, tuple[int, bool]] = {}
+    call = None
+    for instruction in dis.get_instructions(code):
+        if call is not None and instruction.opname != "EXTENDED_ARG":
+            found[call.offset] = instruction.offset, call.opname != "CALL_FUNCTION_EX"
+        if instruction.opname != "EXTENDED_ARG":
+            call = instruction if instruction.opname in _CALLS else None
+    return found
 
 
 @cache
@@ -207,7 +249,7 @@ def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
             table[offset] = (True, "in a call that waits")
         elif name in VISIBLE:
             table[offset] = (False, f"before {name}")
-        after = "after a call" if name in _CALLS else ""
+        after = AFTER_CALL if name in _CALLS else ""
         if name == "RESUME" and (instruction.arg or 0) & 3 < 2:  # this instruction has no event of its own
             after = "at function entry"
     return table

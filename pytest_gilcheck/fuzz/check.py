@@ -15,11 +15,12 @@ from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
-from .running.engine import FAIR_STEPS_WHEN_SPINNING, ScheduleRun
+from .running.engine import ScheduleRun
 from .running.events import MonitoringConflict, check_alone
 from .running.policy import Planned
+from .running.virtual_time import BOUND
 from .schedule import Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure
+from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.limits import limited
 from .searching.minimise import observed
@@ -94,6 +95,8 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
     except SequentialFailure as error:
+        if error.again:
+            return _not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
@@ -106,22 +109,29 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: f
     """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
     sequential = explorer.sequential()
-    engine, usual = explorer.engine, max(run.points for run in sequential)
-    engine.fair_steps = min(engine.fair_steps, FAIR_STEPS_WHEN_SPINNING + 3 * usual)
-    engine.most_points = max(20 * engine.fair_steps, 50 * usual)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
-    if (difference := _nondeterminism(explorer)) is not None:
-        reason = f"not deterministic, so no search is possible: the same schedule gave different steps: {difference}"
-        return replace(template, reason=f"{reason}; make all state in setup, and seed random numbers there")
+    difference = _nondeterminism(explorer)
     if plan.replay is not None:
+        if difference:
+            return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
-    result = _searched(explorer, plan, template, sequential, begun)
+    result = _searched(explorer, plan, template, sequential, begun, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential)
     return result
 
 
-def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float) -> FuzzResult:
+def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
+    """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
+    why = f"fails when it runs again, without any concurrency: {program.shared}"
+    error.add_note(why)
+    return replace(template, reason=f"not repeatable: it {why}", failure=error)
+
+
+def _searched(
+    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float, unrepeatable: str
+) -> FuzzResult:
+    """The result of a search; ``unrepeatable`` says what the same schedule does differently the second time."""
     search = Search(
         explorer,
         plan.preemptions,
@@ -131,18 +141,25 @@ def _searched(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequenti
         sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
         share=plan.share,
         asked=plan.schedules,
+        deeper=plan.deeper,
     )
     searched = search.run(sequential)
     template = replace(template, coverage=str(searched))
     if searched.failure is not None:
-        return violated(explorer, plan, template, searched, sequential)
+        if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
+            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
+        return violated(explorer, plan, template, searched, sequential, unrepeatable)
+    if unrepeatable:
+        why = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
+        return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
     if (reason := _unfinished(plan, searched)) is not None:
         return replace(template, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
-    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}: no failure")
+    time = f", with {BOUND}" if explorer.engine.clock.matters else ""
+    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}{time}: no failure")
 
 
 def _unfinished(plan: FuzzPlan, searched: SearchOutcome) -> str | None:
@@ -170,6 +187,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     """
     if token.threads != len(explorer.program.threads) or token.program != explorer.program.checksum:
         raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
+    explorer.events.names.learn(token.learnt)
+    explorer.events.tables_unchanged()
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
     if policy.unused is not None:
@@ -196,8 +215,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     )
 
 
-def _nondeterminism(explorer: Explorer) -> str | None:
-    """What the same schedule does differently the second time; None if nothing."""
+def _nondeterminism(explorer: Explorer) -> str:
+    """What the same schedule does differently the second time, as a sentence; empty if nothing."""
     seen: list[list[str]] = []
     for _ in range(2):
         steps: list[str] = []
@@ -210,11 +229,11 @@ def _nondeterminism(explorer: Explorer) -> str | None:
             explorer.in_order()
         seen.append(steps)
     if seen[0] == seen[1]:
-        return None
+        return ""
     for index, (first, second) in enumerate(zip(*seen, strict=False)):
         if first != second:
-            return f"step {index + 1} is {first!r} first, then {second!r}"
-    return f"{len(seen[0])} steps first, then {len(seen[1])}"
+            return f"the same schedule gave different steps: step {index + 1} is {first!r} first, then {second!r}"
+    return f"the same schedule gave different steps: {len(seen[0])} first, then {len(seen[1])}"
 
 
 def _expected(baseline: SequentialBaseline) -> str:

@@ -17,6 +17,7 @@ from .searching.minimise import minimised
 from .searching.search import Search, SearchOutcome
 
 _REPLAYS = 10
+_RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice
 _MINIMISING = 1.0  # seconds, if the plan has no number of schedules
 _MINIMISING_RUNS = 3_000  # if it has one
 _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
@@ -24,15 +25,26 @@ _CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
 
 
 def violated(
-    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, searched: SearchOutcome, sequential: list[ScheduleRun]
+    explorer: Explorer,
+    plan: FuzzPlan,
+    template: FuzzResult,
+    searched: SearchOutcome,
+    sequential: list[ScheduleRun],
+    unrepeatable: str = "",
 ) -> FuzzResult:
-    """The result of a search that has found a failure."""
+    """The result of a search that has found a failure.
+
+    Args:
+        unrepeatable: what the same schedule does differently the second time; empty if nothing.
+    """
     failure = searched.failure
     assert failure is not None, "the caller has one"
     if failure.symptom is Symptom.HANGS:  # each further run would take as long
         return _hanging(plan, template, failure)
+    if unrepeatable and (alone := _fails_alone(explorer, failure)):
+        return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
     late: list[str] = []  # what expired: on a faster machine, the report may be another
-    if searched.sampled:
+    if searched.sampled and not unrepeatable:
         failure = _smaller(explorer, plan, failure, late)
     failure, kind = _classified(explorer, plan, failure, sequential, late)
     explorer.progress("replaying")
@@ -41,12 +53,14 @@ def violated(
     explanation, last = explain(explorer, failure)
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
-    reason = f"{failure.symptom}: {failure.message}; with {few} preemption{'s' * (few != 1)}"
+    reason = f"{failure.symptom}: {failure.message}; with {few} preemption{'s' * (few != 1)}{_delays(failure.run)}"
     if late:
         reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
     elif kind is None:
         reason += "; whether it breaks today was not decided within the budget"
-    if count < _REPLAYS:
+    if unrepeatable:
+        reason += f"; {count} of {_REPLAYS} runs of its schedule failed, and it has no token: {unrepeatable}"
+    elif count < _REPLAYS:
         reason += f"; only {count} of {_REPLAYS} replays failed: the outcome also depends on something other than the schedule"
     if explorer.uncontrolled:
         reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
@@ -56,13 +70,27 @@ def violated(
         reason=reason,
         kind=kind,
         symptom=str(failure.symptom),
-        token=_token(explorer, failure),
+        token="" if unrepeatable else _token(explorer, failure),
         preemptions=few,
         replays=(count, _REPLAYS),
         story=explanation.text,
         rows=explanation.rows,
         coverage=_until_failure(plan, searched),
     )
+
+
+def _fails_alone(explorer: Explorer, failure: Failure) -> str:
+    """How often a program that does not do the same twice fails as well in sequential orders; empty if it does not."""
+    failed = sum(other is not None and other.symptom is failure.symptom for other in explorer.in_sequence(_RUNS_ALONE))
+    return f"it fails in {failed} of {_RUNS_ALONE} runs without any concurrency as well: {failure.message}" if failed else ""
+
+
+def _delays(run: ScheduleRun) -> str:
+    """At which points of a run time passed although a thread could run, and how much; empty if it did not."""
+    if not run.delays:
+        return ""
+    each = [f"{late / 1e9:.3g} s at point {point}" for point, late in run.delays]
+    return f", and a delay of {' and of '.join(each)}"
 
 
 def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResult:
@@ -108,7 +136,7 @@ def _limit(plan: FuzzPlan, seconds: float, runs: int) -> Limit:
 def _token(explorer: Explorer, failure: Failure) -> str:
     run, program = failure.run, explorer.program
     anchors = tuple(checksum(anchor) for anchor in run.anchors)
-    return str(Token(program.checksum, len(program.threads), failure.schedule, anchors, run.points))
+    return str(Token(program.checksum, len(program.threads), failure.schedule, anchors, run.points, explorer.events.names.learnt()))
 
 
 def _until_failure(plan: FuzzPlan, searched: SearchOutcome) -> str:

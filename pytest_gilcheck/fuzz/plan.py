@@ -12,6 +12,7 @@ DEFAULT_BUDGET = 5.0
 DEFAULT_TIMEOUT = 20.0
 DEFAULT_COUNTED_BUDGET = 60.0  # with a number of schedules, which is to end the search
 DEFAULT_PREEMPTIONS = 2
+_DRAW = random.Random()  # not the one that the test may have seeded
 SEARCH, EXHAUSTIVE, GIL_POINTS, STRESS = "search", "exhaustive", "gil", "stress"
 
 
@@ -32,6 +33,7 @@ class FuzzPlan:
         sensitivity: whether to search again without each lock.
         include: modules and packages that are under test although they would not be, by name.
         share: (which, of how many) of the schedules are run here.
+        deeper: whether a search that has enumerated so many preemptions goes on to more, until the budget is spent.
     """
 
     preemptions: int = DEFAULT_PREEMPTIONS
@@ -44,6 +46,7 @@ class FuzzPlan:
     sensitivity: bool = False
     include: tuple[str, ...] = ()
     share: tuple[int, int] = (0, 1)
+    deeper: bool = False
 
     @property
     def own_schedules(self) -> int | None:
@@ -79,10 +82,11 @@ def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
         budget=given.time("budget", DEFAULT_BUDGET if schedules is None else DEFAULT_COUNTED_BUDGET),
         schedules=schedules,
         timeout=given.time("timeout", DEFAULT_TIMEOUT),
-        seed=given.get("seed", random.randrange(1_000_000)),
+        seed=given.get("seed", _DRAW.randrange(1_000_000)),
         mode=mode,
         replay=token,
         sensitivity=given.get("sensitivity", False),
         include=given.get("include", ()),
         share=share,
+        deeper=mode == SEARCH and schedules is None and given.get("preemptions") is None,
     )

@@ -59,6 +59,7 @@ class FuzzResult(Judged):
         replays: (how many replays of the minimal schedule failed, how many there were).
         story: the minimal failing run, as text.
         rows: the same, as rows.
+        failure: what the program raised when it ran again, without any concurrency; the check raises it.
         seconds: how long it all took.
     """
 
@@ -78,6 +79,7 @@ class FuzzResult(Judged):
     replays: tuple[int, int] = (0, 0)
     story: str = ""
     rows: tuple[SourceRow | SwitchRow, ...] = ()
+    failure: BaseException | None = None
     seconds: float = 0.0
 
     def figures(self) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class Token:
         schedule: the choices.
         anchors: a checksum of the place of each choice; a replay that is at another place there has diverged.
         points: the number of points of the whole run.
+        learnt: checksums of what the search has learnt about the program's names, on which its visible steps depend.
     """
 
     program: int
@@ -67,6 +68,7 @@ class Token:
     schedule: Schedule
     anchors: tuple[int, ...]
     points: int
+    learnt: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         numbers = [self.program, self.threads, self.points, len(self.schedule.choices)]
@@ -74,6 +76,7 @@ class Token:
         for choice, anchor in zip(self.schedule.choices, self.anchors, strict=True):
             numbers += [choice.point - last, choice.thread * 2 + choice.forced, anchor]
             last = choice.point
+        numbers += self.learnt
         body = b"".join(_varint(number) for number in numbers)
         return _PREFIX + base64.urlsafe_b64encode(zlib.crc32(body).to_bytes(4, "big")[:3] + body).decode().rstrip("=")
 
@@ -103,9 +106,10 @@ class Token:
                 packed = next(numbers)
                 choices.append(Choice(last, packed // 2, bool(packed % 2)))
                 anchors.append(next(numbers))
+            learnt = tuple(numbers)
         except (StopIteration, RuntimeError, ValueError):
             raise BadToken("it ends too early") from None
-        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points)
+        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points, learnt)
 
 
 def checksum(text: str) -> int:

@@ -17,14 +17,18 @@ from ..core.clocks import time
 from ..core.errors import BadValue
 from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter
+from ..core.origin import foreign, module_of
 from ..core.steps import work_out
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
+from .child_side import Target
+from .library import chosen
 from .plan import SAMPLE, InjectionPlan
 from .result import Break, InjectionResult
 from .run import InjectionRun, run_once
 
 _LEAST_LIMIT = 2.0  # seconds that any run with an exception gets, and
+_LIBRARY_TRIES = 3  # runs for a step of a library, until one passes it: its number of steps may depend on timing
 _TIMES_AS_LONG = 10  # times what two runs without one took: after an exception, a lock left held may block the run forever
 
 
@@ -45,11 +49,13 @@ def inject(
 
     Raises:
         BaseException: what the workload raised in a run without an injected exception.
-        BadValue: this process cannot be forked now, or ``plan.first`` is not below the number of steps.
+        BadValue: this process cannot be forked now, ``plan.first`` is not below the number of steps, or a module of
+            ``plan.include`` has no source.
     """
     begun = time.monotonic()
     if (why := can_fork()) is not None:
         raise BadValue("inject", plan.mode, f"a process that can be forked for each step, but {why}")
+    chosen(plan.include)  # refused here and not in a child
     template = InjectionResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
@@ -64,19 +70,31 @@ def inject(
     first, again = (run_once(work, plan, None, plan.timeout) for _ in range(2))
     timeout = min(plan.timeout, _LEAST_LIMIT + _TIMES_AS_LONG * (time.monotonic() - counting))
     work_out({(file, line, name) for file, line, name in first.code})
-    template = replace(template, steps=first.steps, reachable=len(first.reachable))
+    stepped = sorted({module_of(file) for file, _, _ in first.code if foreign(file)})
+    template = replace(
+        template,
+        steps=first.steps,
+        reachable=len(first.reachable),
+        library_steps=len(first.library),
+        stepped=tuple(stepped),
+        not_stepped=tuple(first.passed),
+    )
     if (why := _unusable(first, again)) is not None:
         return replace(template, reason=why, seconds=time.monotonic() - begun)
-    if plan.first >= first.steps:
-        raise BadValue("first", plan.first, f"a step below {first.steps}, the number of steps of one run")
+    everything = first.steps + len(first.library)
+    if plan.first >= everything:
+        raise BadValue("first", plan.first, f"a step below {everything}, the number of steps of one run")
     tally, reachable = Tally(), set(first.reachable)
     injecting = time.monotonic()
     for index in _targets(plan, first):
         if time.monotonic() - begun > plan.budget:
             tally.next_step = index
             break
-        progress(f"{template.exception} at step {index} of {first.steps}")
-        tally.add(index, run_once(work, plan, index, timeout), index in reachable)
+        progress(f"{template.exception} at step {index} of {everything}")
+        if index < first.steps:
+            tally.add(index, run_once(work, plan, index, timeout), index in reachable)
+        else:
+            tally.add_library(index, _run_to(work, plan, first.library[index - first.steps], timeout))
     elapsed = time.monotonic() - injecting
     result = replace(
         template,
@@ -85,7 +103,9 @@ def inject(
         next_step=tally.next_step,
         breaks=tuple(sorted(tally.breaks, key=lambda entry: (not entry.reachable, entry.index))),
         swallowed=tally.swallowed,
-        rate=tally.tried / elapsed if elapsed else 0.0,
+        library_tried=tally.library_tried,
+        library_missed=tally.library_missed,
+        rate=(tally.tried + tally.library_tried) / elapsed if elapsed else 0.0,
         seconds=time.monotonic() - begun,
     )
     verdict, reason = judge(result, plan.budget, tally.diverged, tally.error)
@@ -103,6 +123,8 @@ class Tally:
 
     tried: int = 0
     reached: int = 0
+    library_tried: int = 0
+    library_missed: int = 0
     swallowed: int = 0
     diverged: int = 0
     next_step: int | None = None
@@ -116,11 +138,22 @@ class Tally:
             self.diverged += not run.error
             self.error = self.error or run.error
             return
+        self._add_effect(index, run)
+
+    def add_library(self, index: int, run: InjectionRun) -> None:
+        if run.raised_at is None:
+            self.library_missed += 1
+            return
+        self.library_tried += 1
+        self._add_effect(index, run)
+
+    def _add_effect(self, index: int, run: InjectionRun) -> None:
+        assert run.raised_at is not None, "the exception was raised"
         self.swallowed += run.returned
         broken = [run.error] if run.error else run.broken
         if broken:
-            place, source, kind, can_occur = run.raised_at
-            self.breaks.append(Break(index, place, source, kind, can_occur, tuple(broken)))
+            place, source, kind, can_occur, origin, called_from = run.raised_at
+            self.breaks.append(Break(index, place, source, kind, can_occur, tuple(broken), origin, called_from))
 
 
 def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> tuple[Verdict, str]:
@@ -134,18 +167,22 @@ def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> 
     """
     reachable = [entry for entry in result.breaks if entry.reachable]
     if reachable:
+        by_user = [entry for entry in reachable if not entry.origin]
+        first = (by_user or reachable)[0]
         lines = len({entry.place for entry in reachable})
-        more = f"; so do {lines - 1} more lines" if lines > 1 else ""
-        return Verdict.VIOLATED, f"not safe to interrupt: {result.exception} at {reachable[0]}{more}"
+        more = f"; so do {lines - 1} more lines" if lines > 2 else "; so does 1 more line" if lines > 1 else ""
+        whose = "" if by_user else f"; no step of your own code breaks anything, so this is a defect of {first.origin}"
+        return Verdict.VIOLATED, f"not safe to interrupt: {result.exception} at {first}{more}{whose}"
     if error:
         return Verdict.INCONCLUSIVE, f"a run ended before the step at which to raise: {error}"
     if diverged:
         missed = f"{diverged} of {result.tried} runs did not pass the step at which to raise"
         return Verdict.INCONCLUSIVE, f"the workload is not deterministic: {missed}; make it take the same path in every run"
+    everything = result.steps + result.library_steps
     if result.next_step is not None:
-        tried = f"{result.tried} of {result.steps} steps tried in {budget:g} s, none unsafe"
+        tried = f"{result.tried + result.library_tried} of {everything} steps tried in {budget:g} s, none unsafe"
         return Verdict.INCONCLUSIVE, f"{tried}; continue with first={result.next_step}, or raise the budget"
-    if not result.reached:
+    if not result.reached and not result.library_tried:
         return Verdict.INCONCLUSIVE, f"none of the {result.tried} steps tried is one at which {result.exception} can occur"
     part = (
         f"{result.reached} of {result.reachable} steps" if result.reached < result.reachable else f"each of {result.reached} steps"
@@ -153,8 +190,18 @@ def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> 
     reason = f"safe: {result.exception} at {part} where it can occur, of {result.steps} in a run, breaks nothing"
     unreachable = len({entry.place for entry in result.breaks})
     if unreachable:
-        reason += f"; {unreachable} lines are safe only because this interpreter does not check for signals there"
-    return Verdict.HOLDS, reason
+        lines_are = "1 line is" if unreachable == 1 else f"{unreachable} lines are"
+        reason += f"; {lines_are} safe only because this interpreter does not check for signals there"
+    return Verdict.HOLDS, f"{reason}; {result.coverage()}"
+
+
+def _run_to(work: Workload, plan: InjectionPlan, target: Target, timeout: float) -> InjectionRun:
+    """A run that passed the target; the last of several if none did."""
+    for _ in range(_LIBRARY_TRIES):
+        run = run_once(work, plan, target, timeout)
+        if run.raised_at is not None:
+            break
+    return run
 
 
 def _unusable(first: InjectionRun, again: InjectionRun) -> str | None:
@@ -167,16 +214,18 @@ def _unusable(first: InjectionRun, again: InjectionRun) -> str | None:
         counts = f"one run has {first.steps} steps and the next {again.steps}"
         counts = counts if first.steps != again.steps else f"two runs of {first.steps} steps took different paths"
         return f"the workload is not deterministic: {counts}; make it take the same path in every run"
-    if first.steps == 0:
+    if first.steps == 0 and not first.library:
         return "the workload has no visible steps: all of it runs in C, or in libraries that are not under test"
     return None
 
 
 def _targets(plan: InjectionPlan, first: InjectionRun) -> Sequence[int]:
     """The steps to raise at, in the order of the run."""
+    everything = first.steps + len(first.library)
     if plan.mode != SAMPLE:
-        return range(plan.first, first.steps)
-    steps = [index for index in first.reachable if index >= plan.first]  # other steps decide nothing, so none is drawn
+        return range(plan.first, everything)
+    steps = [*first.reachable, *range(first.steps, everything)]  # other steps decide nothing, so none is drawn
+    steps = [index for index in steps if index >= plan.first]
     if len(steps) <= plan.sample:
         return steps
     return sorted(random.Random(plan.seed).sample(steps, plan.sample))

@@ -7,68 +7,129 @@ import gc
 import inspect
 import json
 import os
+import signal
+import sys
 import zlib
 from collections.abc import Awaitable, Callable
+from types import FrameType
 from typing import Any
 
 from ..core.child import ChildSide
+from ..core.errors import as_failure
+from ..core.origin import foreign, module_of, ours, standard
 from ..core.packing import packed
+from ..core.source import innermost
 from ..core.steps import Step, Steps, identity
 from ..core.workloads import Workload
+from . import library
 from .leaks import ResourceBaseline
 from .plan import InjectionPlan
 
+SET_UP = b"set up"  # the note before the workload begins; a further one names the step at which the exception is raised
+Target = int | str
+
 
 class StepCounter:
-    """Called at each step: counts it, and raises the exception at the target.
+    """Called at each step: counts it, and interrupts the workload at the target.
+
+    A signal does what the handler of that moment does. So where the workload, or `asyncio` for it, has set a handler of SIGINT,
+    this handler is called in place of raising KeyboardInterrupt: `asyncio` cancels its main task.
 
     Args:
-        send_note: called with place, source, kind and reachability of the target right before the exception is raised.
-        target: index of the step to raise at; None to raise nowhere.
+        send_note: called with the fields of `InjectionRun.raised_at` right before the exception is raised.
+        target: the step to interrupt at: an index for code under test, a key and the number of the visit for library code;
+            None to interrupt nowhere.
 
     Attributes:
-        steps, digest, reachable, raised_at: as in `InjectionRun`.
+        steps, digest, reachable, library, raised_at: as in `InjectionRun`.
+        stepped: whether a file of a library is stepped through.
     """
 
-    def __init__(self, send_note: Callable[[bytes], None], plan: InjectionPlan, target: int | None) -> None:
+    def __init__(self, send_note: Callable[[bytes], None], plan: InjectionPlan, target: Target | None) -> None:
         self._send_note, self._plan, self._target = send_note, plan, target
         self._pid = os.getpid()
         self._anywhere = issubclass(plan.exception_class, MemoryError)  # any instruction may raise it
+        self._first_handler = signal.getsignal(signal.SIGINT)
+        self.stepped = library.chosen(plan.include)
+        self._visits: dict[str, int] = {}
         self.steps = self.digest = 0
         self.reachable: list[int] = []
-        self.raised_at: tuple[str, str, str, bool] | None = None
+        self.library: list[str] = []
+        self.raised_at: tuple[str, str, str, bool, str, str] | None = None
 
     def __call__(self, step: Step) -> None:
         if self.raised_at is not None or os.getpid() != self._pid:  # a process that the workload forked is not examined
             return
-        self.steps = step.index + 1
         can_occur = step.reachable or self._anywhere
+        if step.library:
+            if can_occur:
+                self._count_in_library(step)
+            return
+        self.steps = step.index + 1
         if can_occur and self._target is None:
             self.reachable.append(step.index)
         self.digest = zlib.crc32(f"{step.code.co_qualname}:{step.offset}".encode(), self.digest)
         if step.index == self._target:
-            self.raised_at = (step.place, step.source, step.kind, can_occur)
-            self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
+            self._interrupt(step, can_occur)
+
+    def _count_in_library(self, step: Step) -> None:
+        """Count one visit of a step of a library; those after the first `VISITS` are neither counted nor targets."""
+        called_from = library.caller(_stepped_frame(step), self.stepped)
+        if called_from is None:
+            return
+        key = library.key(step, called_from)
+        visit = self._visits.get(key, 0)
+        if visit >= library.VISITS:
+            return
+        self._visits[key] = visit + 1
+        if self._target is None:
+            self.library.append(f"{key} {visit}")
+        elif self._target == f"{key} {visit}":
+            self._interrupt(step, True)
+
+    def _interrupt(self, step: Step, can_occur: bool) -> None:
+        frame = _stepped_frame(step)
+        origin = "the standard library" if standard(step.code.co_filename) else "an installed package"
+        origin = origin if foreign(step.code.co_filename) else ""
+        user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if origin else None
+        self.raised_at = (step.place, step.source, step.kind, can_occur, origin if user else "", library.call_line(user))
+        self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
+        handler = signal.getsignal(signal.SIGINT)
+        if self._plan.exception is KeyboardInterrupt and handler is not self._first_handler and callable(handler):
+            handler(signal.SIGINT, frame)
+        else:
             raise self._plan.exception
 
 
-def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: int | None) -> dict[str, Any]:
+def _stepped_frame(step: Step) -> FrameType | None:
+    """The frame that is at this step; called below `StepCounter.__call__`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not step.code:
+        frame = frame.f_back
+    return frame
+
+
+def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: Target | None) -> dict[str, Any]:
     """Run the workload once in this process, which must be a fork made for it.
 
     Args:
-        target: index of the step to raise at; None for a run without an exception.
+        target: the step to raise at; None for a run without an exception.
 
     Returns:
-        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the workload raised by itself.
+        The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the setup or the workload raised by itself.
     """
     pid = os.getpid()
     counter = StepCounter(side.send_note, plan, target)
-    stepped = Steps(counter)
+    stepped = Steps(counter, counter.stepped)
     failure: BaseException | None = None
     returned = False
     gc.freeze()  # objects of the parent: examining them in the collection after every run would take most of its time
     if plan.setup is not None:
-        plan.setup()
+        try:
+            plan.setup()
+        except BaseException as error:
+            return {"failure": packed(as_failure(error, "setup"))}
+    side.send_note(SET_UP)
     baseline = ResourceBaseline.now(work)
     try:
         with stepped:
@@ -97,6 +158,8 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: i
         "returned": returned,
         "broken": _broken_invariant(plan.invariant, baseline.leaks(work)),
         "code": [identity(code) for code in stepped.seen.values()] if target is None else [],
+        "library": counter.library,
+        "passed": sorted({module_of(file) for file in stepped.passed if foreign(file)}) if target is None else [],
     }
 
 

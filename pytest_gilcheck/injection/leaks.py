@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
 from ..core.system import entries, read
 
@@ -22,6 +23,8 @@ _LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
 _MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
 _DESCRIPTORS = "/proc/self/fd"
+_TASKS = "/proc/self/task"
+_POLL = 0.001  # seconds
 _GRACE = 0.1  # seconds that a thread of the workload gets to end and to release its locks
 
 
@@ -51,14 +54,24 @@ class ResourceBaseline:
         """Describe each resource in use now that was not in use at the baseline, such as ``"lock self.lock held"``."""
         gc.collect()
         threads = [t for t in threading.enumerate() if t.ident not in self.threads]
-        for thread in threads:
-            thread.join(_GRACE)
-        found = [f"thread {thread.name!r} alive" for thread in threads if thread.is_alive()]
+        found = [f"thread {thread.name!r} alive" for thread in threads if _stays_alive(thread)]
         for name, lock in locks(work):
             if _available(lock) < self.locks.get(id(lock), 1):
                 found.append(f"semaphore {name} not released" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
         found += [f"child process {child} alive" for child in sorted(_children() - self.children)]
         return found + [f"file {path} open" for path in sorted(_files() - self.files)]
+
+
+def _stays_alive(thread: threading.Thread) -> bool:
+    """Whether a thread is alive at the end of its grace period.
+
+    A thread whose ``start`` was interrupted may run without being marked as started: then it cannot be joined, and ``is_alive``
+    denies it.
+    """
+    until = monotonic() + _GRACE
+    while (alive := thread.is_alive() or os.path.exists(f"{_TASKS}/{thread.native_id}")) and monotonic() < until:
+        sleep(_POLL)
+    return alive
 
 
 def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:

@@ -29,6 +29,7 @@ class InjectionPlan:
         budget: seconds for all runs together.
         timeout: seconds for one run. Once the duration of a run is known, the check uses a shorter limit derived from it.
         setup: called first in each child process.
+        include: modules and packages of libraries to step through, by name; None for `library.DEFAULT`.
     """
 
     mode: str
@@ -40,6 +41,7 @@ class InjectionPlan:
     budget: float = DEFAULT_BUDGET
     timeout: float = DEFAULT_TIMEOUT
     setup: Callable[[], object] | None = None
+    include: tuple[str, ...] | None = None
 
     @property
     def exception_name(self) -> str:
@@ -72,4 +74,5 @@ def plan(given: Arguments) -> InjectionPlan:
         budget=given.time("budget", DEFAULT_BUDGET),
         timeout=given.time("timeout", DEFAULT_TIMEOUT),
         setup=given.get("setup"),
+        include=given.get("include"),
     )

@@ -1,28 +1,42 @@
 """Finds the code that caught the interrupt: follows the exception that the handler raises through the frames, line by line.
 
-The interpreter discards an exception that is raised in a call of its own (``__del__``, the callback of a weak reference, a hook of
-``os.fork`` such as that of ``logging``). No line of the workload gets it.
+From Python 3.12 on it uses ``sys.monitoring``, before that a trace function: from 3.12 on a trace function is not called for a
+coroutine into which an exception is thrown, and `asyncio` and `trio` interrupt a task in this way.
+
+C code can end an exception as well. The interpreter discards one that is raised in a call of its own (``__del__``, the callback of
+a weak reference or of `ctypes`, a hook of ``os.fork`` such as that of ``logging``). A C library that called back may clear it or
+raise another in its place, as `sqlite3` does. No line of the workload gets it then.
 """
 
 from __future__ import annotations
 
-import asyncio
+import inspect
 import sys
+import threading
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
+from ..core.origin import foreign, ours
 from .target import Instrument
 
 _LINES = 20  # after each exception: enough to pass all conditions of several except clauses
+_TOOL_ID = 4
+_YIELDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_OFTEN = (Exception, GeneratorExit)  # raised for other reasons than the interrupt
 
 
 class Catcher(Instrument):
-    """Sends the note ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines that ran there
-    next; or ``("discarded", function)``: the interpreter called the function, and discarded the exception.
+    """Sends these notes:
 
-    Tracing starts in the handler, so that the workload runs at full speed before the signal and gets it where it would without
-    tracing.
+    - ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines that ran there next;
+    - ``("unwound", file, function)``: it left a function;
+    - ``("cleared", function, file, line, caller)``: C code called the function, and discarded the exception: its caller goes on;
+    - ``("converted", function, file, line, caller, class)``: C code called the function, and raised another in its caller;
+    - ``("swallowed", file, function)``: the function that caught it has finished handling it;
+    - ``("discarded", function, message)``: the interpreter called the function, and discarded the exception.
+
+    It begins in the handler, so that the workload runs at full speed before the signal and gets it where it would without.
     """
 
     portable = True
@@ -30,17 +44,26 @@ class Catcher(Instrument):
     def __init__(self) -> None:
         self._send_note: Callable[..., None] = _discard
         self._kind: type[BaseException] | None = None
+        self._converted: BaseException | None = None
         self._interrupted: set[FrameType] = set()
+        self._last: tuple[FrameType, FrameType | None] | None = None  # that the exception passed, and its caller
+        self._called_at: tuple[str, int | None, str] = ("", None, "")
         self._stopped_in: FrameType | None = None
+        self._exception: BaseException | None = None
         self._lines: list[int] = []
+        self._done = False
 
     def begin(self, send_note: Callable[..., None]) -> None:
-        self._send_note = send_note
+        self._send_note, self._thread = send_note, threading.get_ident()
         report = sys.unraisablehook
 
         def discarded(unraisable: Any) -> None:
-            if issubclass(unraisable.exc_type, KeyboardInterrupt):
-                send_note("discarded", getattr(unraisable.object, "__qualname__", None) or repr(unraisable.object))
+            if self._follows(unraisable.exc_value):
+                called = unraisable.object
+                if called is None and self._last is not None:  # a callback of ctypes
+                    called = self._last[0].f_code.co_qualname
+                function = called if isinstance(called, str) else getattr(called, "__qualname__", None) or repr(called)
+                send_note("discarded", function, unraisable.err_msg or "")
             report(unraisable)
 
         sys.unraisablehook = discarded
@@ -49,24 +72,132 @@ class Catcher(Instrument):
         interrupted = frame
         self._interrupted.clear()
         while interrupted is not None:
-            interrupted.f_trace = self._trace
+            if sys.version_info < (3, 12):
+                interrupted.f_trace = self._trace
             self._interrupted.add(interrupted)
             interrupted = interrupted.f_back
-        sys.settrace(self._trace)
+        if sys.version_info >= (3, 12):
+            self._monitor()
+        else:
+            sys.settrace(self._trace)
+
+    def _follows(self, error: BaseException | None) -> bool:
+        """Whether this is the interrupt, or what it became: the cancelling of a task, a group, or what C code raised for it."""
+        if error is None:
+            return False
+        if error is self._converted or (self._kind is not None and isinstance(error, self._kind)):
+            return True
+        if isinstance(error, BaseExceptionGroup):
+            return any(self._follows(part) for part in error.exceptions)
+        return not isinstance(error, _OFTEN)  # KeyboardInterrupt, CancelledError, trio.Cancelled, SystemExit
+
+    def _raised(self, frame: FrameType, error: BaseException) -> None:
+        """An exception reaches a frame."""
+        if self._kind is None and frame in self._interrupted:  # one in a frame of the handler itself is not the interrupt yet
+            self._kind = type(error)
+        last, self._last = self._last, None
+        if not self._follows(error) and last is not None and last[1] is frame and not self._lines:
+            self._converted = error
+            place = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
+            kind = type(error)
+            name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+            self._send_note("converted", last[0].f_code.co_qualname, *place, name)
+
+    def _handled(self, frame: FrameType, error: BaseException) -> None:
+        """A clause of a frame gets the exception; it may pass it on."""
+        if self._follows(error):
+            self._stopped_in, self._exception, self._lines = frame, error, []
+
+    def _left(self, frame: FrameType, error: BaseException) -> None:
+        """The exception leaves a frame."""
+        if not self._follows(error):
+            return
+        self._stopped_in, self._lines = None, []
+        caller = frame.f_back
+        self._last = frame, caller
+        if caller is not None and not ours(caller.f_code.co_filename):
+            self._called_at = caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_qualname
+            self._send_note("unwound", frame.f_code.co_filename, frame.f_code.co_qualname)
+
+    def _line(self, frame: FrameType) -> None:
+        """The next line runs in a frame that got the exception, or that called C code which called a function that it left."""
+        last = self._last
+        if last is not None and frame is last[1]:
+            self._send_note("cleared", last[0].f_code.co_qualname, *self._called_at)
+            self._last, self._done = None, not foreign(frame.f_code.co_filename)
+        if frame is not self._stopped_in or len(self._lines) >= _LINES:
+            return
+        self._lines.append(frame.f_lineno)
+        self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines)
+        if len(self._lines) > 1 and sys.exc_info()[1] is not self._exception:  # at the first line it is not yet known as handled
+            self._finish(frame)
+
+    def _finish(self, frame: FrameType) -> None:
+        """The frame has handled the exception. A library may have stored it, to raise it later; the user's code has not."""
+        self._send_note("swallowed", frame.f_code.co_filename, frame.f_code.co_qualname)
+        self._stopped_in = None
+        if not foreign(frame.f_code.co_filename):
+            self._done = True
+
+    def _monitor(self) -> None:
+        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # Python 3.12
+        for tool in range(6):  # the target exits after this run: no other tool is needed in it
+            if monitoring.get_tool(tool) is not None:
+                monitoring.set_events(tool, 0)
+                monitoring.free_tool_id(tool)
+        events = monitoring.events
+        monitoring.use_tool_id(_TOOL_ID, "gilcheck-catcher")
+
+        def on(event: int, found: Callable[[FrameType, BaseException], None]) -> None:
+            def called(code: CodeType, offset: int, error: BaseException) -> None:
+                if threading.get_ident() == self._thread and not self._done and not ours(code.co_filename):
+                    found(sys._getframe(1), error)
+
+            monitoring.register_callback(_TOOL_ID, event, called)
+
+        def handled(frame: FrameType, error: BaseException) -> None:
+            self._handled(frame, error)
+            if frame is self._stopped_in:
+                monitoring.set_local_events(_TOOL_ID, frame.f_code, events.LINE | events.PY_RETURN)
+
+        def left(frame: FrameType, error: BaseException) -> None:
+            self._left(frame, error)
+            if self._last is not None and (caller := self._last[1]) is not None and not ours(caller.f_code.co_filename):
+                monitoring.set_local_events(_TOOL_ID, caller.f_code, events.LINE | events.PY_RETURN)
+
+        def passed_on(frame: FrameType, error: BaseException) -> None:
+            if frame is self._stopped_in:
+                self._stopped_in, self._lines = None, []
+
+        def line(code: CodeType, number: int) -> None:
+            if not self._done:
+                self._line(sys._getframe(1))
+
+        def returned(code: CodeType, offset: int, value: object) -> None:
+            if not self._done and sys._getframe(1) is self._stopped_in:
+                self._finish(sys._getframe(1))
+
+        on(events.RAISE, self._raised)
+        on(events.EXCEPTION_HANDLED, handled)
+        on(events.RERAISE, passed_on)
+        on(events.PY_UNWIND, left)
+        monitoring.register_callback(_TOOL_ID, events.LINE, line)
+        monitoring.register_callback(_TOOL_ID, events.PY_RETURN, returned)
+        monitoring.set_events(_TOOL_ID, events.RAISE | events.EXCEPTION_HANDLED | events.RERAISE | events.PY_UNWIND)
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if self._done or ours(frame.f_code.co_filename):
+            return None
         if event == "exception":
-            if (
-                self._kind is None and frame in self._interrupted
-            ):  # an exception in a frame of the handler itself is not the interrupt yet
-                self._kind = argument[0]
-            if issubclass(argument[0], (self._kind or KeyboardInterrupt, KeyboardInterrupt, asyncio.CancelledError)):
-                self._stopped_in, self._lines = frame, []
-        elif event == "line" and frame is self._stopped_in:
-            self._lines.append(frame.f_lineno)
-            self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines)
-            if len(self._lines) == _LINES:
-                self._stopped_in = None
+            self._raised(frame, argument[1])
+            self._handled(frame, argument[1])  # there is no event for a clause: without one, no line of this frame follows
+        elif event == "line":
+            self._line(frame)
+        elif event == "return" and frame is self._stopped_in:
+            if argument is not None and not frame.f_code.co_flags & _YIELDS:  # a yield is such an event as well
+                self._finish(frame)
+            elif self._exception is not None and not self._lines:
+                self._left(frame, self._exception)
         return self._trace
 
 

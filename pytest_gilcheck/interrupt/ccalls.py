@@ -137,6 +137,9 @@ def _name(called: object) -> str:
     """The qualified name of a callable, with its module unless that is builtins."""
     if isinstance(called, BuiltinFunctionType) and not isinstance(called.__self__, (type(os), type(None))):
         return f"{type(called.__self__).__qualname__}.{called.__name__}"
+    own = getattr(called, "__name__", None)  # of a function of ctypes, or a ufunc, whose class is one for all of them
+    if not hasattr(called, "__qualname__") and isinstance(own, str):
+        return own
     named = called if hasattr(called, "__qualname__") else type(called)
     module = getattr(named, "__module__", None)
     prefix = "" if module in (None, "builtins") else f"{module}."

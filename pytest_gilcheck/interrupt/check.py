@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..core.clocks import time
 from ..core.errors import BadValue
+from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
@@ -30,6 +31,10 @@ _TOO_SHORT = 0.001  # seconds: no signal can be timed to arrive in a workload th
 _TRIES = 2  # times the wanted number of trials: with more that came too late, the check is inconclusive
 _AT_ONCE = 0.05  # seconds: a workload that ends so soon after the signal is not suspected of having swallowed it
 _OWN_END, _MUCH_LEFT = 0.9, 0.25  # parts of the duration alone: the workload got so far, although so much was left at the signal
+_MOST_OF_IT = 0.6  # of what was left at the signal: a workload that took so long after it may have cut it short, or not
+_UNCLEAR = "the workload returned after the signal, but no sooner than it might have without one"
+_IMPORT_RUNS = 3
+_OF_AN_END = frozenset({SignalOutcome.LINGERS, SignalOutcome.CRASHED, SignalOutcome.LEFT_BEHIND})
 _LAST_MOMENT = 0.9  # of the duration in the dry run: the next run may be faster
 
 
@@ -72,6 +77,12 @@ def interrupt(
     template = replace(template, idle=_idle())
     progress("the workload alone")
     alone = dry_run(starter, plan.over, plan.timeout)
+    for _ in range(_IMPORT_RUNS):  # a run that spends its time on imports has more to come
+        if not alone.imports or alone.error is not None:
+            break
+        starter = replace(starter, imports=(*starter.imports, *alone.imports))
+        progress("the workload alone, with its modules imported before")
+        alone = dry_run(starter, plan.over, plan.timeout)
     template = replace(template, lasted=alone.seconds)
     if (ended := _without_trials(alone, template)) is not None:
         return replace(ended, seconds=time.monotonic() - begun)
@@ -155,10 +166,17 @@ def _marked_swallowed(
         took = trial.moment + ((trial.left or trial.sent) - trial.sent) / 1e9
         return took > _OWN_END * natural and natural - trial.moment > _MUCH_LEFT * natural
 
+    def marked(trial: Trial) -> Trial:
+        if trial in found:
+            return replace(trial, outcome=SignalOutcome.SWALLOWED)
+        if trial in slow and (trial.unwinding or 0) > _MOST_OF_IT * (natural - trial.moment):
+            return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=_UNCLEAR)
+        return trial
+
     found = [trial for trial in slow if continued(trial)]
     if len(found) < min(2, len(trials)):
-        return trials
-    return [replace(trial, outcome=SignalOutcome.SWALLOWED) if trial in found else trial for trial in trials]
+        found = []
+    return [marked(trial) for trial in trials]
 
 
 def _moments(claim: InterruptClaim, plan: InterruptPlan, alone: DryRun) -> Iterator[tuple[signal.Signals, float]]:
@@ -187,7 +205,20 @@ def _concluded(
     trial = judged.decided_by
     result = replace(template, verdict=judged.verdict, trials=tuple(trials), reason=judged.reason)
     if judged.verdict is Verdict.HOLDS:
-        return replace(result, reason=_success(result, alone))
+        end, about_end = _real_end(starter, trials, claim, plan, progress)
+        if end is None:
+            return replace(result, reason=_success(result, alone) + about_end)
+        found, culprit = find_culprit(starter, end, claim, plan.timeout, progress)
+        text = f"{reason(found, culprit, claim)}; only in an interpreter that ends by itself, which a fork imitates"
+        return replace(
+            result,
+            verdict=Verdict.VIOLATED,
+            reason=text,
+            outcome=found.outcome,
+            culprit=culprit,
+            trials=(*trials, found),
+            stacks=trimmed(found.stacks),
+        )
     if trial is None or judged.verdict is Verdict.INCONCLUSIVE:
         return replace(result, outcome=None if trial is None else trial.outcome)
     if (
@@ -197,31 +228,55 @@ def _concluded(
     ):
         text = f"machine too busy: even an idle process handled a signal only after {again.max:.2g} s; retry on an idle machine"
         return replace(result, verdict=Verdict.INCONCLUSIVE, reason=text, outcome=SignalOutcome.BUSY)
-    trial, culprit = find_culprit(starter, trial, claim, plan.timeout, progress)
-    text = reason(trial, culprit, claim)
-    return replace(result, reason=text, outcome=trial.outcome, culprit=culprit, stacks=trimmed(trial.stacks))
+    found, culprit = find_culprit(starter, trial, claim, plan.timeout, progress)
+    text = reason(found, culprit, claim)
+    trials = [found if each is trial else each for each in trials]
+    return replace(result, reason=text, outcome=found.outcome, culprit=culprit, trials=tuple(trials), stacks=trimmed(found.stacks))
+
+
+def _real_end(
+    starter: Starter, trials: list[Trial], claim: InterruptClaim, plan: InterruptPlan, progress: Callable[[str], None]
+) -> tuple[Trial | None, str]:
+    """The trial in an interpreter that ends by itself which refutes the claim, or None and what a pass must say about that end."""
+    ended = [trial for trial in trials if trial.outcome is None and trial.left is not None]
+    if not ended or can_fork() is not None:  # killed by the signal, or it had such an end anyway
+        return None, ""
+    if (spawning := starter.with_real_end()) is None:
+        return None, "; without the interpreter's own end (the workload cannot be imported)"
+    progress("once more, with the interpreter's own end")
+    bad = None
+    for _ in range(2):  # a refutation must be seen twice
+        trial = deliver(spawning, signal.Signals(ended[0].number), ended[0].moment, claim, plan.timeout)
+        if trial.outcome is None:
+            return None, ""
+        if trial.outcome not in _OF_AN_END:
+            break
+        if bad is not None:
+            return trial, ""
+        bad = trial
+    return None, "; without the interpreter's own end (no trial in a new interpreter could be judged)"
 
 
 def _success(result: InterruptResult, alone: DryRun) -> str:
-    """The reason of a claim that holds, with the longest times of all trials."""
-    good = [trial for trial in result.trials if trial.outcome is None]
+    """The reason of a claim that holds, with the longest times of the good trials."""
+    good = result.decisive
     names = " and ".join(number.name for number in result.claim.signals)
     part = f" in its first {result.over:g} s" if alone.seconds is None else ""
     if result.unwinding is None:  # no workload went on to its end: the signal's default action, or C code, ended the process
         after = TimeSpread.of(None if trial.gone is None else (trial.gone - trial.sent) / 1e9 for trial in good)
-        text = "" if result.delivery is not None else "the signal was not handled; "
-        text += (
-            f"the process exited within {_ms(after)} after it"
-            if text
-            else f"the process exited within {_ms(after)} after the signal"
-        )
+        handled = any(trial.entered is not None for trial in good)
+        text = "" if handled or result.delivery is not None else "the signal was not handled; "
+        text += f"the process exited within {_longest(after)} after the signal"
     else:
         text = (
-            f"handled within {_ms(result.delivery)}, the workload left within {_ms(result.unwinding)} after that, and the process "
+            f"handled within {_longest(result.delivery)}, the workload left within {_longest(result.unwinding)} after that, "
+            f"and the process exited within another {_longest(result.exit)}"
         )
-        text += f"exited within another {_ms(result.exit)}"
-    return f"{len(good)} trials of {names}{part}: {text}"
+    aside = len(result.trials) - len(good)
+    if aside:
+        text += f"; {aside} more {'trial decides' if aside == 1 else 'trials decide'} nothing"
+    return f"{len(good)} {'trial' if len(good) == 1 else 'trials'} of {names}{part}: {text}"
 
 
-def _ms(spread: TimeSpread | None) -> str:
-    return "an unknown time" if spread is None else f"{spread.max * 1e3:.3g} ms"
+def _longest(spread: TimeSpread | None) -> str:
+    return "an unknown time" if spread is None else spread.longest

@@ -89,14 +89,25 @@ def statement(frame: Frame) -> str:
 
 
 def call_text(frame: Frame, name: str) -> str:
-    """The call of this name as written in the source; ``name()`` if it is not found."""
+    """The call of this name as written in the source; without one, the only call of the statement, or the statement itself.
+
+    Without any source it is ``name()``.
+    """
     node = _statement(frame)
     short = name.rpartition(".")[2]
-    for part in ast.walk(node) if node is not None else ():
-        if isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] == short:
-            text = ast.unparse(part)
-            return text if len(text) <= 60 else f"{ast.unparse(part.func)}(...)"
-    return f"{name}()"
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)] if node is not None else []
+    for part in calls:
+        if ast.unparse(part.func).rpartition(".")[2] == short:
+            return _shortened(part)
+    if len(calls) == 1:
+        return _shortened(calls[0])
+    text = statement(frame)
+    return f"{name}() in `{text}`" if text else f"{name}()"
+
+
+def _shortened(call: ast.Call) -> str:
+    text = ast.unparse(call)
+    return text if len(text) <= 60 else f"{ast.unparse(call.func)}(...)"
 
 
 @dataclass(frozen=True)
@@ -106,10 +117,12 @@ class Clause:
     Attributes:
         kind: ``"except"``, ``"with"`` or ``"finally"``.
         where: its source line.
+        swallows: whether it has ended the exception; otherwise it is still at work, except for an ``except``, which ended it.
     """
 
     kind: str
     where: Frame
+    swallows: bool = False
 
 
 def stop(file: str, function: str, lines: list[int]) -> Clause | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core import reaper
 from ..core.clocks import time
-from ..core.exit_status import describe_exit
+from ..core.exit_status import describe_exit, is_crash
 from . import process_snapshot
 from .claim import InterruptClaim
 from .process_snapshot import ProcessSnapshot
@@ -27,9 +27,11 @@ from .target import Instrument
 from .target_log import TargetLog
 from .trial import SignalOutcome, Trial, clearly_late
 
+_KILL = getattr(signal, "SIGKILL", 9)
 _PATIENCE = 3.0  # times `within`, and at least
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
 _SECOND_CHANCE = 0.3  # seconds for that one
+_TICK = 0.02  # seconds: the resolution of CPU times, of two threads
 _SURVIVORS_GRACE = 1.0  # seconds that processes which the target started get to exit after it
 
 
@@ -76,9 +78,12 @@ def _delivered(
         stacks = process.end()
         kill_adopted(process.pid)
     trial = _with_handler(trial, log)
-    if trial.status is not None and trial.status < 0 and trial.status != -number:
+    if is_crash(trial.status) and trial.status != -number:
         detail = f"the process {describe_exit(trial.status)} after the signal"
         trial = replace(trial, outcome=SignalOutcome.CRASHED, detail=detail, stacks=stacks)
+    elif trial.status == -_KILL and trial.outcome is None and ("ends itself", _KILL) not in log.others:
+        detail = f"the process {describe_exit(trial.status)}: by another process, or by the system, which is out of memory"
+        trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
     if alive and trial.outcome is None:
         trial = replace(trial, outcome=SignalOutcome.LEFT_BEHIND, detail=", ".join(alive))
     return replace(trial, notes=tuple(log.others))
@@ -100,7 +105,10 @@ def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: In
             denied = _denied(before, process_snapshot.take(process.pid), trial.denied)
             trial = replace(trial, denied=denied, outcome=SignalOutcome.LATE)
             trial = trial if (trial.lateness or 0) > claim.within else replace(trial, outcome=SignalOutcome.BUSY)
-    if trial.outcome in (None, SignalOutcome.LATE, SignalOutcome.BUSY, SignalOutcome.LOST) and not log.gone:
+    to_leave = trial.outcome in (None, SignalOutcome.LATE, SignalOutcome.LOST) or (
+        trial.outcome is SignalOutcome.BUSY and log.entered
+    )
+    if to_leave and not log.gone:
         late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
         trial = _leaving(log, trial, claim)
         if trial.outcome is SignalOutcome.SWALLOWED:
@@ -169,7 +177,8 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
     if log.gone:
         return trial
     unseen = (time.monotonic_ns() - trial.sent) / 1e9
-    outcome = SignalOutcome.DEAF if unseen - trial.denied > claim.within else SignalOutcome.BUSY
+    busy = unseen - trial.denied <= claim.within or _starved(before, process_snapshot.take(process.pid), claim.within)
+    outcome = SignalOutcome.BUSY if busy else SignalOutcome.DEAF
     return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks())
 
 
@@ -191,8 +200,7 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     kept_by += [f"child process {child}" for child in children(process.pid)]
     stacks = process.stacks()
     if log.left is not None:
-        detail = ", ".join(kept_by) or "an exit handler"
-        return replace(trial, outcome=SignalOutcome.LINGERS, detail=detail, stacks=stacks)
+        return replace(trial, outcome=SignalOutcome.LINGERS, detail=", ".join(kept_by), stacks=stacks)
     return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks)
 
 
@@ -209,9 +217,8 @@ def _over_before(log: TargetLog) -> dict[str, Any]:
     if log.left is not None:
         return {"outcome": SignalOutcome.MISSED, "detail": "the workload ended before the signal"}
     status = log.process.status
-    crashed = status is not None and status < 0
     detail = f"the process {describe_exit(status)} before the signal"
-    return {"outcome": SignalOutcome.CRASHED if crashed else SignalOutcome.ENDED, "detail": detail}
+    return {"outcome": SignalOutcome.CRASHED if is_crash(status) else SignalOutcome.ENDED, "detail": detail}
 
 
 def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known: float) -> float:
@@ -222,6 +229,13 @@ def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known
 def _idled(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:
     """Whether the main thread used next to no CPU between two snapshots that are so many seconds apart."""
     return first is not None and now is not None and now.main_cpu - first.main_cpu < seconds / 4
+
+
+def _starved(before: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:
+    """Whether the main thread wanted to run, and the process used fewer CPU seconds: a hypervisor can take a core unnoticed."""
+    if before is None or now is None or not (before.running and now.running):
+        return False
+    return now.main_cpu - before.main_cpu + now.others_cpu - before.others_cpu < seconds - _TICK
 
 
 def _worked(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:

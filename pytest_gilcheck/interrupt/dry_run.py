@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..core import reaper
-from ..core.exit_status import describe_exit
+from ..core.errors import EndedByItself
+from ..core.exit_status import describe_exit, is_crash
+from .imports import Imports
 from .starting import Starter
 from .survivors import adoption, kill_adopted
 from .target_log import TargetLog
@@ -19,6 +21,7 @@ class DryRun:
     Attributes:
         seconds: duration of the workload; None if it was still running after the time it was given, or did not end by itself.
         error: what it raised; None if nothing.
+        imports: names of the modules that it imported.
         outcome, detail: crashed or ended, and how; stacks follow in further lines.
     """
 
@@ -26,6 +29,7 @@ class DryRun:
     error: BaseException | None = None
     outcome: SignalOutcome | None = None
     detail: str = ""
+    imports: tuple[str, ...] = ()
 
 
 def dry_run(starter: Starter, seconds: float, limit: float) -> DryRun:
@@ -37,16 +41,18 @@ def dry_run(starter: Starter, seconds: float, limit: float) -> DryRun:
     """
     reaper.start()  # before the adoption: the reaper loses its parent, and must not become our child
     with adoption():
-        process = starter.start()
+        process = starter.start(Imports())
+        log = TargetLog(process)
         try:
-            run = _watch(TargetLog(process), seconds, limit)
+            run = _watch(log, seconds, limit, starter.setup is not None)
         finally:
             stacks = process.end()
             kill_adopted(process.pid)
+    run = replace(run, imports=tuple(dict.fromkeys(note[1] for note in log.others if note[0] == "imports")))
     return run if run.outcome is None or not stacks else replace(run, detail=f"{run.detail}\n{stacks}")
 
 
-def _watch(log: TargetLog, seconds: float, limit: float) -> DryRun:
+def _watch(log: TargetLog, seconds: float, limit: float, has_setup: bool) -> DryRun:
     if not log.wait(limit, lambda log: log.began or log.left) and not log.gone:
         detail = f"the setup did not end within {limit:g} s; make it shorter, or raise timeout"
         return DryRun(None, outcome=SignalOutcome.MISSED, detail=detail)
@@ -56,7 +62,9 @@ def _watch(log: TargetLog, seconds: float, limit: float) -> DryRun:
     if not log.gone:
         return DryRun(None)
     status = log.process.status
-    if status is not None and status < 0:
+    if log.began is None and has_setup:
+        return DryRun(None, error=EndedByItself(f"the setup ended its process, which {describe_exit(status)}"))
+    if is_crash(status):
         return DryRun(None, outcome=SignalOutcome.CRASHED, detail=f"the process {describe_exit(status)}")
     by_itself = "" if status is None else " by itself (os._exit?)"
     return DryRun(None, outcome=SignalOutcome.ENDED, detail=f"the process {describe_exit(status)}{by_itself}")

@@ -32,6 +32,8 @@ def culprit_of(trial: Trial, calls: Sequence[CCall] = (), main: int | None = Non
             return _caught(trial)
         case SignalOutcome.LOST:
             return _waiting(trial)
+        case SignalOutcome.LINGERS if not trial.detail:
+            return _at_exit(trial)
         case SignalOutcome.LINGERS | SignalOutcome.LEFT_BEHIND:
             return trial.detail + _thread_place(trial)
         case SignalOutcome.BLOCKED | SignalOutcome.IGNORED | SignalOutcome.REPLACED | SignalOutcome.CRASHED:
@@ -70,7 +72,7 @@ def reason(trial: Trial, culprit: str, claim: InterruptClaim) -> str:
 
 def shows_who_caught(examined: Trial) -> bool:
     """Whether this trial's instrument reported where the exception was caught, or that the interpreter discarded it."""
-    return bool(_caught_notes(examined)) or _discarded(examined) is not None
+    return bool(_caught_notes(examined)) or _ended_in_c(examined) is not None
 
 
 def refined(trial: Trial, examined: Trial) -> Trial:
@@ -82,17 +84,42 @@ def refined(trial: Trial, examined: Trial) -> Trial:
 
 
 def _was_swallowed(trial: Trial, clause: Clause | None) -> bool:
-    if clause is None:  # no code caught it: a handler of the workload's returned, or the interpreter discarded the exception
-        return bool(trial.handler) or _discarded(trial) is not None
-    return clause.kind == "except"
+    if clause is None:  # no code caught it: a handler of the workload's returned, or C code ended the exception
+        return bool(trial.handler) or _ended_in_c(trial) is not None
+    return clause.kind == "except" or clause.swallows
 
 
 def _caught_notes(trial: Trial) -> list[tuple[Any, ...]]:
-    return [note for note in trial.notes if note[0] == "caught" and not ours(note[1])]
+    """The notes about clauses, without those that passed the exception on."""
+    found: list[tuple[Any, ...]] = []
+    for note in trial.notes:
+        if note[0] == "caught" and not ours(note[1]):
+            found.append(note)
+        elif note[0] == "unwound":
+            found = [caught for caught in found if caught[1:3] != note[1:3]]
+    return found
 
 
-def _discarded(trial: Trial) -> str | None:
-    return next((note[1] for note in trial.notes if note[0] == "discarded"), None)
+def _ended_in_c(trial: Trial) -> str | None:
+    """Describe the C code that ended the exception; None if it is not known to be C code."""
+    cleared = next((note for note in trial.notes if note[0] == "cleared"), None)
+    discarded = next((note for note in trial.notes if note[0] == "discarded"), None)
+    if cleared is not None and (discarded is None or "callback" in discarded[2]):
+        where = Frame(*cleared[2:5])
+        return f"the C code called by `{statement(where)}` at {where}, which discards the exceptions of its callback {cleared[1]}"
+    if discarded is not None:
+        what = "a callback of C code" if "callback" in discarded[2] else "a finalizer or a hook"
+        return f"the interpreter, which discards exceptions in calls of its own: it called {discarded[1]}, {what}"
+    return None
+
+
+def _converted(trial: Trial) -> str:
+    """Describe the C code that raised another exception in place of the interrupt, to follow a clause; empty if none did."""
+    found = next((note for note in trial.notes if note[0] == "converted"), None)
+    if found is None:
+        return ""
+    where = Frame(*found[2:5])
+    return f", after `{statement(where)}` at {where} had turned the exception of its callback {found[1]} into {found[5]}"
 
 
 def _stopping_clause(trial: Trial) -> Clause | None:
@@ -104,6 +131,8 @@ def _stopping_clause(trial: Trial) -> Clause | None:
     stack = (threads(trial.stacks) or [[]])[0]
     caught = _caught_notes(trial)
     traced = stop(*caught[-1][1:4]) if caught else None
+    if traced is not None and ("swallowed", *caught[-1][1:3]) in trial.notes:
+        return replace(traced, swallows=True)
     where = own_frame(stack)
     seen = None if where is None else stop(where.file, where.function, [where.line])
     if seen is None or seen.kind == "except":
@@ -126,12 +155,14 @@ def _deaf(trial: Trial, calls: Sequence[CCall], main: int | None) -> str:
     if inner is not None and (part := slow_part(inner)):
         return f"`{part}` at {_path(inner, own)}, which runs in C and did not check for signals"
     if inner is not None:
-        return f"`{statement(inner)}` at {_path(inner, own)}"
+        where = inner if statement(inner) or own is None else own  # there is no source of frozen modules
+        text = statement(where)
+        return f"`{text}` at {_path(where, own)}" if text else _path(where, own)
     if trial.place:
         file, line, function, *rest = trial.place
-        part = expression(file, line, *rest)
         where = Frame(file, line, function)
-        return f"`{part or where.source}` at {where}, or what ran in C just before"
+        text = expression(file, line, *rest) or where.source
+        return f"{f'`{text}` at ' if text else ''}{where}, or what ran in C just before"
     return "the main thread, at an unknown place"
 
 
@@ -142,7 +173,7 @@ def _gil_keeper(stack: list[list[Frame]], calls: list[CCall]) -> str:
         oldest = min(calls, key=lambda call: call.since)
         for thread in others:
             text = call_text(thread[0], oldest.name)
-            if not text.endswith("()") or len(others) == 1:
+            if oldest.name.rpartition(".")[2] in text.partition("(")[0] or len(others) == 1:
                 return f"{text} at {_path(thread[0], own_frame(thread))} in another thread, a C call that keeps the GIL{waiting}"
     if len(others) == 1:
         where = own_frame(others[0])
@@ -156,15 +187,34 @@ def _caught(trial: Trial) -> str:
     now = own_frame(stack[0]) if stack else None
     at = "" if now is None else f"; it is now at {now}"
     if clause is not None and clause.kind == "except":
-        return f"`{clause.where.source}` at {clause.where}{at}"
+        return f"`{clause.where.source}` at {clause.where}{_converted(trial)}{at}"
+    if clause is not None and clause.swallows:
+        how = "suppresses it" if clause.kind == "with" else "discards it with a return, break or continue"
+        return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`), which {how}{_converted(trial)}{at}"
     if clause is not None:
         kept = f", because of {trial.detail}" if trial.detail else ""
-        return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`) does not end{kept}{at}"
-    if (function := _discarded(trial)) is not None:
-        return f"the interpreter, which discards exceptions in calls of its own: it called {function}, a finalizer or a hook{at}"
+        return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`) does not end{kept}{_workers(stack)}{at}"
+    if (ended := _ended_in_c(trial)) is not None:
+        return f"{ended}{at}"
     if trial.handler:
         return f"the handler set at {trial.handler} returned without ending the workload{at}"
     return f"code that could not be found{at}"
+
+
+def _workers(stack: list[list[Frame]]) -> str:
+    """Where the busy worker threads of executors are, to follow what waits for them; empty without any."""
+    busy = [thread for thread in stack[1:] if len(thread) > 1 and any(f.function.endswith("_worker") for f in thread[1:])]
+    places = dict.fromkeys(str(own_frame([frame for frame in thread if "concurrent" not in frame.file])) for thread in busy)
+    return f", because of a worker thread of an executor, which is at {' and at '.join(list(places)[:2])}" if places else ""
+
+
+def _at_exit(trial: Trial) -> str:
+    """What the main thread does after the workload has ended: no thread or process keeps this one."""
+    stack = (threads(trial.stacks) or [[]])[0]
+    if not stack:
+        return "C code, such as the freeing of memory, or an exit handler written in C"
+    finalizer = next((frame for frame in stack if frame.function.rpartition(".")[2] == "__del__"), None)
+    return f"the finalizer at {finalizer}" if finalizer is not None else f"an exit handler, which is at {own_frame(stack)}"
 
 
 def _waiting(trial: Trial) -> str:

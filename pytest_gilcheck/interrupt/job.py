@@ -16,8 +16,13 @@ class Job:
         work: the workload; a coroutine function is run by ``asyncio.run``.
         setup: called in the child process before it.
         signals: numbers of the signals that will be sent.
+        imports: names of the modules to import after the setup.
+        spawn: whether to run in a new interpreter, also where this process can be forked. It ends as interpreters do; a fork only
+            imitates that.
     """
 
     work: Workload
     setup: Callable[[], object] | None
     signals: tuple[int, ...]
+    imports: tuple[str, ...] = ()
+    spawn: bool = False

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..core.interpreter import Interpreter
 from ..core.signal_names import signal_name
-from ..core.verdict import Judged
+from ..core.verdict import Judged, Verdict
 from .claim import InterruptClaim
-from .trial import SignalOutcome, Trial
+from .trial import UNDECIDED, SignalOutcome, Trial
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class TimeSpread:
     def __str__(self) -> str:
         return f"{_ms(self.min)} / {_ms(self.median)} / {_ms(self.max)} ms (min / median / max of {self.n})"
 
+    @property
+    def longest(self) -> str:
+        """The maximum with its unit, as in a sentence."""
+        return f"{self.max:.3g} s" if self.max >= 1 else f"{_ms(self.max)} ms"
+
 
 @dataclass(frozen=True, kw_only=True)
 class InterruptResult(Judged):
@@ -45,7 +50,7 @@ class InterruptResult(Judged):
             swallowed, stuck in cleanup, lingers, left behind, crashed, ended, missed, busy, unreported.
         culprit: description of the line, call or thread to blame; empty if nothing went wrong.
         stacks: the stacks of all threads at that time.
-        delivery: from the signal to the first line of its Python handler.
+        delivery: from the signal to the first line of its Python handler; here and below, without the trials that decide nothing.
         unwinding: from there to the end of the workload.
         exit: from there to the exit of the process.
         idle: delivery to a process that only sleeps, in the same check: the resolution of the figures above.
@@ -70,16 +75,22 @@ class InterruptResult(Judged):
     seconds: float = 0.0
 
     @property
+    def decisive(self) -> tuple[Trial, ...]:
+        """The trials on which the verdict rests: the good ones of a claim that holds, else all but those that decide nothing."""
+        holds = Verdict.HOLDS is self.verdict
+        return tuple(t for t in self.trials if t.outcome is None or not (holds or t.outcome in UNDECIDED))
+
+    @property
     def delivery(self) -> TimeSpread | None:
-        return TimeSpread.of(trial.delivery for trial in self.trials)
+        return TimeSpread.of(trial.delivery for trial in self.decisive)
 
     @property
     def unwinding(self) -> TimeSpread | None:
-        return TimeSpread.of(trial.unwinding for trial in self.trials)
+        return TimeSpread.of(trial.unwinding for trial in self.decisive)
 
     @property
     def exit(self) -> TimeSpread | None:
-        return TimeSpread.of(trial.exit for trial in self.trials)
+        return TimeSpread.of(trial.exit for trial in self.decisive)
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists, for the evidence record."""
@@ -140,7 +151,7 @@ class InterruptResult(Judged):
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g}"
+    return f"{seconds * 1e3:.0f}" if seconds >= 1 else f"{seconds * 1e3:.3g}"
 
 
 def _or_none(spread: TimeSpread | None) -> str:

@@ -139,6 +139,8 @@ def main() -> None:
 
     try:
         job, instrument = pickle.loads(sys.stdin.buffer.read())
-        Target(send_note, job.signals, instrument).run(job.work, job.setup)
-    finally:
+        Target(send_note, job.signals, instrument, real_end=True).run(job.work, job.setup, job.imports)
+    except SystemExit:  # from the target, after the workload
+        raise
+    except BaseException:
         os._exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Protocol
 
 from ..core import lineage
@@ -38,19 +39,23 @@ class Starter(Job):
             return None
         return f"{no_fork}, and {no_spawn}"
 
+    def with_real_end(self) -> Starter | None:
+        """A starter of targets that end as interpreters do; None if only forks can run this workload, or all do so anyway."""
+        return replace(self, spawn=True) if can_fork() is None and unpicklable(self) is None else None
+
     def start(self, instrument: Instrument | None = None) -> Process:
         """Start a target.
 
         Args:
             instrument: observes the target, in a run that is made to find a cause.
         """
-        if can_fork() is not None:
+        if self.spawn or can_fork() is not None:
             return Spawned(self, instrument)
         side = fork(_NO_DEADLINE)
         if isinstance(side, ParentSide):
             return side
         try:
             lineage.mark()
-            Target(side.send_note, self.signals, instrument).run(self.work, self.setup)
+            Target(side.send_note, self.signals, instrument).run(self.work, self.setup, self.imports)
         finally:  # also when a signal arrives in our own code: this process must never return into the parent's
             os._exit(1)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from ..core.clocks import time
 from ..core.lineage import available, descends
-from ..core.system import entries, read
+from ..core.system import HAS_PROC, entries, read
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _POLL = 0.02  # seconds
@@ -43,7 +43,7 @@ def survivors(target: int, seconds: float) -> list[str]:
         target: number of a process that led its own group, called `core.lineage.mark`, and is gone.
     """
     until = time.monotonic() + seconds
-    while found := _members(target) + [_named(pid) for pid in _adopted(target)]:
+    while found := list((_members(target) | {pid: _named(pid) for pid in _adopted(target)}).values()):
         if time.monotonic() > until:
             return found
         time.sleep(_POLL)
@@ -67,7 +67,7 @@ def children(pid: int) -> list[str]:
 
     try:
         return [f"{child.name()} (pid {child.pid})" for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return []
 
 
@@ -102,19 +102,30 @@ def _named(pid: int) -> str:
         return f"pid {pid}"
 
 
-def _members(group: int) -> list[str]:
-    """Running processes of a process group."""
+def _members(group: int) -> dict[int, str]:
+    """Running processes of a process group, by number."""
     try:
         os.killpg(group, 0)
     except OSError:
-        return []
+        return {}
+    if HAS_PROC:
+        return {int(pid): _named(int(pid)) for pid in entries("/proc") if pid.isdigit() and _runs_in(int(pid), group)}
     import psutil
 
-    found = []
+    found = {}
     for process in psutil.process_iter(["pid", "name", "status"]):
         try:
             if os.getpgid(process.info["pid"]) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
-                found.append(f"{process.info['name']} (pid {process.info['pid']})")
+                found[process.info["pid"]] = f"{process.info['name']} (pid {process.info['pid']})"
         except OSError:
             continue
     return found
+
+
+def _runs_in(pid: int, group: int) -> bool:
+    """Whether a process runs in a process group."""
+    try:
+        state, _, member_of = read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:3]
+    except (OSError, ValueError):
+        return False
+    return int(member_of) == group and state != "Z"

@@ -30,6 +30,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..core.clocks import monotonic_ns
+from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.source import code_position
 from .handlers import HandlerFacts, inspect_handler
@@ -64,23 +65,46 @@ class Target:
         send: sends a note to the parent.
         signals: numbers of the signals that will be sent.
         instrument: observes this process.
+        real_end: whether this interpreter is to end by itself after the workload, as one of a program does.
     """
 
-    def __init__(self, send: Callable[[bytes], None], signals: tuple[int, ...], instrument: Instrument | None = None) -> None:
+    def __init__(
+        self,
+        send: Callable[[bytes], None],
+        signals: tuple[int, ...],
+        instrument: Instrument | None = None,
+        *,
+        real_end: bool = False,
+    ) -> None:
+        self._real_end = real_end
         self._send, self._signals, self._pid = send, signals, os.getpid()
         self._instrument = instrument or Instrument()
+        self._audited = False
         self._running = False  # whether the workload runs, and a signal is meant for it
         self._handlers: dict[int, tuple[Any, Any]] = {}  # by signal: what is installed, and what the workload set
         self._facts: dict[int, HandlerFacts] = {}
 
-    def run(self, work: Callable[[], Any], setup: Callable[[], object] | None) -> NoReturn:
-        """Run the workload, and exit as an interpreter would."""
-        atexit._clear()  # the parent's exit handlers; those that the workload registers from here on are run
+    def run(self, work: Callable[[], Any], setup: Callable[[], object] | None, imports: tuple[str, ...] = ()) -> NoReturn:
+        """Run the workload, and exit as an interpreter would.
+
+        Args:
+            setup: called before the workload.
+            imports: names of the modules to import after the setup.
+
+        Raises:
+            SystemExit: with ``real_end``, after the workload.
+        """
+        if not self._real_end:
+            atexit._clear()  # the parent's exit handlers; those that the workload registers from here on are run
         self._install()
         error: BaseException | None = None
         try:
             if setup is not None:
-                setup()
+                _set_up(setup)
+            if imports:
+                from .imports import import_before  # it imports this module
+
+                import_before(imports)
             self._warm_up()
             self._running = True
             self._note("began", monotonic_ns())
@@ -98,7 +122,9 @@ class Target:
         own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
         self._note("left", left, left_by, self._still_running(), "" if own is None else packed(own))
         status = _exit_status(error)
-        error = None
+        error = own = None
+        if self._real_end:
+            raise SystemExit(status)
         _exit(status)
 
     def _note(self, *values: object) -> None:
@@ -115,6 +141,7 @@ class Target:
                 if not self._running:
                     return None
                 self._note("entered", now, signum, _place(frame), where)
+                self._report_suicide()
                 self._instrument.entered(frame)
                 return handler(signum, frame)
 
@@ -147,6 +174,17 @@ class Target:
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [*self._signals, PROBE])
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
+
+    def _report_suicide(self) -> None:
+        """From now on, report the signals that this process sends to itself: a SIGKILL of its own is an exit."""
+        if not self._audited:
+            self._audited = True
+            sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        own = {"os.kill": (self._pid, 0), "os.killpg": (0, os.getpgrp())}
+        if event in own and arguments[0] in own[event]:
+            self._note("ends itself", int(arguments[1]))
 
     def _warm_up(self) -> None:
         """Run each handler once without reporting it.
@@ -193,6 +231,17 @@ def _exit(status: int) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _set_up(setup: Callable[[], object]) -> None:
+    try:
+        setup()
+    except BaseException as error:
+        if (failure := as_failure(error, "setup")) is error:
+            raise
+    else:
+        return
+    raise failure
 
 
 def _exit_status(error: BaseException | None) -> int:

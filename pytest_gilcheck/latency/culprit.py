@@ -16,6 +16,7 @@ from types import CodeType
 from ..core.holders import HolderPlace, Holding
 from ..core.source import Position, line_text, place, position_text
 from .lateness import ms
+from .slowest_line import SlowestLine
 
 BYTECODE, IN_C = "bytecode", "C call"
 _LAST = "the last operation of the workload"
@@ -63,19 +64,22 @@ class Culprit:
         }
 
 
-def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: object) -> tuple[Culprit, ...]:
+def culprits(
+    holdings: Iterable[Holding], interval: float, workers: int, work: object, last: SlowestLine | None = None
+) -> tuple[Culprit, ...]:
     """Describe the places, longest waited for first; places with the same line and expression are merged.
 
     Args:
         holdings: the places and the waits charged to them.
         interval: the switch interval, in seconds.
         workers: threads that run the workload.
-        work: the workload, shown where its last operation held the GIL.
+        work: the workload, shown where its last operation held the GIL, and nothing more is known.
+        last: its slowest line, which stands for its last operation.
     """
     together: dict[tuple[str, str | None, str | None], list[Holding]] = {}
     for holding in holdings:
         at = holding.place
-        key: tuple[str, str | None, str | None] = (_whole(work), _LAST, None)
+        key: tuple[str, str | None, str | None] = (_whole(work), _LAST, None) if last is None else _last(last)
         if at.file is not None:
             key = (str(at), expression(at), at.caller)
         together.setdefault(key, []).append(holding)
@@ -94,12 +98,22 @@ def culprits(holdings: Iterable[Holding], interval: float, workers: int, work: o
     return tuple(found)
 
 
+def _last(line: SlowestLine) -> tuple[str, str | None, None]:
+    text = _shortened(line_text(line.file, line.line)) or None
+    where = place(line.file, line.line, line.function)
+    return where, f"the freeing of what the function leaves behind, after {text}" if line.freed else text, None
+
+
 def expression(at: HolderPlace) -> str | None:
     """The source of the call at this place; the whole line where no call is known; None where there is no source."""
     file = at.file or ""
     text = line_text(file, at.line) if at.call is None else position_text(file, Position(at.line, at.line, *at.call))
+    return _shortened(text) or None
+
+
+def _shortened(text: str) -> str:
     text = " ".join(text.split())
-    return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...") or None
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _whole(work: object) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..core.clocks import time
 from ..core.team import Team
 from ..core.workloads import Workload, is_async
+from .slowest_line import SlowestLine, slowest_line
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,19 @@ class Load:
         self._prepare()
         lap = self._team.lap([lambda: self._until(0.0)], limit=self._timeout, label="the first call")
         return lap.wall / 1e9
+
+    def slowest_line(self) -> SlowestLine | None:
+        """The line of the workload with the longest operation, from one more call; None for a coroutine function.
+
+        Raises:
+            BaseExceptionGroup, TeamHung: as `Team.lap`.
+        """
+        if is_async(self.work):
+            return None
+        found: list[SlowestLine | None] = []
+        self._prepare()
+        self._team.lap([lambda: found.append(slowest_line(self.work))], limit=self._timeout, label="the slowest line")
+        return found[0]
 
     def until(self, end: float, label: str) -> LoadRun:
         """Call the workload in every thread until ``end``; each thread finishes its current call.

@@ -205,7 +205,9 @@ class LatencyMeasurement:
             return ()
         if holdings[0].place.file is None and held is not None and held.holdings and held.holdings[0].place.file is not None:
             holdings = held.holdings
-        return culprits(holdings, self._template.switch_interval, self._plan.workers, self._load.work)
+        unknown = any(holding.place.file is None for holding in holdings)
+        last = self._load.slowest_line() if unknown else None
+        return culprits(holdings, self._template.switch_interval, self._plan.workers, self._load.work, last)
 
 
 def _held(load: Load, plan: LatencyPlan, progress: Callable[[str], None]) -> Held | None:

@@ -59,7 +59,7 @@ def probe(
             progress(label)
             rows = next(group for group in GROUPS if group.name == name).rows
             try:
-                with machine_lock(_LOCK_TIMEOUT, partial(progress, f"{label}: waiting for another timing check on this machine")):
+                with machine_lock(_LOCK_TIMEOUT, partial(_waiting, progress, label)):
                     busy.append([other.partition(" (pid")[0] for other in busiest()])
                     figures.update(experiment(context))
             except (session.ExperimentFailed, MachineLockTimeout) as error:
@@ -103,3 +103,7 @@ def _fact_figures(facts: Mapping[str, Any]) -> dict[str, Figure]:
         gil = f"{gil} (free-threaded build)"
     texts = (facts["full"], gil, str(facts["cores"] or "not reported"), facts["platform"], interval)
     return {row.name: Figure.of_text(text) for row, text in zip(FACTS.rows, texts, strict=True)}
+
+
+def _waiting(progress: Callable[[str], None], label: str, pid: int) -> None:
+    progress(f"{label}: waiting for a timing check of process {pid}")

@@ -1,6 +1,9 @@
 """Which threads keep a process from being forked."""
 
+import fnmatch
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -29,3 +32,20 @@ def test_a_thread_that_was_declared_harmless_does_not_count(server, monkeypatch)
     monkeypatch.setattr(fork_safety, "_harmless", [])
     declare_harmless(lambda thread: thread is server)
     assert can_fork() is None
+
+
+NATIVE_THREAD = """
+import ctypes, sys
+from pytest_gilcheck.core.fork_safety import can_fork
+libc = ctypes.CDLL(None)
+if sys.argv[1] == "starts":
+    libc.pthread_create(ctypes.byref(ctypes.c_ulong()), None, ctypes.cast(libc.pause, ctypes.c_void_p), None)
+print(can_fork())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the threads of a process")
+@pytest.mark.parametrize(("starts", "expected"), [("starts", "threads are running that Python does not know*"), ("not", "None")])
+def test_a_thread_of_a_library_in_c_prevents_a_fork(starts, expected):
+    found = subprocess.run([sys.executable, "-c", NATIVE_THREAD, starts], capture_output=True, text=True, check=True).stdout
+    assert fnmatch.fnmatch(found, f"{expected}\n")

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from pytest_gilcheck.core import machine_lock as module
 from pytest_gilcheck.core.machine_lock import MachineLockTimeout, machine_lock
 
 HOLDER = """
@@ -41,11 +42,11 @@ def holder(lock):
 def test_the_wait_for_another_process_ends_at_the_timeout(holder):
     waited = []
     with (
-        pytest.raises(MachineLockTimeout, match="another timing check held the machine lock"),
-        machine_lock(0.2, lambda: waited.append(1)),
+        pytest.raises(MachineLockTimeout, match=f"process {holder.pid}. held the machine lock"),
+        machine_lock(0.2, waited.append),
     ):
         pass
-    assert waited == [1]
+    assert waited == [holder.pid]
 
 
 def test_the_lock_is_released_when_its_holder_dies(holder):
@@ -57,7 +58,7 @@ def test_the_lock_is_released_when_its_holder_dies(holder):
 
 def test_a_free_lock_is_taken_without_a_wait(lock):
     start = time.monotonic()
-    with machine_lock(60, lambda: pytest.fail("no other process holds the lock")):
+    with machine_lock(60, lambda pid: pytest.fail("no other process holds the lock")):
         pass
     assert time.monotonic() - start < 30
 
@@ -86,3 +87,106 @@ def test_a_lock_file_that_cannot_be_opened_is_an_error_that_names_the_setting(mo
     monkeypatch.setenv("GILCHECK_LOCK", str(tmp_path))
     with pytest.raises(MachineLockTimeout, match="set GILCHECK_LOCK to another path"), machine_lock(1):
         pass
+
+
+QUEUE = """
+import sys
+from pytest_gilcheck.core.machine_lock import machine_lock
+with machine_lock(60, lambda pid: print("waits", flush=True)):
+    print("has it", flush=True)
+    sys.stdin.readline()
+print("over", flush=True)
+"""
+
+
+class Waiter:
+    """A process that holds the lock until it is told to go on."""
+
+    def __init__(self, lock, code=QUEUE):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"GILCHECK_LOCK": str(lock)},
+        )  # fmt: skip
+
+    def says(self):
+        return self.process.stdout.readline().strip()
+
+    def go_on(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        assert self.says() == "over"
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def queue(lock):
+    """Five processes that came one after the other; the first holds the lock."""
+    waiters = [Waiter(lock)]
+    assert waiters[0].says() == "has it"
+    for _ in range(4):
+        waiters.append(Waiter(lock))
+        assert waiters[-1].says() == "waits"
+    yield waiters
+    for waiter in waiters:
+        waiter.end()
+
+
+def test_who_comes_first_is_served_first(queue):
+    order = []
+    for turn, waiter in enumerate(queue):
+        if turn:
+            while (said := waiter.says()) == "waits":  # it says so for each new holder
+                pass
+            assert said == "has it"
+        order.append(waiter)
+        waiter.go_on()
+    assert order == queue
+
+
+def test_neither_a_holder_nor_one_who_waits_keeps_the_others_waiting_by_dying(queue):
+    queue[2].end()
+    queue[3].end()
+    queue[0].end()
+    while queue[1].says() != "has it":
+        pass
+    queue[1].go_on()
+    while queue[4].says() != "has it":
+        pass
+    queue[4].go_on()
+
+
+def test_nobody_overtakes_although_one_who_waited_died(queue):
+    queue[1].end()
+    late = Waiter(os.environ["GILCHECK_LOCK"])
+    assert late.says() == "waits"
+    queue[0].go_on()
+    for waiter in (queue[2], queue[3], queue[4], late):
+        while waiter.says() != "has it":
+            pass
+        waiter.go_on()
+    late.end()
+
+
+def test_the_holder_of_a_turn_and_what_it_starts_do_not_wait(lock):
+    code = "from pytest_gilcheck.core.machine_lock import machine_lock\nwith machine_lock(1): print('has it')"
+    with module.turn(60):
+        with machine_lock(1):
+            pass
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "has it\n"
+    with machine_lock(1):
+        pass
+
+
+def test_a_turn_excludes_others(lock):
+    with_turn = Waiter(lock, QUEUE.replace("machine_lock(", "turn(").replace("import machine_lock", "import turn"))
+    assert with_turn.says() == "has it"
+    waiter = Waiter(lock)
+    assert waiter.says() == "waits"
+    with_turn.go_on()
+    assert waiter.says() == "has it"
+    waiter.go_on()
+    for each in (with_turn, waiter):
+        each.end()

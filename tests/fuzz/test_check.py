@@ -86,7 +86,8 @@ def test_the_report_names_the_pair_that_decides_and_what_was_read_and_written():
     report = str(fuzz(add, add, setup=Counter, invariant=is_two))
     assert "reads counter.value = 0" in report
     assert "writes counter.value = 1" in report
-    assert "decided by  T1 writes counter.value" in report
+    assert "decided by  T0 reads counter.value = 0" in report
+    assert "before T1 writes counter.value = 1" in report
     assert "T0 is preempted: T1 runs" in report
     assert "replay: gilcheck replay gil1_" in report
 

@@ -5,6 +5,7 @@ import pytest
 
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.running.task import READY
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.limits import limited
 from pytest_gilcheck.fuzz.searching.sampling import Priorities
@@ -42,7 +43,7 @@ def test_two_preemptions_at_neighbouring_points_are_among_all_schedules():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_at_each_point_of_change_the_running_thread_falls_behind_all_others(seed):
-    tasks = [SimpleNamespace(index=index) for index in range(3)]
+    tasks = [SimpleNamespace(index=index, state=READY) for index in range(3)]
     policy, current, changes = Priorities(seed, steps=200, depth=9), tasks[0], 0
     policy.begin(tasks)
     for point in range(1, 201):

@@ -17,3 +17,20 @@ def swallows():
             time.sleep(0.01)
         except BaseException:
             continue
+
+
+class Lingering:
+    """Its finalizer takes longer than anybody waits."""
+
+    def __del__(self, sleep=time.sleep):
+        if kept:
+            sleep(60)
+
+
+kept = []
+lingering = Lingering()
+
+
+def leaves_a_slow_finalizer():
+    kept.append(1)
+    time.sleep(60)

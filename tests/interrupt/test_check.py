@@ -489,3 +489,53 @@ def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
     if not any(trial.place[1:2] == (call,) and trial.denied < 0.05 for trial in result.trials):
         pytest.skip(f"this machine is too busy: no signal came during the call while the process had a core: {result.reason}")
     assert (result.verdict, result.outcome) == ("violated", "late"), result
+
+
+def test_the_real_end_of_an_interpreter_is_part_of_the_claim_where_the_workload_can_be_imported():
+    result = decided(gilcheck.interrupt(importable.leaves_a_slow_finalizer, repeats=1, over=0.1, exits_within=1.0))
+    assert (result.verdict, result.outcome) == ("violated", "lingers"), result
+    assert "the finalizer at " in result.culprit
+    assert "__del__" in result.culprit
+    fine = gilcheck.interrupt(importable.sleeps, repeats=1, over=0.1)
+    fine.assert_holds()
+    assert "own end" not in fine.reason
+
+
+def test_a_pass_says_that_the_end_of_the_interpreter_was_not_measured():
+    result = gilcheck.interrupt(lambda: time.sleep(60), repeats=1, over=0.1)
+    result.assert_holds()
+    assert "without the interpreter's own end" in result.reason
+
+
+def test_a_sigkill_that_somebody_else_sent_decides_nothing():
+    def work():
+        signal.signal(signal.SIGINT, lambda number, frame: subprocess.run(["kill", "-9", str(os.getpid())], check=False))
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.05)
+    assert result.verdict == "inconclusive"
+    assert "SIGKILL" in result.reason
+
+
+def test_modules_that_the_workload_imports_are_imported_before_any_signal(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work():
+        import slow_to_import
+
+        time.sleep(60 if slow_to_import else 0)
+
+    result = gilcheck.interrupt(work, repeats=3, over=0.2)
+    result.assert_holds()
+    assert {trial.place[0] for trial in result.trials} == {__file__}
+
+
+def test_a_trial_in_which_no_handler_ran_is_not_judged_as_leaving(monkeypatch):
+    """A busy machine: no core for the target between the signal and the end of all patience."""
+    from pytest_gilcheck.interrupt import delivery
+
+    monkeypatch.setattr(delivery, "_starved", lambda before, now, seconds: True)
+    result = gilcheck.interrupt(lambda: sum(range(10**9)), repeats=1, over=0.05)
+    assert (result.verdict, result.outcome) == ("inconclusive", "busy"), result
+    assert {str(trial.outcome) for trial in result.trials} == {"busy"}

@@ -56,7 +56,7 @@ def test_the_main_thread_comes_first_and_without_our_frames():
 def test_a_call_is_shown_as_written_in_the_source(tmp_path):
     path = source(tmp_path)
     assert call_text(Frame(path, 4, "work"), "max") == "max(items)"
-    assert call_text(Frame(path, 4, "work"), "_json.Encoder") == "_json.Encoder()"
+    assert call_text(Frame(path, 4, "work"), "_json.Encoder") == "_json.Encoder() in `both = sum(items) + max(items)`"
 
 
 def test_an_operator_is_named_only_if_the_line_has_one(tmp_path):

@@ -1,5 +1,6 @@
 """The marker ``gil_fuzz`` in real pytest runs."""
 
+import json
 import re
 
 COUNTER = """
@@ -211,3 +212,92 @@ def test_it():
 """
     run(program).assert_outcomes(skipped=1)
     run(program, "--gilcheck-strict").assert_outcomes(failed=1)
+
+
+def test_state_that_outlives_a_schedule_fails_the_test_by_its_own_error_and_is_no_violation(run, pytester):
+    result = run(
+        """
+import pytest
+
+@pytest.fixture(scope="module")
+def cache():
+    return {}
+
+@pytest.fixture(scope="session")
+def seen():
+    return []
+
+kept, torn = [], []
+
+@pytest.fixture
+def closing():
+    yield
+    assert len(torn) < 3, "torn down too often"
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_first_run_again(cache):
+    assert "key" not in cache, "not empty"
+    cache["key"] = 1
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_much_later(seen):
+    seen.append(1)
+    assert len(seen) < 30
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_module():
+    kept.append(1)
+    assert len(kept) <= 2
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_teardown(closing):
+    torn.append(1)
+""",
+        "--gilcheck-json=e.json",
+    )
+    result.assert_outcomes(failed=4)
+    again = "fails when it runs again, without any concurrency"
+    anew = "and only function-scoped fixtures are made anew for each schedule"
+    in_module = "the test keeps state outside its fixtures, such as in its module"
+    for shared in ("'cache' is module-scoped", "'seen' is session-scoped", in_module):
+        result.stdout.fnmatch_lines([f"E *{again}: {shared}, {anew}"])
+    for own in ("*AssertionError: not empty*", "*assert ?? < 30*", "*assert ? <= 2*", "*torn down too often*"):
+        result.stdout.fnmatch_lines([own])
+    records = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert [record["verdict"] for record in records] == ["inconclusive"] * 4
+    assert all(record["reason"].startswith(f"not repeatable: it {again}") for record in records)
+
+
+def test_a_race_on_state_that_outlives_a_schedule_is_violated_and_with_a_lock_it_holds(run):
+    result = run(
+        """
+import threading, pytest
+
+@pytest.fixture(scope="module")
+def counts():
+    return {"n": 0}
+
+lock = threading.Lock()
+
+def add(counts):
+    before = counts["n"]
+    counts["n"] = before + 1
+    assert counts["n"] == before + 1
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_racy(counts):
+    add(counts)
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_locked(counts):
+    with lock:
+        add(counts)
+
+@pytest.mark.gil_fuzz(schedules=50)
+def test_fails_alone(counts):
+    assert counts is None
+"""
+    )
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*test_racy: violated*with 1 preemption", "*assert {'n': * is None"])
+    assert "runs again" not in result.stdout.str()

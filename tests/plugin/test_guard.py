@@ -1,4 +1,6 @@
-"""A forked call phase hides no failure of the test, its teardown or other hooks."""
+"""A guarded process hides no failure of the test, its teardown or other hooks."""
+
+import re
 
 import pytest
 
@@ -246,15 +248,30 @@ def test_a_report_that_cannot_be_pickled_keeps_its_outcome(run, pytester):
     result.stdout.fnmatch_lines(["*Frozen*"])
 
 
-def test_a_test_that_closes_every_file_fails_alone(run):
+def test_a_test_that_closes_files_it_did_not_open_neither_fails_for_it_nor_gets_our_messages_into_its_own(run, pytester):
     result = run(
         """
-        import os
-        def test_closes(gilcheck): os.closerange(3, 256)
+        import os, pytest
+        values = []
+        @pytest.fixture
+        def reused():
+            os.closerange(3, 256)
+            files = [open(f"reused-{number}", "wb") for number in range(40)]
+            yield
+            [file.close() for file in files]
+        def test_usual(gilcheck, reused): gilcheck.fuzz(threads=[lambda: values.append(1)] * 2, schedules=5).assert_holds()
+        def test_all(gilcheck):
+            os.closerange(3, 5000)
+            files = [os.open(f"all-{number}", os.O_CREAT | os.O_WRONLY) for number in range(5000)[:os.sysconf("SC_OPEN_MAX") - 10]]
+            gilcheck.fuzz(threads=[lambda: values.append(1)] * 2, schedules=5).assert_holds()
         def test_after(): pass
-        """
+        """,
+        "--capture=sys",  # pytest's own capture of descriptors fails without its files, in any process
     )
-    result.assert_outcomes(failed=1, passed=1)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*the process could not report: it closed descriptors that it did not open*"])
+    written = [path.name for path in pytester.path.iterdir() if re.match("(reused|all)-", path.name) and path.stat().st_size]
+    assert not written
 
 
 def test_the_return_code_of_pytest_exit_survives(run):

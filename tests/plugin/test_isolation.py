@@ -88,49 +88,6 @@ def test_output_logging_and_tracebacks_of_the_child_are_shown(run):
         assert text in result.stdout.str()
 
 
-def test_fixtures_are_set_up_and_torn_down_once_in_the_parent(run):
-    result = run(
-        """
-        import os, pytest
-
-        @pytest.fixture
-        def resource():
-            print("set up in", os.getpid())
-            yield os.getpid()
-            print("torn down in", os.getpid())
-
-        def test_it(gilcheck, resource):
-            assert os.getpid() != resource
-        """,
-        "-s",
-        "--gilcheck-isolate=fork",
-    )
-    result.assert_outcomes(passed=1)
-    text = result.stdout.str()
-    assert text.count("set up in") == text.count("torn down in") == 1
-
-
-@pytest.mark.exclusive
-def test_a_test_with_threads_of_a_fixture_is_not_forked(run):
-    result = run(
-        """
-        import os, threading, time, pytest
-
-        @pytest.fixture
-        def server():
-            threading.Thread(target=time.sleep, args=(60,), name="a server", daemon=True).start()
-            return os.getpid()
-
-        def test_it(gilcheck, server):
-            assert os.getpid() == server
-            gilcheck.scaling(lambda: time.sleep(0.01), threads=2, min_speedup=1.5, budget=10).assert_holds()
-        """,
-        "-rA",
-    )
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*not isolated: threads are running that a fork would lose: a server*"])
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_interrupted_run_leaves_no_child_behind(pytester, monkeypatch):
     import os

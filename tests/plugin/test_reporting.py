@@ -356,3 +356,26 @@ def test_a_test_that_is_run_again_has_its_record_under_the_same_number(run, pyte
     run(program, "--gilcheck-json=again.json", "--gilcheck-isolate=none").assert_outcomes(passed=1)
     records = json.loads((pytester.path / "again.json").read_text())["records"]
     assert [record["number"] for record in records] == [1]
+
+
+def test_a_test_that_replaces_the_standard_library_changes_no_fact_of_the_machine_and_breaks_no_record(run, pytester):
+    run(
+        """
+        import os, platform, pytest
+        values = []
+
+        @pytest.fixture
+        def broken(monkeypatch):
+            def raises(*arguments): raise RuntimeError("replaced by the test")
+            for module, name in [(platform, "system"), (platform, "release"), (platform, "processor"), (os, "cpu_count"),
+                                 (os, "getloadavg"), (os, "sysconf")]:
+                monkeypatch.setattr(module, name, raises)
+
+        def test_broken(gilcheck, broken): gilcheck.fuzz(threads=[lambda: values.append(1)] * 2, schedules=5).assert_holds()
+        def test_usual(gilcheck): gilcheck.fuzz(threads=[lambda: values.append(1)] * 2, schedules=5).assert_holds()
+        """,
+        "--gilcheck-json=e.json",
+    ).assert_outcomes(passed=2)
+    broken, usual = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert broken["machine"] == usual["machine"]
+    assert broken["load"] is None

@@ -1,8 +1,8 @@
 """Every bug of the corpus is found, called what it is, and replayed; the fixed twins and the correct programs give no alarm.
 
-The searches end after a number of schedules, so their verdicts do not depend on the speed of the machine. With ``-m slow`` each of
-them has `BUDGET` seconds instead, as a search has whose number of schedules nobody gave. A machine that does not get through
-leaves a test undecided.
+By default, every third bug and program and the first bug of each kind and symptom. These searches end after a number of schedules, so
+their verdicts do not depend on the speed of the machine. With ``-m slow`` all have `BUDGET` seconds instead, as a search has whose
+number of schedules nobody gave. A machine that does not get through leaves a test undecided.
 """
 
 from collections import Counter
@@ -23,10 +23,22 @@ REPLAYS = 2
 LONG = ("executor_jobs", "polled_for_ever", "threads_of_its_own")  # bugs whose searches take seconds: with -m slow only
 
 
-def limited(schedules):
-    """The parameter ``limit``: of every search by default, and of one with ``-m slow``."""
-    by_time = pytest.param({"budget": BUDGET}, id=f"{BUDGET:g} s", marks=pytest.mark.slow)
-    return pytest.mark.parametrize("limit", [pytest.param({"schedules": schedules}, id=f"{schedules} schedules"), by_time])
+def core(programs, kind=lambda program: None):
+    """Every third program, and the first of each kind."""
+    first = {}
+    for program in programs:
+        first.setdefault(kind(program), program)
+    return [*programs[::3], *(program for program in first.values() if program not in programs[::3])]
+
+
+def limited(name, programs, by_default, schedules):
+    """The parameters ``name`` and ``limit``: of the core by default, of every search with ``-m slow``."""
+    by_count = [pytest.param(each, {"schedules": schedules}, id=f"{each.name}-{schedules} schedules") for each in by_default]
+    by_time = [pytest.param(each, {"budget": BUDGET}, id=f"{each.name}-{BUDGET:g} s", marks=pytest.mark.slow) for each in programs]
+    return pytest.mark.parametrize((name, "limit"), by_count + by_time)
+
+
+CORE = core(CASES, attrgetter("kind", "symptom"))
 
 
 # One preemption is enough for this deadlock of four threads. Minimising cannot exchange the threads of a schedule, and by count it
@@ -50,10 +62,7 @@ def expect_nothing(twin, limit):
     assert result.verdict == "holds", str(result)
 
 
-@limited(TO_FIND)
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.name in LONG else []) for case in CASES]
-)
+@limited("case", CASES, [case for case in CORE if case.name not in LONG], TO_FIND)
 def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
     result = fuzzed(case.buggy, preemptions=max(2, case.preemptions), **limit)
     cut_short(result)
@@ -69,14 +78,12 @@ def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
         assert result.preemptions <= MOST_PREEMPTIONS.get(case.name, case.preemptions + 1), str(result)
 
 
-@limited(TO_FIND_NOTHING)
-@pytest.mark.parametrize("case", CASES, ids=attrgetter("name"))
+@limited("case", CASES, CORE, TO_FIND_NOTHING)
 def test_the_fixed_twin_gives_no_alarm(case, limit):
     expect_nothing(case.fixed, limit)
 
 
-@limited(TO_FIND_NOTHING)
-@pytest.mark.parametrize("correct", PROGRAMS, ids=attrgetter("name"))
+@limited("correct", PROGRAMS, core(PROGRAMS), TO_FIND_NOTHING)
 def test_a_correct_program_gives_no_alarm(correct, limit):
     expect_nothing(correct.program, limit)
 

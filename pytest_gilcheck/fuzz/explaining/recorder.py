@@ -51,11 +51,13 @@ class RecordedStep:
 
     @property
     def deed(self) -> str:
-        """What the step does, such as ``"reads c.v = 0"``; empty for a call."""
-        if self.access.kind == "call":
+        """What the step does, such as ``"reads c.v = 0"``; empty for a call, and for the end of an object."""
+        if self.access.kind in ("call", "end"):
             return ""
         if self.access.name == "a lock":
             return "acquires a lock"
+        if self.access.name == "[]" and not self.what:
+            return ""  # nothing that has a name
         text = f"{'reads' if self.access.kind == 'read' else 'writes'} {self.what or self.access.name}"
         return f"{text} = {self.value}" if self.value else text
 
@@ -85,7 +87,7 @@ class Recorder:
         at = innermost(frame, self._takes_part) or frame  # a lock is taken in the standard library
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
         self.steps.append(step)
-        if access.kind != "call" and at is frame:
+        if access.kind in ("read", "write") and at is frame:
             self._look(step, frame)
 
     def settle(self) -> None:
@@ -101,6 +103,8 @@ class Recorder:
         if node is None:
             return
         if isinstance(node, ast.AugAssign):
+            if not isinstance(node.target, ast.Name):
+                return  # the operator alone, which touches the value; the store is another step
             node = node.target
         if isinstance(node, ast.Assign):
             node = node.targets[0]

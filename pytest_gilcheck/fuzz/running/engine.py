@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from ...core.clocks import monotonic, monotonic_ns, process_time, wall_time_ns
+from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
 from ...core.system import HAS_PROC, read
@@ -35,20 +35,24 @@ from ..steps import switch_points
 from ..steps.visible import Access
 from .handoff import HandoffSemaphore
 from .policy import NEVER, Policy
-from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
+from .task import BLOCKED_OUTSIDE, CLOCK, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .virtual_time import WORK, VirtualClock
 
 _get_ident = threading.get_ident
 _start, _join = threading.Thread.start, threading.Thread.join
 _POLL = 0.005  # seconds between two polls of a run that has not ended
 _EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
 _POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
-MOST_POINTS = 100_000  # points of a run, after which it is a livelock
-FAIR_STEPS = 20_000  # consecutive steps of one thread, after which another thread runs: the first one is polling for it
-FAIR_STEPS_WHEN_SPINNING = 200  # the same, at least, for a program whose threads are known to poll
-_TICK = 1_000_000  # nanoseconds by which the virtual clock advances the first time; twice as many each further time
+MOST_POINTS = 2_000_000  # points of a run, after which it is too long
+FAIR_STEPS = 200  # consecutive steps of one thread, at least, after which it is watched: does it poll?
+_MORE_CHOSEN = 2_000  # points that a run may be longer than others, until only fairness chooses: at random, nobody sees who polls
+_LEAP = 1_000_000  # nanoseconds that pass for threads that spin and read a clock; twice as many each further time
+_CALMED = 2  # times that each runnable thread must be seen to spin, before nothing but time can help
 _UNWIND = 0.5  # seconds that a thread of a finished run has to end
 _LEAKS = 20  # threads that did not end, after which no more runs are made
 
+CLOCK_READING = Access("read", "the clock", 0)
 Place = tuple[CodeType, int]
 Observer = Callable[[Task, int, Access, FrameType], None]
 
@@ -82,22 +86,26 @@ class ScheduleRun:
         errors: (index, name, exception) of every exception that escaped from a thread.
         stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"`` or ``"hangs"``; empty if the run ended.
         blocked: the threads that waited when the run got stuck.
-        yields: the number of times that a polling thread had to let another thread run.
+        yields: the number of times that a polling thread had to let another thread run, or time pass.
+        wasted: the number of steps in which threads polled.
         uncontrolled: what happened outside of control, one line for each event.
         refused: the operation of the program that cannot be explored at all; empty if there was none.
         choices: (choice, step before which it was made, its code and line, whether no build with a GIL can switch there).
         spans: if recorded: (first point, owner, other runnable threads), each valid until the next one begins.
-        forks: if recorded: (point, runnable threads, chosen thread) at each point where the owner could not continue.
+        forks: if recorded: (point, runnable threads, chosen thread, threads that a delay would make runnable) at each point where
+            the owner could not continue.
+        readings: if recorded: the points at which code under test read a clock.
+        delays: (point, nanoseconds) of each delay.
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended.
     """
 
-    points = 0
+    points = yields = wasted = 0
+    delays: tuple[tuple[int, int], ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
     stuck = ""
     blocked: tuple[BlockedThread, ...] = ()
-    yields = 0
     uncontrolled: Sequence[str] = ()
     refused = ""
     left: tuple[BlockedThread, ...] = ()
@@ -106,7 +114,8 @@ class ScheduleRun:
         self.choices: list[tuple[Choice, Access, Place | None, bool]] = []
         if recording:
             self.spans: list[tuple[int, int, tuple[int, ...]]] = []
-            self.forks: list[tuple[int, tuple[int, ...], int]] = []
+            self.forks: list[tuple[int, tuple[int, ...], int, tuple[int, ...]]] = []
+            self.readings: list[int] = []
         if measuring:
             self.reachable: set[int] = set()
             self.lengths: dict[int, int] = {}
@@ -143,53 +152,63 @@ class Engine:
     Args:
         workers: the number of threads of the program.
         takes_part: whether the code of a file is under test.
-        limit: seconds after which a run counts as hanging.
+        limit: seconds after which a run is ended, if it waits or has really computed for half of them.
+        hangs: whether it counts as hanging then; otherwise it cannot be explored.
 
     Attributes:
         owner: the task that runs; all others wait.
         point: the number of points of this run so far.
         next: the point at which `decide` is to be called.
         exploring: whether the policy is consulted; False during setup, invariant and teardown.
+        in_run: whether a run has begun, with its setup, and has not ended.
         aborting: whether the run is over, so that every waiting thread raises `Abort`.
-        elapsed: nanoseconds that the virtual clock has advanced in this run.
+        clock: the virtual clock.
         gil_only: switch only where a build with a GIL can.
         fresh_threads: start new threads for every run, because reused ones would be noticed.
-        fair_steps: consecutive steps of one thread, after which another thread runs.
-        most_points: points after which a run is a livelock.
+        fair_steps: consecutive steps of one thread, after which it is watched.
+        patience: consecutive steps of one thread, by what it does (`spinning`), after which another thread runs.
+        most_chosen: points after which the policy is not asked any more.
+        most_points: points after which a run is too long.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
+        begins: called when a run begins.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
         tracer: for ``sys.settrace``, up to Python 3.11.
     """
 
-    def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float) -> None:
+    def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float, *, hangs: bool = True) -> None:
         self.takes_part = takes_part
-        self.limit = limit
+        self.limit, self.hangs = limit, hangs
         self.leaked = 0
-        self.clock_base = monotonic_ns(), wall_time_ns()
+        self.clock = VirtualClock()
         self.observer: Observer | None = None
         self.tracer: Any = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
+        self.begins: Callable[[], None] = lambda: None
         self.thread_locals: list[threading.local] = []
         self.gil_only = False
         self.fresh_threads = False
         self.fair_steps = FAIR_STEPS
+        self.patience = dict(PATIENCE)
+        self.most_chosen = MOST_POINTS
         self.most_virtual_sleeps = 0
         self.is_idle_worker: Callable[[Task], bool] = lambda task: False
-        self.elapsed = 0
         self.point = 0
         self.next = NEVER
-        self.exploring = False
+        self.exploring = self.in_run = False
         self.aborting = False
         self.recording = self.measuring = False
         self.tasks: list[Task] = []
         self.by_ident: dict[int, Task] = {}
         self.by_thread: dict[int, Task] = {}  # threading.Thread's id
         self._policy: Policy | None = None
-        self._fair_point = 0
-        self._ticks = self.virtual_sleeps = 0
+        self._fair_point = self._slice_begun = 0
+        self._loop_watch: LoopWatch | None = None
+        self._pause = Task(CLOCK, "time", HandoffSemaphore())  # the candidate that stands for a late reading of a clock
+        self._pause.state = SLEEPING
+        self.virtual_sleeps = self._leaps = 0
         self._idle = False
         self.most_points = MOST_POINTS
         self._run = ScheduleRun()
@@ -198,6 +217,7 @@ class Engine:
         self._main = Task(MAIN, "the main thread", HandoffSemaphore())
         self.owner = self._main
         self._awake: Task | None = None  # the owner, once it has woken: a hand-off takes long if the giving thread loses its core
+        self._cpu = 0.0  # of this process, when the run began
         self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
         self._watcher_stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
@@ -218,7 +238,7 @@ class Engine:
         _join(self._watcher)
         for worker in self._workers:
             self._retire(worker)
-        for semaphore in (*self._semaphores, self._main.semaphore):
+        for semaphore in (*self._semaphores, self._main.semaphore, self._pause.semaphore):
             semaphore.close()
 
     def _retire(self, worker: Task) -> None:
@@ -234,7 +254,10 @@ class Engine:
 
     def begin(self) -> None:
         """Begin a new run; what the main thread does from here on belongs to it."""
-        self.elapsed = self.point = 0
+        self.in_run = True
+        self.clock.restart()
+        self.begins()
+        self.point = 0
         self.next = NEVER
         self._run = ScheduleRun()
         main = self._main
@@ -249,6 +272,27 @@ class Engine:
                     self.by_ident[_get_ident()] = managed
             self._workers[index].state = PARKED
         self.tasks = self._workers[:]
+
+    def in_a_thread(self, job: Callable[[], None]) -> None:
+        """Run a part of the setup in a thread of its own, in the place of the main thread."""
+        main = self._main
+        before = main.ident
+
+        def work() -> None:
+            main.ident = _get_ident()
+            self.by_ident[main.ident] = main
+            try:
+                job()
+            finally:
+                del self.by_ident[main.ident]
+
+        thread = threading.Thread(target=work, name="setup", daemon=True)
+        managed = self.by_ident.pop(before or 0, None)  # or the new thread would be one of the program
+        _start(thread)
+        _join(thread)
+        main.ident = before
+        if managed is not None and before is not None:
+            self.by_ident[before] = managed
 
     def run(
         self,
@@ -269,10 +313,12 @@ class Engine:
         run = self._run = ScheduleRun(recording, measuring)
         for worker, job in zip(self._workers, jobs, strict=True):
             worker.job, worker.arguments, worker.error, worker.gil_checked, worker.state = job, arguments, None, True, READY
+            worker.spins = 0
         self.recording, self.measuring = recording, measuring
         self._policy = policy
         policy.begin(self.tasks)
-        self._ticks = self.virtual_sleeps = 0
+        self.virtual_sleeps = self._leaps = 0
+        self._loop_watch = None
         self.exploring = True
         self._main.state, self._main.waits_for = PARKED, "the end of the run"
         if (first := self._next_task(self._main)) is not None:
@@ -289,6 +335,7 @@ class Engine:
 
     def end(self) -> None:
         """End the threads that are left: daemons, idle workers of executors, stuck threads."""
+        self.in_run = False
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return
         self.release_idle(self.tasks)
@@ -321,6 +368,17 @@ class Engine:
         asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
         return bool(asked)
 
+    def learn_length(self, steps: int, most: int) -> None:
+        """Take note of how long the program is.
+
+        Args:
+            steps: that it makes if no thread polls: whoever makes many more without a pause polls.
+            most: the same in its longest run.
+        """
+        self.most_chosen = 3 * most + _MORE_CHOSEN
+        self.fair_steps = min(FAIR_STEPS + steps, PATIENCE[READS])
+        self.patience = {kind: min(most, FAIR_STEPS + 3 * steps) for kind, most in PATIENCE.items()}
+
     @property
     def exhausted(self) -> bool:
         """Whether too many threads of earlier runs did not end."""
@@ -338,7 +396,7 @@ class Engine:
 
     def _await_end(self) -> None:
         """Wait until the run is over."""
-        self._started = monotonic()
+        self._cpu, self._started = process_time(), monotonic()
         while True:
             self._main.semaphore.wait()
             if self._idle:
@@ -368,12 +426,19 @@ class Engine:
                 self._mark_blocked_outside(owner)
             if self._idle and self._returned:
                 self._main.semaphore.post()
-            if monotonic() - started > self.limit and not self._run.stuck:
+            late = monotonic() - started > self.limit and (asleep or self._idle or process_time() - self._cpu > self.limit / 2)
+            if (late or (not HAS_PROC and monotonic() - started > self.limit)) and not self._run.stuck:
                 self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
                 if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
                     self._run.refused = (
                         f"{owner.name} made no step for {monotonic() - moved[0]:.3g} s, and without /proc it cannot be told "
-                        "whether it computes or waits for another thread by an operation that is not under control, such as a socket"
+                        "whether it computes or waits for another thread in an operation out of our control, such as a socket"
+                    )
+                elif not self.hangs:
+                    stays = monotonic() - moved[0] > self.limit / 2
+                    at = place(sys._current_frames().get(owner.ident or 0), self.takes_part)
+                    self._run.refused = (
+                        f"{'a step' if stays else 'a run'} of it has not ended after {self.limit:.3g} s: {owner.name} is at {at}"
                     )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
@@ -442,7 +507,7 @@ class Engine:
             task = found
         point = self.point = self.point + 1
         if self.measuring:
-            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + 1
+            self._run.lengths[task.index] = self._run.lengths.get(task.index, 0) + (access.kind != "end")
             if task.gil_checked:
                 self._run.reachable.add(point)
         if point == self.next:
@@ -466,39 +531,167 @@ class Engine:
 
     def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         """Ask the policy, then the fairness rule, who runs next, before the calling thread makes its step."""
-        others = [other for other in self.tasks if other is not task and (other.state is READY or other.state is SLEEPING)]
         target, policy = task, self._policy
-        allowed = task.gil_checked or not self.gil_only
-        if policy is not None and policy.next != NEVER and point >= policy.next and allowed:
-            target = policy.at(point, task, others, access)
+        reads_clock = access is CLOCK_READING
+        if policy is not None and policy.next != NEVER and point >= policy.next and point <= self.most_chosen:
+            allowed = task.gil_checked or not self.gil_only
+            others = self._others(task) if allowed else []
+            if reads_clock and self.clock.delays and self.clock.delay:
+                others.append(self._pause)
+            if others or allowed:
+                target = policy.at(point, task, others, access)
             if target is not task:
                 self._record_choice(Choice(point, target.index), access, frame, task)
+                task.spins = target.spins = 0
+                if target is self._pause:
+                    self._delay(self.clock.now + self.clock.delay, task)
+                    target = task
         if target is task and point >= self._fair_point:
-            target = self._yield_for_fairness(task, others)
+            target = self._yield_for_fairness(task, access, frame)
         if target is task:
             self._update_next()
             return
         task.frame = frame
-        if target.state is SLEEPING:
-            self._wake_sleeper(target)
+        if target.state is not READY:
+            self._wake_by_clock(target, task)
         self._hand_to(target)
         self._wait_for_turn(task)
+        if self.tracer is not None:
+            frame.f_locals  # noqa: B018 # 3.11 writes its copy of closure cells back after a trace function: renew that copy
 
-    def _yield_for_fairness(self, task: Task, others: list[Task]) -> Task:
-        """Fairness: after `fair_steps` consecutive steps of one thread, advance the virtual clock and run another thread."""
-        self._fair_point = self.point + self.fair_steps
-        self._ticks += 1
-        self._run.yields += 1
-        self.elapsed += _TICK << min(self._ticks, 20)
+    def _others(self, task: Task | None) -> list[Task]:
+        """The other threads that may run now: runnable ones, and those whose wait ends by its deadline if time passes."""
+        found = []
         for other in self.tasks:
-            if other.deadline is not None and other.deadline <= self.elapsed and other.state is not DONE:
-                other.state, other.deadline, other.timed_out = READY, None, True
-                others = [*others, other]
+            if other is task:
+                continue
+            state = other.state
+            if state is READY or ((state is PARKED or state is SLEEPING) and other.deadline is not None and self._may_end(other)):
+                found.append(other)
+        return found
+
+    def _may_end(self, task: Task) -> bool:
+        """Whether the deadline of this thread may pass although others are runnable."""
+        clock, deadline = self.clock, task.deadline
+        assert deadline is not None, "the caller has looked"
+        if clock.may_reach(deadline):
+            return True
+        if task.state is not SLEEPING or clock.read or not clock.delays:
+            return False
+        for other in self.tasks:
+            if other.state is PARKED and other.deadline is not None and other.deadline <= deadline:
+                return False  # it would time out, although nothing kept the threads that it waits for from running so long
+        return True
+
+    def _delay(self, deadline: int, running: Task | None) -> None:
+        """Let time pass to a deadline, although a thread is runnable."""
+        late = self.clock.delay_to(deadline)
+        if late and running is not None:
+            self._run.delays = (*self._run.delays, (self.point, late))
+        self._time_out_before()
+
+    def _time_out_before(self) -> None:
+        """End the waits whose deadlines are past. One that is due this moment may end so, or by what happens this moment."""
+        now = self.clock.now
+        for task in self.tasks:
+            if task.deadline is not None and task.deadline < now and (task.state is PARKED or task.state is SLEEPING):
+                task.state, task.deadline, task.timed_out = READY, None, True
+
+    def _wake_by_clock(self, task: Task, running: Task | None) -> None:
+        """End the wait of this thread by its deadline."""
+        if (deadline := task.deadline) is not None and deadline > self.clock.now:
+            self._delay(deadline, running)
+        task.state, task.deadline, task.timed_out = READY, None, True
+
+    def await_end_of(self, thread: threading.Thread) -> None:
+        """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
+        awake, self._awake = self._awake, None  # or the watcher would take the calling thread for blocked
+        try:
+            _join(thread)
+        finally:
+            self._awake = awake
+
+    def clock_reading(self, frame: FrameType) -> int:
+        """The virtual time at which the calling thread reads a clock; a visible step if it is code under test."""
+        if self.exploring and self.takes_part(frame.f_code.co_filename):
+            self.clock.read = self.clock.matters = True
+            task = self.owner
+            if self.recording:
+                self._run.readings.append(self.point + 1)
+            self.step(CLOCK_READING, frame)
+            task.gil_checked = True
+        return self.clock.reading()
+
+    def _yield_for_fairness(self, task: Task, access: Access, frame: FrameType) -> Task:
+        """Fairness: if a thread polls, run another one, or let time pass if that is what it polls for."""
         if self.point > self.most_points:
-            self._halt("livelock")
-        if not others:
+            self._run.refused = f"a run of it has more than {self.most_points:,} visible steps"
+            self._halt("")
+        watch = self._loop_watch
+        if watch is None or watch.task is not task:
+            self._loop_watch = LoopWatch(task, frame, self.point)
+            self._fair_point = self.point + 1
             return task
-        return min(others, key=lambda other: (other.index - task.index) % len(self.tasks))
+        found = watch.step(access, frame)
+        if found is None:
+            self._fair_point = self.point + 1
+            return task
+        self._loop_watch = None
+        steps = self.point - self._slice_begun
+        if found is not SPINS:
+            task.spins = 0
+            if steps < self.patience[found]:
+                self._fair_point = self.point + min(steps, self.patience[found] - steps)
+                return task
+            for other in self.tasks:
+                other.spins = 0
+            if found is not WORKS:
+                self.clock.now += WORK * steps
+                self._time_out_before()
+        task.spins += found is SPINS
+        run = self._run
+        run.yields += 1
+        run.wasted += steps
+        ready = [other for other in self.tasks if other is not task and self._is_ready(other)]
+        if task.spins >= _CALMED and all(other.spins >= _CALMED for other in ready):
+            self._pass_time()
+            ready = [other for other in self.tasks if other is not task and self._is_ready(other)]
+        self._slice_begun = self.point
+        self._fair_point = self.point + self._slice(task)
+        if not ready:
+            return task
+        return min(ready, key=lambda other: (other.index - task.index) % len(self.tasks))
+
+    def _is_ready(self, task: Task) -> bool:
+        return task.state is READY or (task.deadline is not None and task.deadline <= self.clock.now)
+
+    def _slice(self, task: Task) -> int:
+        """Steps until this thread is watched. They vary, or it might stand in the same place of its loop each time."""
+        varying = self._run.yields % 7
+        return 10 + 7 * varying if task.spins else self.fair_steps + 37 * varying
+
+    def _pass_time(self) -> None:
+        """Every runnable thread spins, so nothing but time can end their loops.
+
+        Raises:
+            Abort: time cannot either.
+        """
+        clock = self.clock
+        waiting = [other for other in self.tasks if other.deadline is not None and other.state is not DONE]
+        due = min((other.deadline for other in waiting if other.deadline is not None), default=None)
+        if clock.read:  # nobody knows for which time it waits
+            later = clock.now + (_LEAP << min(self._leaps, 40))
+            clock.now = later if due is None else max(clock.now, min(later, due))
+            self._leaps += 1
+        elif due is not None:
+            clock.now = max(clock.now, due)
+        elif any(other.state is BLOCKED_OUTSIDE for other in self.tasks):
+            return
+        else:
+            self._halt("livelock")
+        self._time_out_before()
+        for other in self.tasks:
+            other.spins = 0
 
     def _halt(self, symptom: str) -> None:
         """End a run that makes no progress; called by its owner.
@@ -519,14 +712,16 @@ class Engine:
             if access.line == 0:  # the access of a primitive, whose own frames are ours
                 frame = _own(frame, self.takes_part)
             place = frame.f_code, frame.f_lineno or 0
-        self._run.choices.append((choice, access, place, not choice.forced and not task.gil_checked))
+        masked = frame is not None and choice.thread != CLOCK and not task.gil_checked
+        self._run.choices.append((choice, access, place, masked))
 
     def _hand_to(self, target: Task) -> None:
         self.owner = target
         if self.recording and self.exploring:
             self._span()
         self._idle = False
-        self._fair_point = self.point + self.fair_steps
+        self._slice_begun = self.point
+        self._fair_point = self.point + self._slice(target)
         self._update_next()
         target.semaphore.post()
 
@@ -536,7 +731,7 @@ class Engine:
         if policy is None:
             self.next = NEVER
             return
-        asked, fair = policy.next, self._fair_point
+        asked, fair = policy.next if self.point <= self.most_chosen else NEVER, self._fair_point
         if asked == NEVER or asked > fair:
             asked = fair
         self.next = asked if asked > self.point else self.point + 1
@@ -550,15 +745,11 @@ class Engine:
 
     def _span(self) -> None:
         owner = self.owner
-        others = tuple([task.index for task in self.tasks if task is not owner and (task.state is READY or task.state is SLEEPING)])
+        others = tuple([task.index for task in self._others(owner)])
         spans, first = self._run.spans, self.point + 1
         if spans and spans[-1][0] == first:
             spans.pop()
         spans.append((first, owner.index, others))
-
-    def _wake_sleeper(self, task: Task) -> None:
-        self.elapsed = max(self.elapsed, task.deadline or 0)
-        task.state, task.deadline, task.timed_out = READY, None, True
 
     def park(self, task: Task, waits_for: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
         """Wait until another thread calls `wake`, or until the deadline.
@@ -566,7 +757,7 @@ class Engine:
         Args:
             waits_for: the object that `wake` will be called with; for a text, only the deadline ends the wait.
             deadline: nanoseconds of the virtual clock; None for none.
-            sleeping: whether the task waits for the clock alone, so that a policy may run it at any moment.
+            sleeping: whether the task waits for the clock alone.
 
         Returns:
             Whether the deadline ended the wait.
@@ -576,7 +767,10 @@ class Engine:
         if self.owner is not task:  # the watcher has just marked it as blocked
             self._rejoin(task)
         task.state = SLEEPING if sleeping else PARKED
-        task.waits_for, task.deadline, task.timed_out = waits_for, deadline, False
+        task.waits_for, task.deadline, task.timed_out, task.spins = waits_for, deadline, False, 0
+        self._leaps = 0
+        if deadline is not None:
+            self.clock.matters = True
         task.frame = sys._getframe(1)
         self._release(task)
         task.semaphore.wait()
@@ -595,9 +789,9 @@ class Engine:
         woken = False
         for task in self.tasks:
             if task.waits_for is waits_for and task.state is PARKED:
-                task.state, woken = READY, True
+                task.state, task.deadline, woken = READY, None, True
         if self._main.waits_for is waits_for and self._main.state is PARKED:
-            self._main.state = READY
+            self._main.state, self._main.deadline = READY, None
         if woken and self.recording and self.exploring:
             self._span()
 
@@ -669,11 +863,15 @@ class Engine:
         if not self.exploring:
             if self._main.state is READY:
                 ready.append(self._main)
-            ready = ready or self._advance_clock()
+            if not ready and (ready := self._advance_clock()):
+                self._wake_by_clock(ready[0], None)
             return ready[0] if ready else None
         over = len(self.tasks) > len(self._workers) and self._all_done()  # only daemons are left
-        if not ready and not over:
-            ready = self._advance_clock()
+        late: list[Task] = []
+        if not over and self._any_deadline():
+            ready = ready and [task for task in self.tasks if self._is_ready(task)]
+            ready = ready or self._advance_clock()
+            late = [task for task in self._others(None) if task not in ready]
         if over or not ready or self._run.refused:
             self._classify_idle()
             return None
@@ -681,43 +879,55 @@ class Engine:
         assert policy is not None, "exploring needs a policy"
         point = self.point = self.point + 1
         if point > self.most_points:
-            self._record_stuck("livelock")
+            self._run.refused = f"a run of it has more than {self.most_points:,} visible steps"
             return None
-        if len(ready) == 1 and not policy.tracks:
-            return ready[0]
-        default = ready[0]
-        for task in ready:
-            if task.index > current.index:
-                default = task
-                break
-        target = policy.forced(point, ready, default)
-        if target is not default:
-            self._record_choice(Choice(point, target.index, True), Access("wait", "", 0), None, current)
-        if self.recording and len(ready) > 1:
-            self._run.forks.append((point, tuple(task.index for task in ready), target.index))
+        target = ready[0]
+        if len(ready) > 1 or late or policy.tracks:
+            default = ready[0]
+            for task in ready:
+                if task.index > current.index:
+                    default = task
+                    break
+            target = policy.forced(point, ready, default, late)
+            if target is not default:
+                self._record_choice(Choice(point, target.index, target not in late), Access("wait", "", 0), None, current)
+            if self.recording:
+                candidates = tuple([task.index for task in ready])
+                self._run.forks.append((point, candidates, target.index, tuple([task.index for task in late])))
+        if target.state is not READY:
+            self._wake_by_clock(target, ready[0])
         return target
 
     def virtual_sleep(self, nanoseconds: int) -> bool:
         """Whether a sleep of the calling thread lets no other thread run; then the virtual clock has advanced by it."""
+        self.clock.matters = True
         if not self.exploring or self.virtual_sleeps >= self.most_virtual_sleeps:
             return False
         self.virtual_sleeps += 1
-        self.elapsed += nanoseconds
+        self.clock.now += nanoseconds
+        self._time_out_before()
         return True
 
     def _advance_clock(self) -> list[Task]:
-        """No task is runnable: advance the virtual clock to the earliest deadline, and return the tasks that it makes runnable."""
+        """No task is runnable: advance the virtual clock to the earliest deadline, and return the tasks that are due then."""
         if len(self.tasks) == len(self._workers) and self._every_task_is_done():
             return []
-        timed = [task for task in (*self.tasks, self._main) if task.deadline is not None and task.state is not DONE]
-        if not timed:
+        waiting = [
+            task
+            for task in (*self.tasks, self._main)
+            if task.deadline is not None and (task.state is PARKED or task.state is SLEEPING)
+        ]
+        if not waiting:
             return []
-        due = min(task.deadline for task in timed if task.deadline is not None)
-        self.elapsed = max(self.elapsed, due)
-        for task in timed:
-            if task.deadline is not None and task.deadline <= due:
-                task.state, task.deadline, task.timed_out = READY, None, True
-        return [task for task in (*self.tasks, self._main) if task.state is READY]
+        due = min(task.deadline for task in waiting if task.deadline is not None)
+        self.clock.now = max(self.clock.now, due)
+        return [task for task in waiting if task.deadline is not None and task.deadline <= self.clock.now]
+
+    def _any_deadline(self) -> bool:
+        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this
+            if task.deadline is not None:
+                return True
+        return False
 
     def _all_done(self) -> bool:
         for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this

@@ -20,10 +20,15 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.origin import ours
 from ..schedule import Schedule
-from ..steps.visible import StepTable, Visibility, gil_is_checked_after, is_step
+from ..steps.calls import gil_is_checked_after, is_step, makes_steps
+from ..steps.changing import Changing
+from ..steps.visible import StepTable, Visibility
+from . import probe
 from .engine import Engine
 from .policy import Planned
+from .task import MAIN
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
@@ -37,12 +42,19 @@ class MonitoringConflict(Exception):
 
 
 class Events:
-    """A context manager during which every visible step of a controlled thread is reported to the engine."""
+    """A context manager during which every visible step of a controlled thread is reported to the engine.
 
-    def __init__(self, engine: Engine) -> None:
+    Args:
+        everything: whether every instruction is a step.
+    """
+
+    def __init__(self, engine: Engine, *, everything: bool = False) -> None:
         self._engine = engine
-        self._visibility = Visibility()
+        self._everything = everything
+        self._visibility = Visibility(everything=everything)
+        self._frozen = False
         self._tables: dict[int, StepTable] = {}
+        self._started_codes: dict[int, CodeType] = {}  # not under test; up to 3.11
         self._takes_part = engine.takes_part
         self._tool = -1
 
@@ -59,9 +71,10 @@ class Events:
         monitoring.use_tool_id(self._tool, _NAME)
         monitoring.register_callback(self._tool, events.PY_START, self._started)
         monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator that has started before
+        monitoring.register_callback(self._tool, events.PY_THROW, self._thrown_into)  # likewise
         monitoring.register_callback(self._tool, events.INSTRUCTION, self._listener())
         monitoring.register_callback(self._tool, events.CALL, self._call)
-        monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME)
+        monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME | events.PY_THROW)
         monitoring.restart_events()
         return self
 
@@ -72,17 +85,40 @@ class Events:
         monitoring.set_events(self._tool, 0)
         for table in self._tables.values():
             monitoring.set_local_events(self._tool, table.code, 0)
-        for event in ("PY_START", "PY_RESUME", "INSTRUCTION", "CALL"):
+        for event in ("PY_START", "PY_RESUME", "PY_THROW", "INSTRUCTION", "CALL"):
             monitoring.register_callback(self._tool, getattr(monitoring.events, event), None)
         monitoring.free_tool_id(self._tool)
 
+    @property
+    def names(self) -> Changing:
+        """What is known about the names of the program."""
+        return self._visibility.names
+
+    def forget(self) -> None:
+        """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
+        self._visibility = Visibility(everything=self._everything)
+        for table in self._tables.values():
+            if _MONITORED:
+                monitoring.set_local_events(self._tool, table.code, 0)
+        self._tables.clear()
+        self._started_codes.clear()
+        if _MONITORED:
+            monitoring.restart_events()
+
+    def freeze(self) -> None:
+        """Keep the step tables as they are from now on: a schedule was found that is to be followed again."""
+        self._frozen = True
+
     def tables_unchanged(self) -> bool:
         """Whether the step tables are still valid. If not, this makes new ones, and the steps counted so far are void."""
-        if not self._visibility.grown:
+        names = self.names
+        names.check_values()
+        if not names.grown or self._frozen:
             return True
-        self._visibility.grown = False
-        for key, table in self._tables.items():
-            self._tables[key] = self._visibility.table(table.code, {})
+        while names.grown:
+            names.grown = False
+            for key, table in list(self._tables.items()):
+                self._tables[key] = self._visibility.table(table.code, table.namespace)
         if _MONITORED:
             monitoring.restart_events()
         return False
@@ -90,16 +126,36 @@ class Events:
     def _table(self, code: CodeType, frame: FrameType) -> StepTable:
         table = self._tables.get(id(code))
         if table is None:
+            self.names.started(code, under_test=True)
             table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
         return table
 
     def _started(self, code: CodeType, offset: int) -> object:
-        if code.co_name != "<module>" and id(code) not in self._tables and self._takes_part(code.co_filename):
-            if not self._engine.exploring:
-                return None  # of a setup or an invariant: what it stores does not count as changing
-            self._table(code, sys._getframe(1))
-            monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        return self._began(code, sys._getframe(1))
+
+    def _thrown_into(self, code: CodeType, offset: int, error: BaseException) -> None:
+        if id(code) not in self._tables:  # this event cannot be disabled
+            self._began(code, sys._getframe(1))
+
+    def _began(self, code: CodeType, frame: FrameType) -> object:
+        takes_part = makes_steps(code, frame.f_globals, self._takes_part)
+        if id(code) in self._tables or code.co_name == "<module>" or (not takes_part and _of_no_interest(code)):
+            return monitoring.DISABLE
+        if not self._engine.exploring and self._engine.owner.index == MAIN:
+            if takes_part and self._engine.in_run:
+                self.names.file(code.co_filename)
+            return None  # of a setup or an invariant: what it stores does not count as changing
+        if not takes_part:
+            return monitoring.DISABLE if self._elsewhere(code, frame) else None
+        self._table(code, frame)
+        monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
+
+    def _elsewhere(self, code: CodeType, frame: FrameType) -> bool:
+        """Take note of code that has started and is not under test; returns whether all about it is known."""
+        caller = frame.f_back
+        asked = caller is not None and self._takes_part(caller.f_code.co_filename)
+        return self.names.started(code, under_test=False, asked_by_test=asked)
 
     def _listener(self) -> Callable[[CodeType, int], object]:
         """The callback for instructions. It repeats `Engine.step` in line, because it runs for every one of them."""
@@ -137,10 +193,11 @@ class Events:
         table = self._tables.get(id(code))
         if table is None:
             return monitoring.DISABLE
-        access = table.calls.get(offset)
-        if access is None:  # the end of a with statement, in some versions
+        call = table.calls.get(offset)
+        if call is None:
             return monitoring.DISABLE
-        if is_step(callee, first, self._takes_part):
+        access, alone = call
+        if access is not None and is_step(callee, first, self._takes_part, alone=alone):
             engine.step(access)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
             engine.owner.gil_checked = True
@@ -149,7 +206,11 @@ class Events:
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
         code = frame.f_code
         if event == "call":
-            if code.co_name == "<module>" or not self._takes_part(code.co_filename):
+            if code.co_name == "<module>":
+                return None
+            if not makes_steps(code, frame.f_globals, self._takes_part):
+                if not _of_no_interest(code) and id(code) not in self._started_codes and self._elsewhere(code, frame):
+                    self._started_codes[id(code)] = code
                 return None
             self._table(code, frame)
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -162,40 +223,30 @@ class Events:
         return self._trace
 
 
+def _of_no_interest(code: CodeType) -> bool:
+    """Whether code that is not under test is ours, or a constructor that the standard library has made from a text."""
+    return ours(code.co_filename) or (code.co_filename.startswith("<") and not code.co_filename.startswith("<frozen"))
+
+
 def check_alone() -> None:
     """Check that every event arrives.
 
     Raises:
         MonitoringConflict: some do not; the message names the other tools.
     """
-    engine = Engine(1, lambda file: file == __file__, 5.0)
+    engine = Engine(1, lambda file: file == probe.__file__, 5.0)
     seen: list[int] = []
-    with engine, Events(engine) as events:
-        events._visibility._everything = True
+    with engine, Events(engine):
         for _ in range(2):
             before = len(seen)
             engine.begin()
             engine.observer = lambda task, point, access, frame: seen.append(point)
-            engine.run([_probe], (), Planned(Schedule(())))
+            engine.run([probe.probe], (probe.Probed(),), Planned(Schedule(())))
             engine.end()
-            if len(seen) - before != _PROBE_STEPS:
+            if len(seen) - before != probe.STEPS:
                 raise MonitoringConflict(
-                    f"only {len(seen) - before} of {_PROBE_STEPS} steps were seen; {_active()} takes the others"
+                    f"only {len(seen) - before} of {probe.STEPS} steps were seen; {_active()} takes the others"
                 )
-
-
-class _Thing:
-    value = 0
-
-
-def _probe() -> None:
-    thing = _Thing()
-    thing.value = 1
-    thing.value = thing.value + thing.value
-    del thing.value
-
-
-_PROBE_STEPS = 5
 
 
 def _active() -> str:

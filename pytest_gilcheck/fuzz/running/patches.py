@@ -13,6 +13,7 @@ from __future__ import annotations
 import _queue
 import _thread
 import builtins
+import copyreg
 import os
 import sys
 import threading
@@ -20,13 +21,15 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import primitives
+from . import dates, primitives
 from .engine import Engine
+from .repeatable import Repeatable
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
 _ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures._base")
@@ -43,11 +46,12 @@ _NOT_CHANGED = (
     "_queue",
 )
 _MOST = 50_000  # objects that are searched for locks
-_LEAVES = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_LEAVES = (*_PLAIN, Engine, Repeatable)  # through our own, everything could be reached
 
 _FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
 
-Undo = Callable[[], None]
+Undo = Callable[[], object]
 
 
 class Patches:
@@ -60,6 +64,7 @@ class Patches:
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
         self._engine, self._roots = engine, list(roots)
         self._undo: list[Undo] = []
+        self._kinds: dict[type, None] = {}  # classes under test
 
     def __enter__(self) -> Patches:
         try:
@@ -71,12 +76,24 @@ class Patches:
 
     def _replace(self) -> None:
         primitives.locks_used.clear()
+        repeatable = self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
+        self._undo.append(repeatable.end)
+        self._others_by_identity = {os.urandom: repeatable.urandom}
         for module in list(sys.modules.values()):
             if _may_change(module):
                 self._replace_names(vars(module))
         for target, name, value in self._others():
             self._set(target, name, value)
+        for kind in (dates.REAL_DATETIME, dates.REAL_DATE):
+            if kind not in copyreg.dispatch_table:
+                copyreg.dispatch_table[kind] = dates.reduced
+                self._undo.append(partial(copyreg.dispatch_table.pop, kind, None))
+        if (uuid := sys.modules.get("uuid")) is not None and hasattr(uuid, "_generate_time_safe"):
+            self._set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
         self._wrap_existing_locks()
+        futures = sys.modules.get("concurrent.futures._base")
+        repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
+        self._engine.begins = repeatable.begin
         primitives.active = self._engine
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
@@ -89,15 +106,15 @@ class Patches:
 
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
-            try:
-                replacement = _REPLACEMENTS.get(value)
-            except TypeError:  # not hashable
-                continue
+            replacement = _replacement(value)
+            if replacement is None and type(value) in _KINDS:
+                replacement = self._others_by_identity.get(value)
             if replacement is not None:
                 self._set_item(names, name, replacement)
 
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
+            *self._repeatable.replacements(),
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
@@ -139,6 +156,9 @@ class Patches:
             if id(thing) in seen or isinstance(thing, _LEAVES):
                 continue
             seen.add(id(thing))
+            kind = thing if isinstance(thing, type) else type(thing)
+            if kind not in self._kinds and self._is_of_module_under_test(kind.__module__):
+                self._kinds[kind] = None
             for place, name, value in _contents(thing, path):
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
@@ -159,6 +179,10 @@ class Patches:
                     self._set_anywhere(place, name, replacement)
                 elif not isinstance(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
+
+    def _is_of_module_under_test(self, name: object) -> bool:
+        file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
+        return isinstance(file, str) and self._engine.takes_part(file)
 
     def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
         if isinstance(place, (dict, list)):
@@ -211,6 +235,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     if isinstance(thing, (tuple, set, frozenset, deque)):
         return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
     if isinstance(thing, types.FunctionType):
+        if ours(thing.__code__.co_filename):
+            return []
         cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
         found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
         defaults = thing.__defaults__ or ()
@@ -252,11 +278,11 @@ def _filled(cell: types.CellType) -> bool:
 
 
 def _replacement(value: Any) -> Any:
-    """The replacement of this primitive; None if it is not a primitive."""
-    try:
-        return _REPLACEMENTS.get(value)
-    except TypeError:
-        return None
+    """The replacement of this primitive; None if it is not a primitive.
+
+    Nothing else is hashed, which would run the user's code: a ``MagicMock`` records each such call, in lists that are searched too.
+    """
+    return _REPLACEMENTS.get(value) if type(value) in _KINDS else None
 
 
 def _may_change(module: Any) -> bool:
@@ -279,7 +305,17 @@ _REPLACEMENTS: dict[Any, Any] = {
     PUBLIC["time_ns"]: primitives.wall_clock_ns,
     PUBLIC["perf_counter"]: primitives.perf_counter,
     PUBLIC["perf_counter_ns"]: primitives.perf_counter_ns,
+    PUBLIC["process_time"]: primitives.process_time,
+    PUBLIC["process_time_ns"]: primitives.process_time_ns,
+    PUBLIC["thread_time"]: primitives.process_time,
+    PUBLIC["thread_time_ns"]: primitives.process_time_ns,
+    dates.REAL_DATETIME: dates.VirtualDatetime,
+    dates.REAL_DATE: dates.VirtualDate,
     _thread.start_new_thread: primitives.start_new_thread,
 }
+if "clock_gettime" in PUBLIC:
+    _REPLACEMENTS[PUBLIC["clock_gettime"]] = primitives.clock_gettime
+    _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
+_KINDS = {type(primitive) for primitive in _REPLACEMENTS}

@@ -28,10 +28,13 @@ class Policy(Protocol):
         """Called when a run begins."""
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        """The task that makes the next step: the current one, or one of the others, which then continues from where it stands."""
+        """The task that makes the next step: the current one, or one of the others, which then continues from where it stands.
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        """The task that runs where the current one cannot continue."""
+        Others that are not ready are made so by a delay.
+        """
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        """The task that runs where the current one cannot continue: a ready one, or one that a delay makes ready."""
 
 
 class Planned:
@@ -51,23 +54,23 @@ class Planned:
         self.next = self._left[-1].point if self._left else NEVER
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        return self._follow(point, False, others) or task
+        return self._follow(point, (), others) or task
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
         if not self._left or self._left[-1].point > point:
             return default
-        return self._follow(point, True, ready) or default
+        return self._follow(point, ready, late) or default
 
     @property
     def unused(self) -> Choice | None:
         """The first choice that could not be made, or whose point the run never reached; None if all were made."""
         return self.diverged or (self._left[-1] if self._left else None)
 
-    def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
+    def _follow(self, point: int, forced: Sequence[Task], preempting: Sequence[Task]) -> Task | None:
         choice = self._left.pop()
         self.next = self._left[-1].point if self._left else NEVER
-        if choice.forced is forced and choice.point == point:
-            for task in candidates:
+        if choice.point == point:
+            for task in forced if choice.forced else preempting:
                 if task.index == choice.thread:
                     return task
         self.diverged = self.diverged or choice
@@ -88,5 +91,5 @@ class SequentialOrder:
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         return task
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
         return min(ready, key=lambda task: (self._order.get(task.index, len(self._order)), task.index))

@@ -15,7 +15,7 @@ import _thread
 import sys
 import threading
 from collections import deque
-from types import GenericAlias, TracebackType
+from types import FrameType, GenericAlias, TracebackType
 from typing import Any
 
 from ...core.clocks import PUBLIC, wall_time_ns
@@ -92,7 +92,7 @@ class Lock:
         if outer is not None and not engine.takes_part(outer.f_code.co_filename):
             task.gil_checked = True  # it has entered a function of the standard library
         engine.step(_ACQUIRE, frame)
-        deadline = None if timeout is None or timeout < 0 else engine.elapsed + int(timeout * 1e9)
+        deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)
         while not self._real.acquire(False):
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
@@ -235,36 +235,72 @@ def sleep(seconds: float) -> None:
     task.gil_checked = True
     if engine.virtual_sleep(int(seconds * 1e9)):
         return
-    engine.park(task, f"a sleep of {seconds:g} s", engine.elapsed + int(seconds * 1e9), sleeping=True)
+    engine.park(task, f"a sleep of {seconds:g} s", engine.clock.now + int(seconds * 1e9), sleeping=True)
+
+
+def _reading(name: str, frame: FrameType) -> int:
+    """The nanoseconds of a clock, read by this frame: of the virtual clock, if the thread is controlled.
+
+    Args:
+        name: of the function of the module ``time`` that reads it, and returns nanoseconds.
+    """
+    engine = active
+    if engine is None or engine.current() is None:
+        return int(PUBLIC[name]())
+    now = engine.clock_reading(frame)
+    if name != "time_ns":
+        return engine.clock.base[0] + now
+    told = int(PUBLIC[name]())
+    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + now
+
+
+def now_of_caller(frame: FrameType) -> float:
+    """Seconds of the wall clock, read by this frame."""
+    return _reading("time_ns", frame) / 1e9
 
 
 def monotonic() -> float:
-    return float(PUBLIC["monotonic"]()) if active is None or active.current() is None else monotonic_ns() / 1e9
+    return _reading("monotonic_ns", sys._getframe(1)) / 1e9
 
 
 def monotonic_ns() -> int:
-    if active is None or active.current() is None:
-        return int(PUBLIC["monotonic_ns"]())
-    return active.clock_base[0] + active.elapsed
+    return _reading("monotonic_ns", sys._getframe(1))
 
 
 def wall_clock() -> float:
-    return float(PUBLIC["time"]()) if active is None or active.current() is None else wall_clock_ns() / 1e9
+    return _reading("time_ns", sys._getframe(1)) / 1e9
 
 
 def wall_clock_ns() -> int:
-    told = int(PUBLIC["time_ns"]())
-    if active is None or active.current() is None or abs(told - wall_time_ns()) > _TRAVELLED:
-        return told
-    return active.clock_base[1] + active.elapsed
+    return _reading("time_ns", sys._getframe(1))
 
 
 def perf_counter() -> float:
-    return float(PUBLIC["perf_counter"]()) if active is None or active.current() is None else monotonic()
+    return _reading("perf_counter_ns", sys._getframe(1)) / 1e9
 
 
 def perf_counter_ns() -> int:
-    return int(PUBLIC["perf_counter_ns"]()) if active is None or active.current() is None else monotonic_ns()
+    return _reading("perf_counter_ns", sys._getframe(1))
+
+
+def process_time() -> float:
+    return _reading("process_time_ns", sys._getframe(1)) / 1e9
+
+
+def process_time_ns() -> int:
+    return _reading("process_time_ns", sys._getframe(1))
+
+
+def clock_gettime_ns(which: int) -> int:
+    if active is None or active.current() is None:
+        return int(PUBLIC["clock_gettime_ns"](which))
+    return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1))  # 0 is CLOCK_REALTIME, everywhere
+
+
+def clock_gettime(which: int) -> float:
+    if active is None or active.current() is None:
+        return float(PUBLIC["clock_gettime"](which))
+    return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1)) / 1e9
 
 
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
@@ -316,11 +352,11 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     engine, me = found
     if task is me:
         raise RuntimeError("cannot join current thread")
-    deadline = None if timeout is None else engine.elapsed + int(max(0.0, timeout) * 1e9)
+    deadline = None if timeout is None else engine.clock.now + int(max(0.0, timeout) * 1e9)
     while task.state is not DONE:
         if engine.park(me, task, deadline):
             return
-    _join(thread)
+    engine.await_end_of(thread)
 
 
 def is_executor_worker(task: Task) -> bool:

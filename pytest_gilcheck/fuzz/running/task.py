@@ -10,12 +10,13 @@ from typing import Any
 from .handoff import HandoffSemaphore
 
 MAIN = -1  # the index of the main thread
+CLOCK = 1 << 20  # the index of what is no thread: a choice of it delays the reading of a clock
 
 
 class State(IntEnum):
     READY = 0
     PARKED = 1  # waits for another thread, perhaps with a deadline
-    SLEEPING = 2  # waits for the virtual clock alone, so a policy may run it at any moment
+    SLEEPING = 2  # waits for the virtual clock alone
     BLOCKED_OUTSIDE = 3  # blocked by an operation that is not under control
     DONE = 4
 
@@ -46,12 +47,13 @@ class Task:
         deadline: nanoseconds of the virtual clock at which its wait ends; None for never.
         timed_out: whether the deadline ended its last wait.
         frame: where it waits, while it is parked.
+        spins: how often it was seen to spin, with nothing else between.
         gil_checked: whether the interpreter has, since this task's last step, checked for a request to release the GIL.
     """
 
     __slots__ = (
         "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "name", "native",
-        "root", "semaphore", "state", "thread", "timed_out", "waits_for",
+        "root", "semaphore", "spins", "state", "thread", "timed_out", "waits_for",
     )  # fmt: skip
 
     def __init__(self, index: int, name: str, semaphore: HandoffSemaphore, *, root: bool = False, daemon: bool = False) -> None:
@@ -67,4 +69,5 @@ class Task:
         self.deadline: int | None = None
         self.timed_out = False
         self.frame: FrameType | None = None
+        self.spins = 0
         self.gil_checked = True

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import gc
+import re
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import permutations
+from itertools import cycle, islice, permutations
 
 from ..program import Program, describe_error
-from ..running.engine import FAIR_STEPS_WHEN_SPINNING, Engine, ScheduleRun, SetupStuck
+from ..running.engine import Engine, ScheduleRun, SetupStuck
 from ..running.events import Events
 from ..running.policy import Planned, Policy, SequentialOrder
 from ..schedule import Schedule
 
 _MOST_ORDERS = 6
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
-_COLLECT_EVERY = 1000 if sysconfig.get_config_var("Py_GIL_DISABLED") else 50  # runs; a free-threaded collection takes 12 ms
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_COLLECT_EVERY = 1000 if FREE_THREADED else 50  # runs; a free-threaded collection takes 12 ms
 
 
 class Symptom(StrEnum):
@@ -40,7 +44,7 @@ class Failure:
     Attributes:
         message: what is broken, in one line.
         run: the run, with its schedule.
-        error: the exception that escaped, if that is the symptom.
+        error: the exception that escaped, or that the teardown raised; None if neither is the symptom.
     """
 
     symptom: Symptom
@@ -59,10 +63,12 @@ class SequentialBaseline:
 
     Attributes:
         expected: by type name, the exceptions that every sequential order raises, with the largest number of each.
+        known: type, place and message of each exception that some sequential order raises, numbers aside.
         left: names of the threads that every sequential order leaves waiting.
     """
 
     expected: dict[str, int] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
 
 
@@ -71,7 +77,15 @@ class NotExplorable(Exception):
 
 
 class SequentialFailure(Exception):
-    """The program fails without any concurrency. The cause is the exception, if there is one."""
+    """The program fails without any concurrency. The cause is the exception, if there is one.
+
+    Attributes:
+        again: whether it passed when it ran for the first time, so that what it leaves behind makes it fail.
+    """
+
+    def __init__(self, message: str, again: bool = False) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 @dataclass
@@ -79,8 +93,10 @@ class Explorer:
     """Runs a program repeatedly.
 
     Attributes:
+        between_runs: called before each run.
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
+        passing: the sequential orders that did not fail when they ran as the baseline.
     """
 
     program: Program
@@ -88,8 +104,12 @@ class Explorer:
     events: Events
     baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
+    between_runs: Callable[[], None] = lambda: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
+    passing: list[tuple[int, ...]] = field(default_factory=list)
+    _teardown_error: AssertionError | None = None
+    _confirming: bool = False
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program once.
@@ -99,14 +119,15 @@ class Explorer:
             NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
         """
         engine = self.engine
+        self.between_runs()
         self.runs += 1
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
-        broken = None
+        broken, self._teardown_error = None, None
         try:
             try:
-                arguments = self.program.fresh_state()
+                arguments = self._fresh_state()
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)
@@ -123,7 +144,18 @@ class Explorer:
             raise NotExplorable(run.refused)
         if engine.exhausted:
             raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
-        return run, self._classify(run, broken)
+        return run, self._confirmed(self._classify(run, broken))
+
+    def _confirmed(self, failure: Failure | None) -> Failure | None:
+        """The failure; None if it may come from what was not under control: it does not come again with the same schedule."""
+        if failure is None or not failure.run.uncontrolled or failure.symptom is Symptom.HANGS or self._confirming:
+            return failure
+        self._confirming = True
+        try:
+            again = any(self.follow(failure.schedule)[1] is not None for _ in range(_CONFIRMATIONS))
+        finally:
+            self._confirming = False
+        return failure if again else None
 
     def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program with this schedule, as far as it can be followed."""
@@ -137,6 +169,11 @@ class Explorer:
         finally:
             self.engine.most_virtual_sleeps = 0
 
+    def in_sequence(self, runs: int) -> Iterator[Failure | None]:
+        """Run so many sequential orders, each in turn, and yield how each fails."""
+        for order in islice(cycle(self._orders()), runs):
+            yield self.in_order(order)[1]
+
     def sequential(self, *, visible: bool = True) -> list[ScheduleRun]:
         """Run every sequential order, and take what all of them do as the baseline.
 
@@ -147,38 +184,95 @@ class Explorer:
             SequentialFailure: the program fails in every sequential order, or hangs in one.
             NotExplorable: it makes no visible step.
         """
-        run, _ = self.in_order()  # for what only a first run does, such as imports
+        run, first_failure = self.in_order()  # for what only a first run does, such as imports
+        first_of_all = {index for index, _, _ in run.errors}
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
-        while not self.events.tables_unchanged():
-            self.in_order()
-        runs, failures = [], []
-        for order in self._orders():
-            run, failure = self.in_order(order, measuring=True)
-            runs.append(run)
-            failures.append(failure)
-        if any(run.yields for run in runs) and self.engine.fair_steps != FAIR_STEPS_WHEN_SPINNING:
-            self.engine.fair_steps = FAIR_STEPS_WHEN_SPINNING
-            return self.sequential(visible=visible)
+        self.events.forget()
+        self.in_order()
+        runs, failures = self._measured()
+        self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
+        self.events.names.begin()
         raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(
             expected={name: max(counts[name] for counts in raised) for name in always},
+            known=frozenset(self._identity(error) for run in runs for _, _, error in run.errors),
             left=frozenset(set.intersection(*({blocked.thread for blocked in run.left} for run in runs))),
         )
         if always and all(run.errors for run in runs):
             error = runs[0].errors[0][2]
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
-                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}") from error
+                again = 0 not in first_of_all and self._fails_alone()
+                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}", again) from error
         if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
-            raise SequentialFailure(f"every sequential order fails: {failed.symptom}: {failed.message}")
+            message = f"every sequential order fails: {failed.symptom}: {failed.message}"
+            again = first_failure is None
+            raise SequentialFailure(message, again) from failed.error if again else None
         if visible and not any(sum(run.lengths.values()) for run in runs):
             raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
+
+    def fails_now(self) -> Failure | None:
+        """A failure of the sequential orders that passed before, if all of them fail now: what earlier runs left breaks them."""
+        failures = [self.in_order(order)[1] for order in self.passing]
+        return failures[0] if failures and all(failures) else None
+
+    def _fails_alone(self) -> bool:
+        """Whether the first thread fails now although no other does anything, from a fresh state."""
+        first, *others = self.program.threads
+        alone = replace(self.program, threads=(first, *(_do_nothing for _ in others)))
+        return bool(Explorer(alone, self.engine, self.events).in_order()[0].errors)
+
+    def _identity(self, error: BaseException) -> str:
+        """By what an exception is recognised: its type, its message without numbers and addresses, and where it comes from."""
+        where, trace = "", error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if self.engine.takes_part(code.co_filename):
+                where = f"{code.co_filename}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        return f"{where} {_NUMBERS.sub('#', describe_error(error))}"
+
+    def measured(self) -> list[ScheduleRun]:
+        """Run every sequential order, after the visible steps have become more."""
+        return self._measured()[0]
+
+    def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
+        while True:
+            while not self.events.tables_unchanged():
+                self.in_order()
+            outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
+            if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
+                lengths = [run.points - run.wasted for run, _ in outcomes]
+                self.engine.learn_length(min(lengths), max(lengths))
+                return [run for run, _ in outcomes], [failure for _, failure in outcomes]
+
+    def _fresh_state(self) -> tuple[Any, ...]:
+        """The state of a run.
+
+        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends matter,
+        the setup runs in a thread of its own, which is over before the run; then an object ends where its last reference goes.
+        """
+        if not (FREE_THREADED and self.events.names.ends_matter):
+            return self.program.fresh_state()
+        made: list[tuple[Any, ...]] = []
+        errors: list[BaseException] = []
+
+        def setup() -> None:
+            try:
+                made.append(self.program.fresh_state())
+            except BaseException as error:
+                errors.append(error)
+
+        self.engine.in_a_thread(setup)
+        if errors:
+            raise errors.pop()
+        return made.pop()
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
@@ -191,6 +285,7 @@ class Explorer:
         try:
             self.program.teardown()
         except AssertionError as error:
+            self._teardown_error = error
             return f"the teardown raised {describe_error(error)}"
         return None
 
@@ -203,13 +298,20 @@ class Explorer:
             if expected.get(kind, 0) == 0:
                 more = ", more often than in any sequential order" if kind in expected else ""
                 return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}{more}", run, error)
+            if self._identity(error) not in self.baseline.known:
+                message = f"{name} raised {describe_error(error)}, and sequential orders raise another {kind}"
+                return Failure(Symptom.EXCEPTION, message, run, error)
             expected[kind] -= 1
         if broken is not None:
-            return Failure(Symptom.INVARIANT, broken, run)
+            return Failure(Symptom.INVARIANT, broken, run, self._teardown_error)
         if left := [blocked for blocked in run.left if blocked.thread not in self.baseline.left]:
             message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
+
+
+def _do_nothing(*arguments: object) -> None:
+    pass
 
 
 def blocked_message(run: ScheduleRun) -> str:

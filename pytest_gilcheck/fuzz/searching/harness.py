@@ -14,8 +14,11 @@ from ..plan import FuzzPlan
 from ..program import Program
 from ..running.engine import Engine
 from ..running.events import Events
+from ..running.one_core import OneCore
 from ..running.patches import Patches
 from .explorer import Explorer
+
+_LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
 
 
 @contextmanager
@@ -25,12 +28,14 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
     roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
-        engine = stack.enter_context(Engine(len(program.threads), takes_part, plan.timeout))
+        core = stack.enter_context(OneCore())  # first: threads inherit it
+        limit = min(plan.timeout, max(plan.budget, _LEAST_LIMIT))
+        engine = stack.enter_context(Engine(len(program.threads), takes_part, limit, hangs=limit == plan.timeout))
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, roots))
         gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
         try:
-            yield Explorer(program, engine, events, progress=progress)
+            yield Explorer(program, engine, events, progress=progress, between_runs=core.look)
         finally:
             if collecting:
                 gc.enable()
@@ -56,9 +61,9 @@ def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
     def takes_part(file: str) -> bool:
         answer = known.get(file)
         if answer is None:
-            answer = known[file] = (
-                under_test(file) or file in files or any(file.startswith(folder) for folder in folders)
-            ) and not ours(file)
+            made = file.startswith("<") and not file.startswith("<frozen")  # code that has no file: made by exec
+            tested = under_test(file) or made or file in files or any(file.startswith(folder) for folder in folders)
+            answer = known[file] = tested and not ours(file)
         return answer
 
     return takes_part

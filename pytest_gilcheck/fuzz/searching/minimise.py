@@ -46,8 +46,8 @@ class Segments:
         self._stopped.add(task.index)
         return self._counted(self._wanted([task, *others]) or task)
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return self._counted(self._wanted(ready) or default)
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        return self._counted(self._wanted([*ready, *late]) or default)
 
     def _wanted(self, candidates: Sequence[Task]) -> Task | None:
         while self._left:

@@ -6,8 +6,15 @@ import random
 from collections.abc import Sequence
 
 from ..running.policy import NEVER
-from ..running.task import Task
+from ..running.task import READY, Task
 from ..steps.visible import Access
+
+_DELAYED = 0.15  # probability with which a sample considers a thread at a step that only a delay would let run
+
+
+def _considered(draw: random.Random, others: Sequence[Task]) -> list[Task]:
+    """Those of the others that this choice considers: a schedule may have few delays, and they should not all come first."""
+    return [other for other in others if other.state is READY or draw.random() < _DELAYED]
 
 
 class RandomWalk:
@@ -24,10 +31,12 @@ class RandomWalk:
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         self.next = point + 1
+        others = _considered(self._draw, others)
         index = int(self._draw.random() * (len(others) + 1))
         return others[index] if index < len(others) else task
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        ready = [*ready, *_considered(self._draw, late)]
         return ready[int(self._draw.random() * len(ready))]
 
 
@@ -52,12 +61,13 @@ class UniformWalk:
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         self.next = point + 1
+        others = _considered(self._draw, others)
         chosen = self._drawn([task, *others]) if others else task
         self._left[chosen.index] = self._left.get(chosen.index, 1) - 1
         return chosen
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return self._drawn(ready)
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        return self._drawn([*ready, *_considered(self._draw, late)])
 
     def _drawn(self, tasks: Sequence[Task]) -> Task:
         weights = [max(1, self._left.get(task.index, 1)) for task in tasks]
@@ -96,10 +106,10 @@ class Priorities:
             self._lowest -= 1
             self._priority[task.index] = self._lowest
         self.next = self._changes[-1] if self._changes else NEVER
-        return max([task, *others], key=self._of)
+        return max([task, *_considered(self._draw, others)], key=self._of)
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        return max(ready, key=self._of)
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        return max([*ready, *_considered(self._draw, late)], key=self._of)
 
     def _of(self, task: Task) -> float:
         if task.index not in self._priority:
@@ -127,12 +137,12 @@ class PartialOrder:
         pending = self._pending
         if task.index not in pending or pending[task.index][1] is None:
             pending[task.index] = self._draw.random(), access
-        chosen = max([task, *others], key=self._of)
+        chosen = max([task, *_considered(self._draw, others)], key=self._of)
         self._made(chosen)
         return chosen
 
-    def forced(self, point: int, ready: Sequence[Task], default: Task) -> Task:
-        chosen = max(ready, key=self._of)
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        chosen = max([*ready, *_considered(self._draw, late)], key=self._of)
         self._made(chosen)
         return chosen
 

@@ -14,10 +14,11 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
+from ..running.task import CLOCK
 from ..schedule import Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
@@ -45,8 +46,10 @@ class SearchOutcome:
         threads: the number of the program's threads.
         pending: schedules with one preemption more than ``complete``, about; 0 if they were not counted.
         wanted: the number of preemptions up to which enumeration was wanted.
+        everything: whether no schedule is left at all.
         asked: the number of schedules that was asked for; None for a search by time.
         expired: whether the time ended before that number was run.
+        void: the number of schedules run before it turned out that there are more visible steps.
     """
 
     failure: Failure | None = None
@@ -59,13 +62,15 @@ class SearchOutcome:
     threads: int = 2
     pending: int = 0
     wanted: int = 0
+    everything: bool = False
     asked: int | None = None
     expired: bool = False
+    void: int = 0
 
     @property
     def explored(self) -> int:
         """The number of schedules that were run."""
-        return self.enumerated + self.sampled
+        return self.enumerated + self.sampled + self.void
 
     @property
     def all_enumerated(self) -> bool:
@@ -88,7 +93,9 @@ class SearchOutcome:
     def __str__(self) -> str:
         parts = []
         noun = "" if self.asked is not None else " schedules"
-        if self.complete >= 0:
+        if self.everything:
+            parts.append(f"all {self.exhausted:,}{noun} over {self.steps} visible steps, with any number of preemptions")
+        elif self.complete >= 0:
             parts.append(f"all {self.exhausted:,}{noun} with {_at_most(self.complete)} over {self.steps} visible steps")
         if partly := self.enumerated - self.exhausted:
             parts.append(f"{partly:,}{'' if parts else noun}{self._next()} by enumeration")
@@ -124,6 +131,7 @@ class _Branch:
     spans: list[tuple[int, int, tuple[int, ...]]]
     reachable: set[int] | None
     forced: set[int] = field(default_factory=set)
+    delays: list[tuple[int, int]] = field(default_factory=list)  # (point, thread): choices that need a delay, at forced points
 
     def preempted(self) -> Iterator[Schedule]:
         """Its schedule with one more preemption, after the last choice."""
@@ -135,13 +143,20 @@ class _Branch:
                 for other in others:
                     if other != running:
                         yield Schedule((*self.schedule.choices, Choice(point, other)))
+        for point, other in self.delays:
+            before = tuple(choice for choice in self.schedule.choices if choice.point != point)
+            yield Schedule((*before, Choice(point, other)))
 
     def count(self) -> int:
         """The number of those schedules, or a few more."""
         ends = [span[0] for span in self.spans[1:]] + [self.points + 1]
         return sum(
             max(0, end - max(first, self.last + 1)) * len(others) for (first, _, others), end in zip(self.spans, ends, strict=True)
-        )
+        ) + len(self.delays)
+
+
+class _MoreSteps(Exception):
+    """New code has started that stores what had counted as constant, so the points of all schedules so far are void."""
 
 
 class Search:
@@ -156,6 +171,7 @@ class Search:
         share: (which, of how many): run only this share of the schedules with preemptions, where others run the rest. The schedules
             without preemption are run by all.
         asked: the number of schedules that the user asked for, of which the limit may be a share; None if there is none.
+        deeper: whether to go on with more preemptions, and samples, until everything was run or the limit is reached.
     """
 
     def __init__(
@@ -169,9 +185,10 @@ class Search:
         sampling: bool = True,
         share: tuple[int, int] = (0, 1),
         asked: int | None = None,
+        deeper: bool = False,
     ) -> None:
         self._explorer, self._preemptions, self._limit, self._seed = explorer, preemptions, limit, seed
-        self._gil, self._sampling, self._share = gil, sampling, share
+        self._gil, self._sampling, self._share, self._deeper = gil, sampling, share, deeper
         self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
 
     def run(self, sequential: list[ScheduleRun]) -> SearchOutcome:
@@ -179,8 +196,19 @@ class Search:
         found = self.found
         found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
         self._limit.start(lambda: found.explored)
-        if self._enumerate() or found.asked is not None:
+        while True:
+            try:
+                more = self._enumerate()
+                break
+            except _MoreSteps:
+                sequential[:] = self._explorer.measured()
+                found.steps = max(sum(run.lengths.values()) for run in sequential)
+                found.void, found.enumerated = found.void + found.enumerated, 0
+                found.complete, found.exhausted, found.pending = -1, 0, 0
+        if more or (found.asked is not None and not found.everything):
             self._sample(sequential)
+        if found.failure is not None:
+            self._explorer.events.freeze()
         found.expired = found.failure is None and self._limit.expired
         return found
 
@@ -188,21 +216,22 @@ class Search:
         """Run all schedules, by their number of preemptions; returns whether some are left for samples."""
         found, limit = self.found, self._limit
         branches = self._level([Schedule()], limit.mark(_WITHOUT_PREEMPTION if self._sampling else 1.0, found.threads))
-        for level in range(1, self._preemptions + 1):
+        for level in count(1):
             if branches is None:  # their forced choices made more schedules than expected
                 return True
             found.complete, found.exhausted = level - 1, found.enumerated
             found.pending = sum(branch.count() for branch in branches)
-            if not limit.allows(found.pending, 1.0 if level == self._preemptions else _NOT_LAST) and (
+            found.everything = found.pending == 0 and self._share[1] == 1
+            if found.everything or (level > self._preemptions and not self._deeper):
+                found.pending = 0
+                break
+            if not limit.allows(found.pending, 1.0 if level >= self._preemptions else _NOT_LAST) and (
                 self._sampling or limit.schedules is None
             ):
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
             mark = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending)
             branches = self._level(self._mine(level, (one for branch in branches for one in branch.preempted())), mark)
-        if branches is None:
-            return True
-        found.complete, found.exhausted, found.pending = self._preemptions, found.enumerated, 0
         return False
 
     def _level(self, schedules: Iterable[Schedule], mark: float) -> list[_Branch] | None:
@@ -218,22 +247,26 @@ class Search:
                 return None
             run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
             self.found.enumerated += 1
-            if not self._explorer.events.tables_unchanged():  # a new source file stores what had counted as constant
-                self._explorer.follow(Schedule())
+            if not self._explorer.events.tables_unchanged():
+                raise _MoreSteps
             if failure is not None:
                 self.found.failure = failure
                 return None
             last = schedule.choices[-1].point if schedule.choices else 0
             forced = set()
-            for point, candidates, taken in run.forks:
+            delays = [(point, CLOCK) for point in run.readings if point > last]
+            for point, candidates, taken, late in run.forks:
                 forced.add(point)
+                if point > last:
+                    delays += [(point, other) for other in late]
                 if point > last:
                     queue.extend(
                         Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
                         for other in candidates
                         if other != taken
                     )
-            branches.append(_Branch(schedule, last, run.points, run.spans, run.reachable if self._gil else None, forced))
+            reachable = run.reachable if self._gil else None
+            branches.append(_Branch(schedule, last, run.points, run.spans, reachable, forced, delays))
 
     def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
         """This share of the schedules with one preemption. Those with more branch off from them, so they need no division."""
@@ -251,8 +284,8 @@ class Search:
         self._explorer.engine.gil_only = self._gil
         try:
             while not self._limit.reached() and self.found.failure is None:
-                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
                 self._explorer.events.tables_unchanged()
+                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
         finally:
             self._explorer.engine.gil_only = False
 

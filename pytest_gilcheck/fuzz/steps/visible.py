@@ -1,54 +1,36 @@
-"""Visible steps of the code under test: the bytecodes that can touch what other threads see.
+"""The step tables of code under test: which of its instructions are visible steps.
 
-Between two visible steps a thread touches only its own locals and constants, so a switch there is equivalent to one right before
-the next visible step: searching switches at visible steps alone loses nothing. Three kinds of loads are no steps although they
-read shared memory, because no known code writes there after the start: methods, globals and closure cells whose names no code
-under test rebinds, and attributes that only constructors store. Names are collected from the whole source files under test. A file
-that uses ``setattr``, ``__dict__`` or ``vars`` may store any attribute, so all attributes then count as rebound.
+Between two visible steps a thread does nothing that another thread could notice, so a switch there is equivalent to one right
+before the next visible step: searching switches at visible steps alone loses nothing. The rule is that every instruction is a step,
+except those that are known to touch nothing shared. `opcodes` lists the exceptions with their reasons; `operands` knows what an
+instruction works on, `changing` which names are constant, and `calls` which calls make steps of their own.
 
-A call is a step if it may touch shared objects without making steps of its own: a call of a C function, or of a Python function
-that is not under test, which runs as one step. Up to 3.11 only the source text of a call is known when it is reached, not the
-callee.
-
-What does not work: raw bytecode offsets as steps (they differ by version, and 3.13 fuses loads); counting every ``BINARY_OP`` (the
-`+` of two integers would be half of all steps). Only in-place operations on what may be a container count.
+`tests/fuzz/test_soundness.py` compares the outcomes of generated programs with those of the same programs where every instruction
+is a step.
 """
 
 from __future__ import annotations
 
-import builtins
 import dis
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import CodeType
 from typing import Any
 
-from ...core.origin import ours, under_test
-from ...core.source import Position, file_text, position_text
+from ...core.origin import under_test
+from ...core.source import Position, position_text
+from .calls import UNKNOWN, global_callee, is_step
+from .changing import MISSING, Changing
+from .opcodes import Operation, touched
+from .operands import Stack, operands
 
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
-_ALWAYS = {
-    "BINARY_SUBSCR": "read []", "BINARY_SLICE": "read []", "STORE_SUBSCR": "write []", "STORE_SLICE": "write []",
-    "DELETE_SUBSCR": "write []", "CONTAINS_OP": "read []", "FOR_ITER": "read []", "GET_ITER": "read []", "LIST_EXTEND": "read []",
-    "SET_UPDATE": "read []", "DICT_UPDATE": "read []", "DICT_MERGE": "read []",
-}  # fmt: skip
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
-_MAKE = frozenset({"LOAD_CONST", "BUILD_LIST", "BUILD_TUPLE", "BUILD_SET", "BUILD_MAP"})
-_LOADS = frozenset({"LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_NAME", "LOAD_FAST_CHECK"})
-_UNCHECKED = re.compile(r"(len|isinstance|type)\(|[\w.\[\]]*\.append\(")  # `_NO_CHECK_AFTER` as source text, up to 3.11
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "<module>"})
-_ANYTHING_STORED = frozenset({"setattr", "__dict__", "vars", "__setattr__", "__setstate__", "__delattr__"})
-_FIRST_IN_PLACE = 13  # the first argument of BINARY_OP that stands for an in-place operation
-_SUBSCRIPT = 26  # the argument of BINARY_OP that stands for a subscript, from 3.14 on
-_SCALARS = (int, float, complex, str, bytes, bool, type(None), type, FunctionType, BuiltinFunctionType)
-_UNKNOWN = object()  # an argument that may be any object
-_NEVER = frozenset({isinstance, issubclass, callable, id, type, range, object, super, slice, property, staticmethod, classmethod})
-_OF_SCALARS = frozenset({int, float, complex, str, bool, bytes, len, abs, repr, hash, ord, chr, round, format, divmod, pow, print})
-_NO_CHECK_AFTER = frozenset({len, isinstance, type, list.append})  # their specialised calls do not check for a GIL request
+_NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"})
+_NONE_PASSED = 3  # arguments of a call of __exit__ at the end of a with statement
+_UNCHECKED = re.compile(r"(len|isinstance|type)\(|[\w.\[\]]*\.append\(")  # `calls._NO_CHECK_AFTER` as source text, up to 3.11
 
 
 @dataclass(frozen=True)
@@ -56,7 +38,7 @@ class Access:
     """What a visible step does.
 
     Attributes:
-        kind: ``"read"``, ``"write"`` or ``"call"``.
+        kind: ``"read"``, ``"write"`` or ``"call"``; ``"end"`` if all that can be seen of it is that an object ends.
         name: what it touches.
         line: in the source file.
     """
@@ -78,39 +60,35 @@ class StepTable:
     """The steps of one code object, by bytecode offset.
 
     Attributes:
+        namespace: the globals of the code.
         steps: the visible steps that are not calls; up to 3.11, calls too.
-        calls: the calls, which are classified when they happen; from 3.12 on.
+        calls: the calls, which are classified when they happen, each with its step and whether it has one argument; from 3.12 on.
+            None stands for a call that is among ``steps``.
         checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
         locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``.
     """
 
     code: CodeType
+    namespace: dict[str, Any]
     steps: dict[int, Access] = field(default_factory=dict)
-    calls: dict[int, Access] = field(default_factory=dict)
+    calls: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
     locations: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
 
 
-@dataclass
-class _ReboundNames:
-    """The names that a source file rebinds; None stands for all names."""
-
-    globals: set[str] | None = field(default_factory=set)
-    cells: set[str] | None = field(default_factory=set)
-    attributes: set[str] | None = field(default_factory=set)
-    constant: set[str] = field(default_factory=set)  # attributes that only constructors store
-
-
 class Visibility:
-    """Makes the step tables of code under test. A new source file may invalidate earlier tables; then `grown` is set."""
+    """Makes the step tables of code under test.
 
-    def __init__(self) -> None:
-        self.grown = False
-        self._files: dict[str, _ReboundNames] = {}
-        self._everything = False  # whether some file may store any attribute
-        self._attributes: set[str] = set()
-        self._constant: set[str] = set()
-        self._skipped: set[str] = set()
+    Args:
+        everything: whether every instruction is to be a step. This is slow; it is what the rule is compared with.
+
+    Attributes:
+        names: what is known about the names of the program.
+    """
+
+    def __init__(self, *, everything: bool = False) -> None:
+        self.names = Changing()
+        self._everything = everything
 
     def table(self, code: CodeType, namespace: dict[str, Any]) -> StepTable:
         """The table of a code object.
@@ -118,17 +96,17 @@ class Visibility:
         Args:
             namespace: its globals.
         """
-        rebound = self._file(code.co_filename)
-        table = StepTable(code)
+        self.names.file(code.co_filename)
+        table = StepTable(code, namespace)
+        instructions = list(dis.get_instructions(code))
+        stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False
-        constant = False  # whether the previous instruction loads a constant
-        loaded = ""  # the name of the global that was loaded last
         called = ""  # the source text of the last call
-        private = False  # whether the next loop runs over an object that no other thread can reach
-        for instruction in dis.get_instructions(code):
+        nones = 0  # the number of consecutive instructions before this one that load None
+        for instruction in instructions:
             name, offset = instruction.opname, instruction.offset
-            if name in ("EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"):
+            if name in _NO_EVENT_OF_ITS_OWN:
                 continue
             if instruction.positions is not None and instruction.positions.lineno is not None:
                 line = instruction.positions.lineno
@@ -141,185 +119,45 @@ class Visibility:
             after_resume = name == "RESUME"
             if name in _CALLS:
                 called = _text(instruction, code)
-                if sys.version_info >= (3, 12):
-                    table.calls[offset] = Access("call", "call", line)
-                elif not _harmless_by_name(instruction, code, namespace):
-                    table.steps[offset] = Access("call", "call", line)
-            elif loaded.startswith("@") and before == "LOAD_GLOBAL":
-                pass  # a name that pytest has put into an assert statement
-            elif name == "GET_ITER" and (before in _MAKE or (before in _CALLS and loaded == "range")):
-                private = True
-            elif name == "FOR_ITER" and private and before == "GET_ITER":
-                private = False
-            elif (what := self._touched(instruction, rebound, before, constant)) is not None:
-                kind, _, touched = what.partition(" ")
-                table.steps[offset] = Access(kind, touched, line)
-            if offset in table.steps and name in _LOADS:
-                name = "a visible load"  # so that what the next instruction does with it is not another step
-            loaded = instruction.argval if name in ("LOAD_GLOBAL", "LOAD_NAME") else loaded
-            before, constant = name, name in ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST")
+            self._classify(instruction, line, nones, stacks.get(offset, ()), table)
+            nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
+            before = name
         table.checks = frozenset(checks)
         table.locations = {offset: (table.steps.get(offset), offset in checks) for offset in (*table.steps, *checks)}
         return table
 
-    def _touched(self, instruction: dis.Instruction, rebound: _ReboundNames, before: str, constant: bool) -> str | None:
-        name, argument = instruction.opname, instruction.argval
-        match name:
-            case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR":
-                method = name != "LOAD_ATTR" or (sys.version_info >= (3, 12) and bool((instruction.arg or 0) & 1))
-                return f"read .{argument}" if self._changes(argument, method) else None
-            case "STORE_ATTR" | "DELETE_ATTR":
-                return f"write .{argument}"
-            case "LOAD_GLOBAL" | "LOAD_NAME":
-                return f"read global {argument}" if self._global_changes(argument, rebound) else None
-            case "STORE_GLOBAL" | "DELETE_GLOBAL":
-                return f"write global {argument}"
-            case "LOAD_DEREF" | "LOAD_CLASSDEREF" | "LOAD_FROM_DICT_OR_DEREF":
-                return f"read cell {argument}" if rebound.cells is None or argument in rebound.cells else None
-            case "STORE_DEREF" | "DELETE_DEREF":
-                return f"write cell {argument}" if rebound.cells is None or argument in rebound.cells else None
-            case (
-                "TO_BOOL"
-                | "UNARY_NOT"
-                | "POP_JUMP_IF_FALSE"
-                | "POP_JUMP_IF_TRUE"
-                | "POP_JUMP_FORWARD_IF_FALSE"
-                | "POP_JUMP_FORWARD_IF_TRUE"
-            ):
-                return "read []" if before in _LOADS else None  # this tests whether a container is empty
-            case "COMPARE_OP":
-                return None if constant else "read []"
-            case "UNPACK_SEQUENCE" | "UNPACK_EX":
-                return None if before in ("FOR_ITER", "BUILD_TUPLE", "LOAD_CONST") else "read []"
-            case "BINARY_OP":
-                if instruction.arg == _SUBSCRIPT:
-                    return "read []"
-                return "write []" if (instruction.arg or 0) >= _FIRST_IN_PLACE and not constant else None
-            case _:
-                return _ALWAYS.get(name)
+    def _classify(self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable) -> None:
+        """Enter an instruction into the table, as a step or as a call, if it is one."""
+        name, offset, names = instruction.opname, instruction.offset, self.names
+        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names)
+        always = self._everything or names.looked_into
+        if name in _CALLS:
+            # A call of __exit__ has an event in some versions only, and CALL_FUNCTION_EX reads its arguments before it calls.
+            at_once = always or names.ends_matter or nones >= _NONE_PASSED
+            if sys.version_info >= (3, 12):
+                access = None if at_once else Access("call", "call", line)
+                table.calls[offset] = access, name == "CALL" and instruction.arg == 1
+                if name != "CALL_FUNCTION_EX" and not at_once:
+                    return
+            elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
+                return
+        what = touched(operation, ends_matter=False)
+        if what is None and (always or (names.ends_matter and touched(operation, ends_matter=True) is not None)):
+            what = "end []"  # it may drop a reference, and touches nothing else
+        if what is not None:
+            kind, _, name = what.partition(" ")
+            table.steps[offset] = Access(kind, name, line)
 
-    def _changes(self, attribute: str, method: bool) -> bool:
-        """Whether code under test may store this attribute while the threads run."""
-        if self._everything or attribute in self._attributes:
-            return True
-        if method or attribute in self._constant:
-            self._skipped.add(attribute)
+    def _harmless_by_name(self, instruction: dis.Instruction, table: StepTable) -> bool:
+        """Whether the source text names a global callee that makes steps of its own, or no step at all."""
+        code = table.code
+        name = global_callee(_text(instruction, code))
+        if name is None or name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
             return False
-        return True  # an attribute of an object whose code is not under test
-
-    def _global_changes(self, name: str, rebound: _ReboundNames) -> bool:
-        if rebound.globals is None or name in rebound.globals or name in self._attributes:  # the last: an attribute of the module
-            return True
-        self._skipped.add(name)
-        return False
-
-    def _file(self, file: str) -> _ReboundNames:
-        if file not in self._files:
-            found = self._files[file] = _rebound_names(file)
-            if found.attributes is None:
-                self.grown = self.grown or (bool(self._skipped) and not self._everything)
-                self._everything = True
-            else:
-                new = found.attributes | (found.globals or set())  # a global is an attribute of its module
-                self.grown = self.grown or bool(new & self._skipped)
-                self._attributes |= new
-            self._constant |= found.constant
-        return self._files[file]
-
-
-def is_step(callee: object, first: object, under_test: Any) -> bool:
-    """Whether a call of ``callee`` with this first argument is a visible step.
-
-    Args:
-        under_test: the predicate for files whose code makes steps of its own.
-    """
-    function = callee.__func__ if isinstance(callee, MethodType) else callee
-    if isinstance(function, FunctionType):
-        return not (under_test(function.__code__.co_filename) or ours(function.__code__.co_filename))
-    if isinstance(function, type):
-        if function in _NEVER or issubclass(function, BaseException):
-            return False
-        initialiser = function.__init__
-        if isinstance(initialiser, FunctionType):
-            return not (under_test(initialiser.__code__.co_filename) or ours(initialiser.__code__.co_filename))
-        if function.__module__ != "builtins" and initialiser is object.__init__:
-            return False
-    try:
-        if function in _NEVER:
-            return False
-        if function in _OF_SCALARS and isinstance(first, _SCALARS):
-            return False
-    except TypeError:  # it is not hashable, so it is none of the callables in these sets
-        return True
-    if isinstance(function, BuiltinFunctionType) and function.__name__ in ("__exit__", "__enter__"):
-        return False  # of a C context manager: 3.12 to 3.14 report only one half of it
-    call = getattr(type(function), "__call__", None)  # noqa: B004 # what it is, not whether
-    if isinstance(call, FunctionType):
-        return not (under_test(call.__code__.co_filename) or ours(call.__code__.co_filename))
-    return True
-
-
-def gil_is_checked_after(callee: object, under_test: Any) -> bool:
-    """Whether the interpreter checks, after such a call, for a request to release the GIL.
-
-    This goes by the callee. It is an approximation: the instruction to which a call has been specialised cannot be seen.
-    """
-    function = callee.__func__ if isinstance(callee, MethodType) else callee
-    if isinstance(function, FunctionType):
-        return not under_test(function.__code__.co_filename)
-    try:
-        if function in _NO_CHECK_AFTER:
-            return False
-    except TypeError:
-        return True
-    return not (isinstance(callee, BuiltinFunctionType) and callee.__name__ == "append" and isinstance(callee.__self__, list))
-
-
-def _harmless_by_name(instruction: dis.Instruction, code: CodeType, namespace: dict[str, Any]) -> bool:
-    """Whether the source text names a global callee that makes steps of its own, or no step at all."""
-    name = _text(instruction, code).partition("(")[0].strip()
-    if not name.isidentifier() or name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
-        return False
-    callee = namespace.get(name, getattr(builtins, name, None))
-    return callee is not None and not is_step(callee, _UNKNOWN, under_test)
+        callee = self.names.value_of(table.namespace, name)
+        return callee is not MISSING and not is_step(callee, UNKNOWN, under_test)
 
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:
     """The source text of an instruction; empty if it extends over several lines."""
     return position_text(code.co_filename, Position(*instruction.positions or ()))
-
-
-@cache
-def _rebound_names(file: str) -> _ReboundNames:
-    found = _ReboundNames()
-    try:
-        module = compile(file_text(file) or "?", file, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return _ReboundNames(None, None, None)
-    assert found.globals is not None
-    assert found.cells is not None
-    assert found.attributes is not None
-    for code in _with_nested(module):
-        stores: dict[str, int] = {}
-        loops = False
-        for instruction in dis.get_instructions(code):
-            name, argument = instruction.opname, instruction.argval
-            loops = loops or "JUMP_BACKWARD" in name
-            if name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-                found.globals.add(argument)
-            elif name in ("STORE_DEREF", "DELETE_DEREF"):
-                stores[argument] = stores.get(argument, 0) + 1
-            elif name in ("STORE_ATTR", "DELETE_ATTR"):
-                (found.constant if code.co_name in _CONSTRUCTORS else found.attributes).add(argument)
-        found.cells |= {name for name, count in stores.items() if name in code.co_freevars or count > 1 or loops}
-        if _ANYTHING_STORED.intersection(code.co_names):
-            return _ReboundNames(found.globals, found.cells, None)
-    found.constant -= found.attributes
-    return found
-
-
-def _with_nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _with_nested(constant)

@@ -1,0 +1,128 @@
+"""What makes a program do something else each time although its schedule is the same, brought under control for a check.
+
+- Random numbers: every run begins with the same seed. So does each generator that the run makes without one, and ``os.urandom``,
+  on which ``uuid`` and ``secrets`` build.
+- The order of sets: objects without a hash of their own are hashed by address. The instances that a run makes of classes under
+  test, futures and threads are hashed by their number in it.
+
+An object from before the check keeps its hash, because it may be in a set already.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import os
+import random
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_seed = random.Random.seed
+_urandom = os.urandom
+_build_class = builtins.__build_class__
+_SEED = 20_240_229
+
+
+class Repeatable:
+    """The sources of chance of one check.
+
+    Args:
+        controlled: whether the calling thread is controlled.
+        may_change: whether a class, by the name of its module, is under test.
+    """
+
+    def __init__(self, controlled: Callable[[], bool], may_change: Callable[[str], bool]) -> None:
+        self._controlled, self._may_change = controlled, may_change
+        self._state = random.getstate()
+        self._draw = random.Random(_SEED)
+        self._made = 0  # generators of this run
+        self._objects = 0
+        self._numbers: dict[int, int] = {}  # by id
+        self._references: dict[int, Any] = {}
+        self._kept: dict[int, Any] = {}  # objects without weak references
+        self._changed: list[type] = []
+        self._before: dict[int, Any] = {}  # objects from before the check
+
+    def begin(self) -> None:
+        """Begin a run."""
+        self._made = self._objects = 0
+        for key in self._kept:
+            self._forget(key)
+        self._kept.clear()
+        _seed(self._draw, _SEED)
+        _seed(random._inst, _SEED)
+
+    def end(self) -> None:
+        """End the check: everything is as it was."""
+        random.setstate(self._state)
+        for kind in self._changed:
+            del kind.__hash__
+        self._changed.clear()
+        self._before.clear()
+
+    def hash_by_number(self, kinds: Iterable[type]) -> None:
+        """Hash the instances that these classes will have by their number."""
+        new = [kind for kind in kinds if kind not in self._changed and self._change(kind)]
+        known: dict[type, bool] = {}
+        wanted = set(new)
+        for thing in gc.get_objects() if new else ():
+            kind = type(thing)  # isinstance would ask the thing
+            if kind not in known:
+                known[kind] = not wanted.isdisjoint(kind.__mro__)
+            if known[kind]:
+                self._before[id(thing)] = thing
+
+    def _change(self, kind: type) -> bool:
+        changed: Any = kind
+        if changed.__hash__ is not object.__hash__ or "__hash__" in vars(kind):
+            return False
+        numbered = self._number
+
+        def __hash__(self: Any) -> int:
+            return numbered(self)
+
+        try:
+            changed.__hash__ = __hash__
+        except (AttributeError, TypeError):  # it cannot be changed
+            return False
+        self._changed.append(kind)
+        return True
+
+    def _number(self, thing: Any) -> int:
+        key = id(thing)
+        if (number := self._numbers.get(key)) is not None:
+            return number
+        if key in self._before or not self._controlled():
+            return object.__hash__(thing)
+        self._objects += 1
+        self._numbers[key] = self._objects
+        try:
+            self._references[key] = weakref.ref(thing, lambda _: self._forget(key))
+        except TypeError:  # it could die, and another object be at its address: keep it for this run
+            self._kept[key] = thing
+        return self._objects
+
+    def _forget(self, key: int) -> None:
+        self._numbers.pop(key, None)
+        self._references.pop(key, None)
+
+    def replacements(self) -> list[tuple[Any, str, Any]]:
+        """(target, name, value) of what is to be replaced for the time of the check."""
+
+        def seed(self_: random.Random, a: Any = None, version: int = 2) -> None:
+            if a is None and self._controlled():
+                self._made += 1
+                a = _SEED + self._made
+            _seed(self_, a, version)
+
+        def build_class(*arguments: Any, **keywords: Any) -> Any:
+            made = _build_class(*arguments, **keywords)
+            if self._controlled() and isinstance(made, type) and self._may_change(made.__module__):
+                self._change(made)
+            return made
+
+        return [(random.Random, "seed", seed), (builtins, "__build_class__", build_class)]
+
+    def urandom(self, size: int) -> bytes:
+        return self._draw.randbytes(size) if self._controlled() else _urandom(size)

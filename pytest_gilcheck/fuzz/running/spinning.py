@@ -1,0 +1,120 @@
+"""Whether a thread that runs for long polls for something that another thread, or time, must do.
+
+A thread *spins* if a loop of it comes to the same place again with the same locals, has written nothing on the way, and has called
+nothing but what only looks: what it reads has not changed, so it will do the same again until somebody else does something. The
+length of a loop says nothing: correct work may be long. A ``for`` loop is no spinning, because what it has left is on the stack of
+the interpreter. Numbers that a clock may have given are left out of the comparison, if the loop reads a clock.
+
+A loop of which this cannot be shown may still poll, while it counts its attempts for instance. It has to let others run too, but
+later (`PATIENCE`), and nothing is concluded from it.
+"""
+
+from __future__ import annotations
+
+import dis
+import re
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any
+
+from ...core.source import code_position, position_text
+from ..steps.visible import Access
+from .task import Task
+
+SPINS, READS, WORKS = "spins", "reads", "works"
+PATIENCE = {SPINS: 0, READS: 20_000, WORKS: 200_000}  # steps after which another thread runs
+_WINDOW = 80  # steps that are watched; more and more, if a loop is longer
+_LONGEST_WINDOW = 640
+_VISITS = 3  # of the same place in the same state
+_SCALARS = (int, float, complex, bool, str, bytes, type(None))
+_FROM_CLOCK = 10**9  # an integer from here on may be the reading of a clock
+_LOOKS = re.compile(  # the source text of a call that changes nothing
+    r"(len|isinstance|type|any|all|bool|min|max|sum|getattr|hasattr|list|tuple|sorted|set|dict|int|float|str|repr|abs|id|print"
+    r"|[\w.\[\]'\"]*\.(is_set|locked|empty|full|qsize|done|running|cancelled|is_alive|exists|keys|values|items|copy|count|index"
+    r"|startswith|endswith|monotonic|time|perf_counter|monotonic_ns|time_ns|perf_counter_ns|now|get_ident|current_thread"
+    r"|acquire|release|__enter__|__exit__|active_count|locked_by|isdisjoint|issubset|issuperset|union|difference))\("
+)
+
+
+class LoopWatch:
+    """Watches the steps of one thread for a while.
+
+    Args:
+        frame: of the thread's present step.
+        steps: that the thread has made so far without a pause; the more, the longer it is watched.
+    """
+
+    __slots__ = ("_anchor", "_clock", "_code", "_first", "_last", "_offset", "_state", "_steps", "_visits", "_works", "task")
+
+    def __init__(self, task: Task, frame: FrameType, steps: int) -> None:
+        self.task = task
+        self._code, self._offset = frame.f_code, frame.f_lasti
+        self._anchor: Any = None
+        self._state: Any = None
+        self._steps = min(max(_WINDOW, steps // 10), _LONGEST_WINDOW)
+        self._visits = 0
+        self._works = self._clock = False
+        self._first = self._last = frame.f_lasti
+
+    def step(self, access: Access, frame: FrameType) -> str | None:
+        """Note a step; returns `SPINS`, `READS` or `WORKS` once that is known."""
+        self._steps -= 1
+        if access.kind == "write":
+            self._works = self._works or access.name != "a lock"
+        elif access.name == "the clock":
+            self._clock = True
+        elif access.kind == "call" and not _only_looks(frame.f_code, frame.f_lasti):
+            self._works = True
+        if frame.f_code is self._code:
+            self._first, self._last = min(self._first, frame.f_lasti), max(self._last, frame.f_lasti)
+            if frame.f_lasti == self._offset and not self._works:
+                anchor, state = _state_of(frame, self._clock)
+                if anchor == self._anchor and state == self._state:
+                    self._visits += 1
+                else:
+                    self._anchor, self._state, self._visits = anchor, state, 1
+                if self._visits == _VISITS and not _in_for_loop(self._code, self._first, self._last):
+                    return SPINS
+        if self._steps > 0:
+            return None
+        return WORKS if self._works or _in_for_loop(self._code, self._first, self._last) else READS
+
+
+def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any]]:
+    """Where a thread is, and the locals of its frames: plain values, and the ids of all other objects."""
+    where, state = [], []
+    while frame is not None:
+        where.append((frame.f_code, frame.f_lasti))
+        for name, value in frame.f_locals.items():
+            if type(value) in _SCALARS:
+                if clock and (type(value) is float or (type(value) is int and value >= _FROM_CLOCK)):
+                    continue
+                state.append((name, value))
+            else:
+                state.append((name, id(value)))
+        frame = frame.f_back
+        if frame is not None and frame.f_code.co_name == "_work":  # of the engine
+            break
+    return where, state
+
+
+@cache
+def _only_looks(code: CodeType, offset: int) -> bool:
+    text = position_text(code.co_filename, code_position(code, offset))
+    return _LOOKS.match(text) is not None
+
+
+@cache
+def _in_for_loop(code: CodeType, first: int, last: int) -> bool:
+    """Whether the innermost loop around these offsets is a ``for`` loop, or has one in it."""
+    loops, iterates = [], []
+    for instruction in dis.get_instructions(code):
+        if "JUMP_BACKWARD" in instruction.opname and isinstance(instruction.argval, int):
+            loops.append((instruction.argval, instruction.offset))
+        elif instruction.opname.startswith("FOR_ITER"):
+            iterates.append(instruction.offset)
+    around = [(begin, end) for begin, end in loops if begin <= first and last <= end]
+    if not around:
+        return True  # no loop is seen here: it is in a caller, of which nothing can be said
+    begin, end = min(around, key=lambda loop: loop[1] - loop[0])
+    return any(begin <= offset <= end for offset in iterates)

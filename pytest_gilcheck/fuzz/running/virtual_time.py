@@ -1,0 +1,74 @@
+"""Virtual time: a model of what time can do to the threads of one run. No real clock is read during a run.
+
+Work takes no time, and time passes in four ways:
+
+- If no thread is runnable, it is the earliest deadline of a wait or a sleep.
+- Each reading of a clock is a microsecond later than the one before.
+- A *delay*: the thread whose deadline comes next runs although others could, as if the machine had kept those from running; or the
+  reading of a clock is late. A delay is a choice of the schedule, like a preemption.
+- A thread that polls lets time pass (`spinning`): `WORK` for each of its steps, or all the time to the next deadline if nothing but
+  time can end its loop.
+
+A loaded machine delays threads, but not for ever and not always: `MOST_DELAY` and `MOST_DELAYS` bound what a schedule may delay. So
+two short timeouts race, a timeout of a minute is not missed by work that takes a moment, and a retry with back-off does not run out
+of attempts while another thread makes two steps. A sleep may end at any moment if nothing else in the run looks at time: it orders
+nothing, however long it is.
+
+What does not work: deadlines that count only if no thread is runnable (no timeout races with a slow thread); time that doubles with
+each slice of a long loop (a minute passes within 25,000 steps).
+"""
+
+from __future__ import annotations
+
+from ...core.clocks import monotonic_ns, wall_time_ns
+
+MOST_DELAY = 500_000_000  # nanoseconds by which all delays of one schedule together may be late
+MOST_DELAYS = 3  # of one schedule
+READING = 1_000  # nanoseconds between two readings: a microsecond is what `time.time` and `datetime` can tell apart
+WORK = 10_000  # nanoseconds that a step of a polling thread takes
+
+
+class VirtualClock:
+    """The clock of the runs of one check.
+
+    Attributes:
+        base: nanoseconds of the monotonic clock and of the wall clock at the beginning of every run.
+        now: nanoseconds since the beginning of this run.
+        delay: nanoseconds of delay that this run may still have.
+        delays: the number of delays that it may still have.
+        read: whether code under test has read the clock in this run.
+        matters: whether any run has read the clock, or waited with a deadline.
+    """
+
+    __slots__ = ("base", "delay", "delays", "matters", "now", "read")
+
+    def __init__(self) -> None:
+        self.base = monotonic_ns() // READING * READING, wall_time_ns() // READING * READING
+        self.matters = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a new run."""
+        self.now, self.delay, self.delays, self.read = 0, MOST_DELAY, MOST_DELAYS, False
+
+    def reading(self) -> int:
+        """The time of a reading: later than that of the one before."""
+        self.now += READING - self.now % READING
+        return self.now
+
+    def may_reach(self, deadline: int) -> bool:
+        """Whether this deadline may pass while a thread is runnable."""
+        return deadline <= self.now or (self.delays > 0 and deadline - self.now <= self.delay)
+
+    def delay_to(self, deadline: int) -> int:
+        """Make a delay that reaches a deadline; returns its nanoseconds."""
+        late = deadline - self.now
+        if late <= 0:
+            return 0
+        self.now = deadline
+        self.delay = max(0, self.delay - late)
+        self.delays -= 1
+        return late
+
+
+BOUND = f"delays of at most {MOST_DELAY / 1e9:g} s, at {MOST_DELAYS} places of a schedule"

@@ -1,0 +1,122 @@
+"""Calls: which are visible steps, and after which the interpreter looks whether another thread wants the GIL.
+
+A call is a step, except one whose callee is code under test, which makes steps of its own, or is known to touch nothing shared. It
+goes by the callee itself, which an event of ``sys.monitoring`` names. Up to 3.11 only the source text of a call is known when it is
+reached; then a call by a global name is judged by what that name stands for, and any other is a step.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from ...core.origin import ours
+
+_PACKAGE = __name__.partition(".")[0]
+UNKNOWN = object()  # an argument that may be any object
+_PURE = (  # they read nothing of their arguments but the identity and the type, or numbers, which they ask the arguments for
+    id, range, slice, super, object,
+)  # fmt: skip
+_OF_ONE_IMMUTABLE = (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)  # read only the argument
+_IMMUTABLE = (int, float, complex, str, bytes, bool, type(None))
+_NO_CHECK_AFTER = (len, isinstance, type, list.append)  # their specialised calls do not check for a GIL request
+_PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
+    getattr(builtins, name)
+    for name in (
+        "BaseException", "Exception", "ArithmeticError", "AssertionError", "AttributeError", "BufferError", "EOFError",
+        "FloatingPointError", "GeneratorExit", "IndexError", "KeyError", "KeyboardInterrupt", "LookupError", "MemoryError",
+        "NotImplementedError", "OverflowError", "RecursionError", "ReferenceError", "RuntimeError", "StopAsyncIteration",
+        "StopIteration", "TypeError", "UserWarning", "ValueError", "Warning", "ZeroDivisionError",
+    )
+)  # fmt: skip
+
+UnderTest = Callable[[str], bool]
+
+
+def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool = False) -> bool:
+    """Whether a call of ``callee`` is a visible step. This runs no code of the program, and asks no object of it.
+
+    Args:
+        first: the first argument.
+        under_test: the predicate for files whose code makes steps of its own.
+        alone: whether there is no other argument.
+    """
+    function = callee.__func__ if type(callee) is MethodType else callee
+    if type(function) is FunctionType:
+        return not _makes_steps(function, under_test)
+    if _among(function, _PURE) or (function is type and alone):
+        return False
+    if alone and _among(function, _OF_ONE_IMMUTABLE) and type(first) in _IMMUTABLE:
+        return False
+    if issubclass(type(function), type):
+        return not _made_by_steps(function, under_test)
+    call = _of_type(type(function), "__call__")
+    return not (type(call) is FunctionType and _makes_steps(call, under_test))
+
+
+def makes_steps(code: CodeType, namespace: dict[str, Any], under_test: UnderTest) -> bool:
+    """Whether code is under test. Code that was made from a text has no file; then it goes by its module."""
+    if not under_test(code.co_filename):
+        return False
+    if not code.co_filename.startswith("<"):
+        return True
+    module = str(namespace.get("__name__", ""))
+    top = module.partition(".")[0]
+    return top != _PACKAGE and (top not in sys.stdlib_module_names or top == "__main__") and not module.startswith("namedtuple_")
+
+
+def _makes_steps(function: FunctionType, under_test: UnderTest) -> bool:
+    return makes_steps(function.__code__, function.__globals__, under_test) or ours(function.__code__.co_filename)
+
+
+def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
+    """Whether an instance of a class is made by code under test alone, or by C that only keeps the arguments."""
+    if _of_type(type(kind), "__call__") is not _of_type(type, "__call__"):
+        return False
+    for name, plain in (("__new__", (object,)), ("__init__", (object,))):
+        maker = _of_type(kind, name)
+        maker = maker.__func__ if type(maker) is staticmethod else maker
+        if type(maker) is FunctionType:
+            if not _makes_steps(maker, under_test):
+                return False
+        elif not any(maker is _of_type(base, name) for base in (*plain, *_PLAIN_ERRORS)):
+            return False
+    return True
+
+
+def _of_type(kind: Any, name: str) -> Any:
+    """What a class defines or inherits under a name, without asking its metaclass."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        if name in (names := type.__dict__["__dict__"].__get__(base)):
+            return names[name]
+    return None
+
+
+def _among(function: object, known: tuple[object, ...]) -> bool:
+    return any(function is each for each in known)  # by identity: `in` would ask the object
+
+
+def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:
+    """Whether the interpreter checks, after such a call, for a request to release the GIL.
+
+    This goes by the callee. It is an approximation: the instruction to which a call has been specialised cannot be seen.
+    """
+    function = callee.__func__ if type(callee) is MethodType else callee
+    if type(function) is FunctionType:
+        return not under_test(function.__code__.co_filename)
+    if _among(function, _NO_CHECK_AFTER):
+        return False
+    return not (type(callee) is BuiltinFunctionType and callee.__name__ == "append" and type(callee.__self__) is list)
+
+
+def global_callee(text: str) -> str | None:
+    """The name in the source text of a call, if it calls a plain name: ``f`` of ``f(x)``, and nothing of ``f(x)(y)``."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else None

@@ -1,0 +1,330 @@
+"""Which names may change while the threads run: attributes, globals and closure cells.
+
+A load of a name that nothing stores needs no step. So for each name the question is whether any code that has started beside the
+threads stores it. The answer comes from the code objects themselves: the engine reports each one when it first starts in a run that
+is explored, whoever's code it is, and its store instructions are read. Code that has never run beside the threads has stored
+nothing there. If a later run starts new code that stores a name which counted as constant, the step tables made so far are void
+(`Changing.grown`), and a search begins anew. Up to that moment nothing had been stored, so nothing was missed.
+
+Names can be stored without a store instruction: by ``setattr``, through ``__dict__`` or ``globals()``, by ``exec``, by a library
+that patches. `_STORING` has the names that such code needs. Where one of them occurs, every load is a step. A file under test is
+searched as a whole, because it may do with such a dictionary later what it likes; of the standard library, the code that runs.
+
+A name counts as constant only if it is known: as an attribute that code under test stores or defines, as a plain method, or as a
+method of a built-in container. Anything else may be computed by a descriptor in C, which leaves no trace.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import dis
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from types import CodeType, GetSetDescriptorType, MemberDescriptorType
+from typing import Any
+
+from ...core.source import file_text
+from ..schedule import checksum
+
+_STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
+    {
+        "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "__setstate__", "__class__", "__bases__",
+        "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec", "eval",
+        "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
+    }
+)  # fmt: skip
+_ENDING = frozenset(  # code that has one of these names may notice when an object ends
+    {
+        "weakref", "_weakref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod", "finalize", "proxy", "__del__",
+        "open", "fdopen", "popen", "Popen", "memoryview", "tempfile", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory",
+        "SpooledTemporaryFile", "socket", "create_connection", "mmap", "sqlite3", "gc", "getweakrefcount",
+    }
+)  # fmt: skip
+_LOOKING_IN = frozenset(  # code that has one of these names may see the locals and the stack of another thread's frame
+    {
+        "_current_frames", "_current_exceptions", "settrace", "setprofile", "get_objects", "get_referrers", "get_referents",
+        "getrefcount", "gi_frame", "cr_frame", "ag_frame", "monitoring",
+    }
+)  # fmt: skip
+_CHANGED_IN_C = frozenset(  # attributes of types of the standard library that are written in C, and change without a store
+    {
+        "closed", "value", "raw", "contents", "buffer", "gi_running", "gi_suspended", "gi_yieldfrom", "cr_running", "cr_suspended",
+        "cr_await", "ag_running", "ag_suspended", "ag_await", "f_lineno", "f_lasti", "tb_next", "tb_lineno", "needs_input", "eof",
+        "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
+        "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes", "lastrowid",
+        "rowcount", "description", "characters_written", "obj",
+    }
+)  # fmt: skip
+_WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
+_STORES = {"STORE_ATTR": ".", "DELETE_ATTR": ".", "STORE_GLOBAL": "global ", "DELETE_GLOBAL": "global ", "STORE_NAME": "global "}
+_STORES |= {"DELETE_NAME": "global ", "STORE_DEREF": "cell ", "DELETE_DEREF": "cell "}
+_CONTAINERS = (
+    list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, collections.deque, collections.OrderedDict,
+    collections.defaultdict, collections.Counter,
+)  # fmt: skip
+_CONTAINER_METHODS = frozenset(
+    name for kind in _CONTAINERS for name in dir(kind) if callable(getattr(kind, name)) and not name.startswith("__")
+)
+_PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
+_FLAGS = ("anything", "ends_matter", "looked_into")
+MISSING = object()
+
+
+@dataclass
+class _File:
+    """What a source file says of names.
+
+    Attributes:
+        attributes: those that it stores, or that its classes and itself define with a plain value.
+        methods: the functions that it defines without a decorator.
+        computed: names of its classes that may be descriptors.
+        words: all names in its code.
+    """
+
+    attributes: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
+    computed: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+
+
+class Changing:
+    """What is known of names, for one check.
+
+    Attributes:
+        grown: whether a name may change that was taken for constant.
+        anything: whether any name may change.
+        ends_matter: whether code under test may notice when an object ends.
+        looked_into: whether code under test may look into frames, so that every instruction is visible.
+    """
+
+    def __init__(self) -> None:
+        self.grown = False
+        self.anything = self.ends_matter = self.looked_into = False
+        self._stored: set[str] = set()  # ".x", "global x", "cell x"
+        self._taken_for_constant: set[str] = set()
+        self._known: set[str] = set()
+        self._methods: set[str] = set(_CONTAINER_METHODS)
+        self._computed: set[str] = set()
+        self._seen: set[str] = set()
+        self._asked: set[str] = set()
+        self._at_first: set[str] = set()
+        self._learnt: frozenset[int] = frozenset()
+        self._values: dict[tuple[int, str], tuple[dict[str, Any], str, object]] = {}
+
+    def file(self, path: str) -> None:
+        """Take note of a file whose code is under test."""
+        if path in self._seen:
+            return
+        self._seen.add(path)
+        found = _of_file(path)
+        before = len(self._computed)
+        self._known |= found.attributes
+        self._methods |= found.methods
+        self._computed |= found.computed
+        self._words(found.words)
+        if len(self._computed) != before:
+            self._void_if(found.computed)
+
+    def started(self, code: CodeType, *, under_test: bool, asked_by_test: bool = False) -> bool:
+        """Take note of code that has started beside the threads.
+
+        Args:
+            under_test: whether it is code under test.
+            asked_by_test: whether code under test has called it.
+
+        Returns:
+            Whether another start of it would tell no more.
+        """
+        stored, words = _of_code(code)
+        if new := stored - self._stored:
+            self._stored |= new
+            if new & self._taken_for_constant:
+                self.grown = True
+        if under_test:
+            self.file(code.co_filename)
+            if code.co_filename.startswith("<"):  # there is no source to read
+                self._words(words)
+            return True
+        self._words(words & _STORING)
+        if not code.co_filename.endswith(_WEAK_MODULES):
+            return True
+        if asked_by_test:
+            self._set("ends_matter")
+        return asked_by_test
+
+    def _words(self, words: set[str]) -> None:
+        if words & _STORING:
+            self._set("anything")
+        if words & _ENDING:
+            self._set("ends_matter")
+        if words & _LOOKING_IN:
+            self._set("looked_into")
+
+    def _set(self, what: str) -> None:
+        if not getattr(self, what):
+            setattr(self, what, True)
+            self.grown = True
+
+    def _void_if(self, names: set[str]) -> None:
+        if any(f".{name}" in self._taken_for_constant for name in names):
+            self.grown = True
+
+    def begin(self) -> None:
+        """Take note that from here on a search teaches more, which a replay of what it finds has to be told (`learnt`)."""
+        self._at_first = self._facts()
+
+    def learnt(self) -> tuple[int, ...]:
+        """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""
+        return tuple(sorted({checksum(fact) for fact in self._facts() - self._at_first}))
+
+    def learn(self, facts: Iterable[int]) -> None:
+        """Take over what an earlier check has `learnt`."""
+        self._learnt = frozenset(facts)
+        for flag in _FLAGS:
+            if checksum(flag) in self._learnt:
+                setattr(self, flag, True)
+        self.grown = self.grown or bool(self._learnt)
+
+    def _facts(self) -> set[str]:
+        return (self._asked & self._stored) | {flag for flag in _FLAGS if getattr(self, flag)}
+
+    def attribute_changes(self, name: str, *, method: bool) -> bool:
+        if self._changes(f".{name}", f"global {name}") or name in self._computed:
+            return True
+        known = name in self._methods or name in self._known if method else name in self._known
+        return not known or name in _computed_in_c() or not self._constant(f".{name}")
+
+    def global_changes(self, name: str) -> bool:
+        return self._changes(f"global {name}", f".{name}") or not self._constant(f"global {name}", f".{name}")
+
+    def cell_changes(self, name: str) -> bool:
+        return self._changes(f"cell {name}") or not self._constant(f"cell {name}")
+
+    def _changes(self, *names: str) -> bool:
+        """Whether one of these may change, as far as known: a global is also an attribute of its module."""
+        self._asked.update(names)
+        if self.anything or any(name in self._stored for name in names):
+            return True
+        return bool(self._learnt) and any(checksum(name) in self._learnt for name in names)
+
+    def _constant(self, *names: str) -> bool:
+        """Take these names for constant."""
+        self._taken_for_constant.update(names)
+        return True
+
+    def value_of(self, namespace: dict[str, Any], name: str) -> object:
+        """The value of a global, if nothing is known to rebind it; otherwise `MISSING`."""
+        if self.global_changes(name):
+            return MISSING
+        value = _value(namespace, name)
+        self._values.setdefault((id(namespace), name), (namespace, name, value))
+        return value
+
+    def check_values(self) -> None:
+        """Look whether a global has been rebound that was taken for constant, by whatever means."""
+        for key, (namespace, name, value) in list(self._values.items()):
+            if _value(namespace, name) is not value:
+                del self._values[key]
+                self._stored.add(f"global {name}")
+                self.grown = True
+
+
+def _value(namespace: dict[str, Any], name: str) -> object:
+    return namespace.get(name, getattr(builtins, name, MISSING))
+
+
+_codes: dict[int, tuple[CodeType, frozenset[str], frozenset[str]]] = {}
+
+
+def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a code object stores, and all names in it. What is nested in it starts by itself."""
+    known = _codes.get(id(code))
+    if known is None:
+        stores = {
+            _STORES[instruction.opname] + str(instruction.argval)
+            for instruction in dis.get_instructions(code)
+            if instruction.opname in _STORES
+        }
+        if "import_star" in str(code.co_consts):
+            stores.add("global *")
+        words = frozenset((*code.co_names, code.co_name))
+        known = _codes[id(code)] = code, frozenset(stores), words  # a reference to the code, so that its id stays in use
+    return known[1], known[2]
+
+
+@cache
+def _of_file(path: str) -> _File:
+    found = _File()
+    try:
+        tree = ast.parse(file_text(path))
+        module = compile(tree, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return _File(words=set(_STORING))
+    for code in _with_nested(module):
+        stored, words = _of_code(code)
+        found.words |= words
+        found.attributes |= {name[1:] for name in stored if name.startswith(".")}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.Module)):
+            for statement in node.body:
+                _defined(statement, found, in_class=isinstance(node, ast.ClassDef))
+    return found
+
+
+def _defined(statement: ast.stmt, found: _File, *, in_class: bool) -> None:
+    """Take note of what a statement of a class or module defines."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        (found.computed if statement.decorator_list and in_class else found.methods).add(statement.name)
+    elif isinstance(statement, ast.ClassDef):
+        found.attributes.add(statement.name)
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        names = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+        plain = not in_class or statement.value is None or _plain(statement.value)
+        (found.attributes if plain else found.computed).update(names)
+    elif in_class and isinstance(statement, (ast.If, ast.For, ast.While, ast.Try, ast.With)):
+        for inner in itertools.chain.from_iterable(ast.iter_child_nodes(part) for part in (statement,)):
+            if isinstance(inner, ast.stmt):
+                _defined(inner, found, in_class=in_class)
+
+
+def _plain(value: ast.expr) -> bool:
+    """Whether the value of an expression cannot be a descriptor."""
+    if isinstance(value, ast.Call):
+        callee = value.func
+        return (callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")) in _PLAIN_DEFAULTS
+    return isinstance(
+        value,
+        (ast.Constant, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.ListComp, ast.DictComp),
+    )
+
+
+@cache
+def _computed_in_c() -> frozenset[str]:
+    """The names of attributes that a type in C computes from a state that changes: no store instruction changes them."""
+    found = set(_CHANGED_IN_C)
+    waiting: list[type] = [object]
+    seen: set[int] = set()
+    while waiting:
+        kind = waiting.pop()
+        if id(kind) in seen:
+            continue
+        seen.add(id(kind))
+        waiting += type.__subclasses__(kind)
+        names = vars(kind)
+        if "__slots__" in names or str(names.get("__module__", kind.__module__)).partition(".")[0] in sys.stdlib_module_names:
+            continue  # of Python, or in `_CHANGED_IN_C` if it changes
+        found |= {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
+    return frozenset(found)
+
+
+def _with_nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_nested(constant)

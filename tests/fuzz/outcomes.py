@@ -1,0 +1,120 @@
+"""The outcomes of a generated program: with our visible steps, and by brute force with every instruction as a step."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+from unittest import mock
+
+from pytest_gilcheck.fuzz.plan import FuzzPlan
+from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.running import events
+from pytest_gilcheck.fuzz.schedule import Schedule
+from pytest_gilcheck.fuzz.searching import harness
+from pytest_gilcheck.fuzz.searching.limits import TimeLimit
+from pytest_gilcheck.fuzz.searching.search import Search
+
+from .generated import Drawn
+
+# This code runs a thread of the program. It belongs neither to the program nor to the engine, so it makes no steps.
+_RUNNER = """
+def runner(body, results, index):
+    def run(state):
+        try:
+            results[index] = repr(body(state))
+        except Exception as error:
+            results[index] = f"{type(error).__name__}: {error}"
+    return run
+
+def observer(observe, seen):
+    def observed(state):
+        seen.append(observe(state))
+    return observed
+
+def follower(follow, results, seen, found, address):
+    def followed(schedule, **how):
+        results[:] = [""] * len(results)
+        seen.clear()
+        run, failure = follow(schedule, **how)
+        found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *results, *seen)]), run.schedule)
+        return run, failure
+    return followed
+
+def passed(run, broken):
+    return None
+"""
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+Outcome = tuple[str, ...]
+
+
+@dataclass
+class Outcomes:
+    """What the runs of a program have shown.
+
+    Attributes:
+        found: by outcome, a schedule that leads to it.
+        complete: the number of preemptions up to which every schedule was run.
+        runs: how many that were.
+        points: of the longest run in a sequential order.
+    """
+
+    found: dict[Outcome, Schedule]
+    complete: int
+    runs: int
+    points: int
+
+
+def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False) -> Outcomes:
+    """Run every schedule of a program with at most so many preemptions, as far as the time allows.
+
+    Args:
+        everything: whether every instruction is a step.
+    """
+    names = drawn.load()
+    sys.modules.setdefault("generated_module", types.ModuleType("generated_module"))
+    made: dict[str, Any] = {}
+    exec(compile(_RUNNER, "<frozen runner of generated programs>", "exec"), made)
+    results = [""] * len(drawn.threads)
+    seen: list[str] = []
+    threads = [made["runner"](names[f"t{index}"], results, index) for index in range(len(drawn.threads))]
+    program = Program(tuple(threads), names["setup"], made["observer"](names["observe"], seen))
+    found: dict[Outcome, str] = {}
+
+    with _every_instruction(everything), harness.explorer_for(program, FuzzPlan(timeout=30.0), lambda label: None) as explorer:
+        sequential = explorer.sequential()
+        explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
+        explorer._classify = made["passed"]  # a deadlock is an outcome like others
+        search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, sampling=False).run(sequential)
+    return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
+
+
+@contextmanager
+def _every_instruction(wanted: bool):
+    if not wanted:
+        yield
+        return
+    with mock.patch.object(harness, "Events", lambda engine: events.Events(engine, everything=True)):
+        yield
+
+
+def missed(
+    drawn: Drawn, seconds: float = 4.0, preemptions: int = 2, brute: Outcomes | None = None
+) -> tuple[dict[Outcome, Schedule | None], Outcomes, Outcomes]:
+    """The outcomes that our steps miss, or have too many, each with a schedule; what brute force found, and what ours found.
+
+    Args:
+        seconds: for the brute force.
+        brute: what brute force found before.
+    """
+    brute = brute or outcomes(drawn, preemptions, seconds, everything=True)
+    if brute.complete < preemptions:  # a part of the schedules with one more preemption was run, and does not count
+        brute = outcomes(drawn, max(0, brute.complete), 60.0, everything=True)
+    ours = outcomes(drawn, brute.complete, 60.0)
+    assert ours.complete == brute.complete, "the machine is too slow, or ours has more steps than there are instructions"
+    differing = brute.found.keys() ^ ours.found.keys()
+    return {each: brute.found.get(each, ours.found.get(each)) for each in differing}, brute, ours

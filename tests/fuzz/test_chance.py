@@ -1,0 +1,196 @@
+"""Programs that draw random numbers or depend on the order of a set: what can be repeated is, and the rest is sampled."""
+
+import os
+import random
+import secrets
+import threading
+import uuid
+from concurrent.futures import Future, as_completed
+from pathlib import Path
+
+import pytest
+
+from .programs import Counter, add, add_locked, counted, is_two
+
+SCHEDULES = 200
+
+
+class Node:
+    def __init__(self, name):
+        self.name = name
+
+
+class Slotted:
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+
+class OtherCounter(Counter):
+    def __init__(self):
+        super().__init__()
+        self.other = 0
+        self.nodes = {Node(name) for name in "abcdefgh"}
+
+
+def count(counter, number):
+    """Take another path, by chance."""
+    if number % 2:
+        counter.other = number
+    else:
+        counter.other += 1
+
+
+def by_random(counter):
+    count(counter, random.randrange(10**6))
+
+
+def by_generator(counter):
+    count(counter, random.Random().randrange(10**6))
+
+
+def by_urandom(counter):
+    count(counter, os.urandom(1)[0])
+
+
+def by_uuid(counter):
+    count(counter, uuid.uuid4().int)
+
+
+def by_time_based_uuid(counter):
+    count(counter, uuid.uuid1().int >> 64)
+
+
+def by_secrets(counter):
+    count(counter, secrets.randbelow(1000))
+
+
+def by_shuffle(counter):
+    items = list(range(6))
+    random.shuffle(items)
+    count(counter, items[0])
+
+
+def by_order_of_set(counter):
+    for node in {Node(name) for name in "abcdefgh"}:
+        count(counter, ord(node.name))
+
+
+def by_order_of_shared_set(counter):
+    count(counter, ord(next(iter(counter.nodes)).name))
+
+
+def by_order_of_slotted(counter):
+    for node in {Slotted(name) for name in "abcdefgh"}:
+        count(counter, ord(node.name))
+
+
+def by_hash(counter):
+    count(counter, hash(Node("a")) >> 4)
+
+
+def by_local_class(counter):
+    class Local:
+        pass
+
+    count(counter, hash(Local()) >> 4)
+
+
+def by_futures(counter):
+    futures = [Future() for _ in range(6)]
+    for number, future in enumerate(futures):
+        future.set_result(number)
+    for future in as_completed(futures):
+        count(counter, future.result())
+
+
+DRAWS = (
+    by_random, by_generator, by_urandom, by_uuid, by_time_based_uuid, by_secrets, by_shuffle, by_order_of_set,
+    by_order_of_shared_set, by_order_of_slotted, by_hash, by_local_class, by_futures,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: draw.__name__)
+def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fixed_twin_holds(draw):
+    def buggy(counter):
+        draw(counter)
+        add(counter)
+
+    def fixed(counter):
+        draw(counter)
+        add_locked(counter)
+
+    found = counted(buggy, buggy, setup=OtherCounter, invariant=is_two, schedules=3 * SCHEDULES)
+    found.assert_violated()
+    assert found.replays == (10, 10), str(found)
+    counted(fixed, fixed, setup=OtherCounter, invariant=is_two, schedules=SCHEDULES).assert_holds()
+
+
+ENTROPY = Path("/dev/urandom")  # a source of chance that nothing controls
+
+
+def by_true_chance(counter):
+    with ENTROPY.open("rb", buffering=0) as source:
+        number = source.read(1)[0]
+    count(counter, number)
+
+
+@pytest.mark.skipif(not ENTROPY.exists(), reason="no source of chance that nothing controls")
+def test_a_program_that_does_not_do_the_same_twice_is_sampled_all_the_same():
+    def buggy(counter):
+        for _ in range(8):
+            by_true_chance(counter)
+        add(counter)
+
+    def fixed(counter):
+        for _ in range(8):
+            by_true_chance(counter)
+        add_locked(counter)
+
+    found = counted(buggy, buggy, setup=OtherCounter, invariant=is_two, schedules=600)
+    found.assert_violated()
+    assert "the same schedule gave different steps" in found.reason
+    assert " of 10 runs of its schedule failed" in found.reason
+    assert not found.token
+    result = counted(fixed, fixed, setup=OtherCounter, invariant=is_two, schedules=60)
+    assert result.verdict == "inconclusive"
+    assert "the same schedule gave different steps" in result.reason
+
+
+@pytest.mark.skipif(not ENTROPY.exists(), reason="no source of chance that nothing controls")
+def test_what_fails_by_chance_without_any_concurrency_is_not_called_a_race():
+    def thread(counter):
+        for _ in range(8):
+            by_true_chance(counter)
+        if counter.other % 3 == 0:
+            raise LookupError("by chance")
+
+    result = counted(thread, thread, setup=OtherCounter, schedules=100)
+    assert result.verdict == "inconclusive", str(result)
+
+
+def test_an_object_from_before_the_check_is_found_in_its_set_again():
+    kept = {BEFORE}
+
+    def thread(counter):
+        assert BEFORE in kept
+        kept.add(BEFORE)
+        add_locked(counter)
+
+    counted(thread, thread, setup=OtherCounter, invariant=is_two, schedules=30).assert_holds()
+    assert BEFORE in kept
+    assert "__hash__" not in vars(Node)
+    assert "__hash__" not in vars(threading.Thread)
+
+
+BEFORE = Node("before")
+
+
+def test_the_random_numbers_of_the_test_itself_go_on_where_they_were():
+    random.seed(5)
+    expected = [random.random(), random.random()]
+    random.seed(5)
+    first = random.random()
+    counted(by_random, add_locked, setup=OtherCounter, schedules=5)
+    assert [first, random.random()] == expected

@@ -1,0 +1,165 @@
+"""The search with our visible steps finds the outcomes that the search with every instruction as a step finds, and no others.
+
+A seeded sample of generated programs runs here; `benchmarks/fuzz_soundness.py` runs as many as are wanted. Then each exception of the
+rule is tried with a program of its own; and with a mistake planted into the exception, the same program shows the difference.
+"""
+
+import sys
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from pytest_gilcheck.fuzz.steps import calls, changing, operands, opcodes
+
+from .generated import Drawn, programs
+from .outcomes import missed
+
+
+@seed(4)
+@settings(max_examples=4, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_generated_programs_have_the_outcomes_of_brute_force(drawn):
+    differing, brute, _ = missed(drawn, preemptions=1)
+    assert not differing, f"{differing}\n{drawn.source}"
+    assert brute.found
+
+
+@pytest.mark.slow
+@seed(5)
+@settings(max_examples=100, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_many_generated_programs_have_the_outcomes_of_brute_force(drawn):
+    differing, _, _ = missed(drawn)
+    assert not differing, f"{differing}\n{drawn.source}"
+
+
+def excepted(*instructions):
+    """Plants the mistake that these instructions never are steps."""
+
+    def plant(monkeypatch):
+        for name in instructions:
+            monkeypatch.setitem(opcodes.OPCODES, name, opcodes.Rule("read []", lambda operation: True, "planted"))
+
+    return plant
+
+
+def replaced(owner, name, value):
+    return lambda monkeypatch: monkeypatch.setattr(owner, name, value)
+
+
+def pure(*callees):
+    return lambda monkeypatch: monkeypatch.setattr(calls, "_PURE", (*calls._PURE, *callees))
+
+
+def blind_to(names, word):
+    return lambda monkeypatch: monkeypatch.setattr(changing, names, getattr(changing, names) - {word})
+
+
+def reader(topic, reading, changed, *, before="s.n += 1"):
+    """One thread marks the moment and reads; the other looks for the mark and changes what is read."""
+    return Drawn((topic,), ((before, reading), ("x = s.n", changed)))
+
+
+never = replaced(changing.Changing, "attribute_changes", lambda self, name, method: False)
+immutable_results = replaced(operands, "_IMMUTABLE_RESULTS", operands._IMMUTABLE_RESULTS | {sum, sorted})
+TRIALS = {
+    "an operator reads its operands": (reader("lists", "y = items + others", "items.append(9)"), excepted("BINARY_OP")),
+    "so does one with a constant": (reader("lists", "y = items * 2", "items.append(9)"), excepted("BINARY_OP")),
+    "a comparison reads its operands": (reader("lists", "y = items == [1, 2]", "items.append(9)"), excepted("COMPARE_OP")),
+    "a search reads a container": (reader("lists", "y = 9 in items", "items.append(9)"), excepted("CONTAINS_OP")),
+    "a subscript reads a container": (
+        reader("lists", "y = items[0]", "items[0] = 7"),
+        excepted("BINARY_SUBSCR", "BINARY_OP"),
+    ),
+    "a slice reads a container": (
+        reader("lists", "y = items[:]", "items.append(9)"),
+        excepted("BINARY_SLICE", "BINARY_SUBSCR", "BINARY_OP"),
+    ),
+    "a truth reads a container": (
+        reader("lists", "y = 1 if items else 2", "items.clear()"),
+        excepted("TO_BOOL", "POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE"),
+    ),
+    "a negation reads a container": (reader("lists", "y = not items", "items.clear()"), excepted("UNARY_NOT", "TO_BOOL")),
+    "unpacking reads a container": (reader("lists", "y, *z = items", "items.append(9)"), excepted("UNPACK_EX")),
+    "a display reads what it is made of": (
+        reader("lists", "y = [*items]", "items.append(9)"),
+        excepted("LIST_EXTEND"),
+    ),
+    "a loop reads at each element": (
+        Drawn(("lists",), (("for each in items:\n    s.m += 1",), ("x = s.m", "items.append(9)"))),
+        excepted("FOR_ITER"),
+    ),
+    "formatting reads its value": (reader("lists", "y = f'{items}'", "items.append(9)"), excepted("FORMAT_SIMPLE", "FORMAT_VALUE")),
+    "conversion reads its value": (
+        reader("lists", "y = f'{items!r:>12}'", "items.append(9)"),
+        excepted("CONVERT_VALUE", "FORMAT_VALUE"),
+    ),
+    "an argument list reads what it is made of": (
+        reader("lists", "y = first(*items)", "items[0] = 7"),
+        excepted("CALL_FUNCTION_EX"),
+    ),
+    "a pattern reads its subject": (
+        reader("lists", "match keys:\n    case {'a': y}:\n        pass", "keys['a'] = 5"),
+        excepted("MATCH_KEYS", "GET_LEN", "COMPARE_OP"),
+    ),
+    "a function in C reads its arguments": (reader("lists", "y = sorted(items)", "items.append(9)"), pure(sorted)),
+    "and all of them": (reader("lists", "y = divmod(7, sum(items))", "items.append(9)"), pure(sum)),
+    "a local variable may be any object": (
+        reader("lists", "y = items + others", "items.append(9)"),
+        replaced(operands._Flow, "_local", lambda self, name: operands.Operand.IMMUTABLE),
+    ),
+    "a type in C reads its argument": (
+        reader("into C", "y = Tuple(items)", "items.append(9)"),
+        replaced(calls, "_made_by_steps", lambda kind, under_test: True),
+    ),
+    "an attribute is rebound": (reader("names", "y = s.limit", "s.limit = 4"), never),
+    "and by a constructor that runs again": (
+        reader("names", "y = s.limit", "s.__init__()", before="s.limit = 9\ns.n += 1"),
+        never,
+    ),
+    "and on the class": (reader("names", "y = s.kind", "State.kind = 2"), never),
+    "and by setattr": (reader("dynamic", "y = s.limit", "setattr(s, 'limit', 5)"), blind_to("_STORING", "setattr")),
+    "and through its dictionary": (reader("dynamic", "y = s.limit", "vars(s)['limit'] = 6"), blind_to("_STORING", "vars")),
+    "a global is rebound": (
+        reader("names", "y = level", "rebound()"),
+        replaced(changing.Changing, "global_changes", lambda self, name: False),
+    ),
+    "and through globals()": (
+        reader("dynamic", "y = level", "globals()['level'] = 8"),
+        lambda monkeypatch: [
+            blind_to("_STORING", "globals")(monkeypatch),
+            replaced(changing.Changing, "check_values", lambda self: None)(monkeypatch),
+        ],
+    ),
+    "a method is rebound": (reader("dynamic", "y = s.action()", "s.action = other_action"), never),
+    "and by mock.patch": (
+        reader("dynamic", "y = s.action()", "mock.patch.object(State, 'action', other_action).start()"),
+        replaced(changing, "_STORING", frozenset()),
+    ),
+    "a cell is rebound": (
+        reader("cells", "y = cell_twice()", "cell_set(4)"),
+        replaced(changing.Changing, "cell_changes", lambda self, name: False),
+    ),
+    "the end of an object can be seen": (
+        Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
+        replaced(changing, "_ENDING", frozenset()),
+    ),
+}  # fmt: skip
+
+
+QUICK = (
+    "an operator reads its operands", "a function in C reads its arguments", "and by a constructor that runs again", "and by setattr",
+    "the end of an object can be seen",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in TRIALS])
+def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(name, monkeypatch):
+    drawn, plant = TRIALS[name]
+    differing, brute, _ = missed(drawn, preemptions=1)
+    assert not differing
+    assert len(brute.found) > 1
+    plant(monkeypatch)
+    differing, brute, ours = missed(drawn, preemptions=1, brute=brute)
+    assert differing, f"{sys.version_info[:2]}: nothing is missed: {sorted(ours.found)}"
+    assert differing.keys() <= brute.found.keys()

@@ -1,0 +1,117 @@
+"""Library code that a workload enters is stepped through, and a defect of a library is told apart from one of the user's code."""
+
+import asyncio
+import contextlib
+import threading
+
+import pytest
+
+from pytest_gilcheck import BadValue, gilcheck
+from tests.injection.twins import PROGRAMS, UNSAFE
+
+CORE = (
+    "lock_on_an_exit_stack", "exit_stack_inside_a_with", "condition_in_with", "lock_of_a_condition_in_with",
+    "generator_that_acquires_before_try", "generator_with_a_with", "asyncio_lock_acquired_before_await", "asyncio_lock_in_with",
+    "session_ended_in_finally",
+)  # fmt: skip
+PARAMETERS = [pytest.param(name, marks=() if name in CORE else pytest.mark.slow) for name in PROGRAMS]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_program_gets_the_verdict_that_real_signals_gave_it(name):
+    work, intact = PROGRAMS[name]()
+    result = gilcheck.interrupt(work, inject="every-step", invariant=intact, budget=120)
+    assert str(result.verdict) == ("violated" if name in UNSAFE else "holds"), str(result)
+
+
+def test_a_defect_of_the_standard_library_is_said_to_be_one_and_names_the_users_line():
+    work, intact = PROGRAMS["condition_in_with"]()
+    result = gilcheck.interrupt(work, inject="every-step", invariant=intact)
+    assert "threading.py" in result.reason
+    assert "called from `with condition:` at " in result.reason
+    assert "no step of your own code breaks anything, so this is a defect of the standard library" in result.reason
+
+
+def test_a_defect_of_the_users_is_not_blamed_on_the_library():
+    lock = threading.Lock()
+
+    def work():
+        with contextlib.ExitStack():
+            lock.acquire()
+            lock.release()
+
+    result = gilcheck.interrupt(work, inject="every-step")
+    result.assert_violated()
+    assert "defect of" not in result.reason
+    assert "`lock.acquire()`" in result.reason
+
+
+def test_include_chooses_what_is_stepped_through_and_a_pass_says_what_was():
+    work, intact = PROGRAMS["lock_on_an_exit_stack"]()
+    without = gilcheck.interrupt(work, inject="every-step", invariant=intact, include=())
+    without.assert_holds()
+    assert "not stepped through: contextlib" in without.reason
+    assert without.library_steps == 0
+    only = gilcheck.interrupt(work, inject="every-step", invariant=intact, include="contextlib")
+    only.assert_violated()
+    assert only.stepped == ("contextlib",)
+    with pytest.raises(BadValue, match="include='math'"):
+        gilcheck.interrupt(work, inject="every-step", include="math")
+    with pytest.raises(BadValue, match="include='no_such_module'"):
+        gilcheck.interrupt(work, inject="every-step", include="no_such_module")
+
+
+def test_a_pass_names_the_modules_that_were_stepped_through():
+    work, intact = PROGRAMS["generator_with_a_with"]()
+    result = gilcheck.interrupt(work, inject="every-step", invariant=intact)
+    result.assert_holds()
+    assert f"and {result.library_tried} steps of contextlib" in result.reason
+    assert result.library_tried == result.library_steps > 0
+    assert result.figures()["library_tried"] == result.library_tried
+
+
+def test_asyncio_cancels_its_task_in_place_of_an_exception_in_the_middle_of_it():
+    state = {"users": 0}
+
+    async def work():
+        state["users"] += 1
+        await asyncio.sleep(0)
+        state["users"] = len([]) + state["users"] - 1  # no await: cancelling does not come between these
+
+    async def guarded():
+        state["users"] += 1
+        try:
+            await asyncio.sleep(0)
+        finally:
+            len("")
+            state["users"] -= 1
+
+    gilcheck.interrupt(work, inject="every-step", invariant=lambda: state["users"] == 0).assert_violated()
+    gilcheck.interrupt(guarded, inject="every-step", invariant=lambda: state["users"] == 0).assert_holds()
+
+
+def test_a_handler_of_the_workloads_own_runs_in_place_of_an_exception():
+    import signal
+
+    state = {"whole": True, "stop": False}
+
+    def work():
+        signal.signal(signal.SIGINT, lambda number, frame: state.update(stop=True))
+        state["whole"] = False
+        sorted([2, 1])
+        state["whole"] = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    gilcheck.interrupt(work, inject="every-step", invariant=lambda: state["whole"]).assert_holds()
+
+
+def test_a_thread_whose_start_was_interrupted_does_not_end_the_check():
+    def work():
+        thread = threading.Thread(target=int, name="begun")
+        thread.start()
+        thread.join()
+
+    result = gilcheck.interrupt(work, inject="every-step")
+    assert "exited with status" not in str(result)
+    if result.verdict == "violated":
+        assert "defect of the standard library" in result.reason
