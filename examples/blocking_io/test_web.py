@@ -62,10 +62,7 @@ def test_ctrl_c_in_the_middle_of_a_request(web, database, request):
 
     asking = threading.Thread(target=ask_for_long)
     asking.start()
-    deadline = time.monotonic() + 10
-    while not queries.in_progress(database):
-        assert time.monotonic() < deadline, "the query did not begin"
-        time.sleep(0.05)
+    queries.wait_for_one(database)
     began = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
     process.wait(QUERY)
