@@ -25,6 +25,7 @@ WORKERS = {  # gunicorn's options, and how four requests are answered
 def web(request, database, tmp_path):
     """The process of a gunicorn, its port, and how it answers."""
     pytest.importorskip("gunicorn")
+    pytest.importorskip("django")
     options, answers = WORKERS[request.param]
     server, port = servers.gunicorn(tmp_path / "log", database, *options)
     with server as process:

@@ -54,7 +54,7 @@ def test_turned_round_no_test_of_the_gallery_passes(folder, tmp_path):
         capture_output=True, text=True, cwd=copy, timeout=240, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if "::" in line and "%]" in line]
-    assert lines, done.stdout + done.stderr
+    assert lines or " skipped in " in done.stdout, done.stdout + done.stderr
     assert not [line for line in lines if " PASSED " in line], done.stdout
     if not [line for line in lines if " FAILED " in line]:
-        undecided(f"all of {folder} was skipped")
+        undecided(f"all of {folder} was skipped: {done.stdout[-300:]}")
