@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import cycle, islice, permutations
+from typing import Any
 
 from ..program import Program, describe_error
 from ..running.engine import Engine, ScheduleRun, SetupStuck
