@@ -141,8 +141,8 @@ class CheckedTests:
             item.stash[_CALLS] = []  # the test has failed already
             raise
         if proof := item.stash.get(_PROOF, ""):
-            why = "an earlier run of this test found a schedule that breaks it, which no rerun can take back"
-            pytest.fail(f"gilcheck: {why}: {proof}", pytrace=False)
+            found = "an earlier run of this test found a schedule that breaks it, which no rerun can take back"
+            pytest.fail(f"gilcheck: {found}: {proof}", pytrace=False)
         for marker in markers_of(item):
             if (why := unsupported(item, marker)) is not None:
                 pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
