@@ -12,7 +12,7 @@ class Flag(Counter):
         self.ready = False
         self.event = threading.Event()
         self.first, self.second = threading.Lock(), threading.Lock()
-        self.items = list(range(5_000))
+        self.items = list(range(2_000))
         self.done = []
 
 
@@ -103,7 +103,7 @@ def test_long_work_that_only_reads_is_no_polling():
         assert total == sum(flag.items)
         add_locked(flag)
 
-    counted(read, read, setup=Flag, invariant=is_two, schedules=6).assert_holds()
+    counted(read, read, setup=Flag, invariant=is_two, schedules=4).assert_holds()
 
 
 def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
