@@ -25,6 +25,7 @@ WORKERS = {  # gunicorn's options, and how four requests are answered
 def web(request, database, tmp_path):
     """The process of a gunicorn, its port, and how it answers."""
     pytest.importorskip("gunicorn")
+    pytest.importorskip("django")
     options, answers = WORKERS[request.param]
     server, port = servers.gunicorn(tmp_path / "log", database, *options)
     with server as process:
@@ -62,10 +63,7 @@ def test_ctrl_c_in_the_middle_of_a_request(web, database, request):
 
     asking = threading.Thread(target=ask_for_long)
     asking.start()
-    deadline = time.monotonic() + 10
-    while not queries.in_progress(database):
-        assert time.monotonic() < deadline, "the query did not begin"
-        time.sleep(0.05)
+    queries.wait_for_one(database)
     began = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
     process.wait(QUERY)
