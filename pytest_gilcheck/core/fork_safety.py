@@ -7,6 +7,7 @@ C or Rust, count as well, where the system lists them.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -36,6 +37,7 @@ def declare_harmless_unknown(number: Callable[[], int]) -> None:
 def unknown_threads() -> list[str]:
     """The names of the threads of this process that Python does not know; empty where the system does not list threads."""
     known = {thread.native_id for thread in threading.enumerate()}
+    known |= {os.getpid(), threading.get_native_id()}  # after a fork, CPython up to 3.13.0 gives its main thread the parent's number
     tasks = entries("/proc/self/task")
     return [_name(task) for task in tasks if int(task) not in known]
 

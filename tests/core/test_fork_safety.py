@@ -49,3 +49,19 @@ print(can_fork())
 def test_a_thread_of_a_library_in_c_prevents_a_fork(starts, expected):
     found = subprocess.run([sys.executable, "-c", NATIVE_THREAD, starts], capture_output=True, text=True, check=True).stdout
     assert fnmatch.fnmatch(found, f"{expected}\n")
+
+
+FORKED = """
+import os
+from pytest_gilcheck.core.fork_safety import can_fork
+print(can_fork(), flush=True)
+if os.fork() == 0:
+    print(can_fork(), flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_the_only_thread_of_a_forked_process_does_not_prevent_a_fork():
+    found = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True).stdout
+    assert found == "None\nNone\n"
