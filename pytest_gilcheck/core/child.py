@@ -51,7 +51,9 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         if own_group:
             os.setpgid(0, 0)
         os.close(reading)
-        return ChildSide(writing, stacks, limit)
+        side = ChildSide(writing, stacks, limit)
+        stacks.close()  # it has a descriptor of its own; an open file would be a ResourceWarning in somebody's test
+        return side
     if own_group:
         try:
             os.setpgid(pid, pid)  # in both processes, so that the group exists when either goes on
