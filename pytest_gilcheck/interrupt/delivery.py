@@ -29,6 +29,9 @@ from .trial import SignalOutcome, Trial, clearly_late
 
 _KILL = getattr(signal, "SIGKILL", 9)
 _PATIENCE = 3.0  # times `within`, and at least
+_MOST_PATIENCE = 5.0  # seconds more, on a busy machine, until the process has used `within` of CPU time
+_TIMES_DENIED = 3.0  # times `exits_within`, at most, until the process has had that without the time in which it had no core
+_LOOK = 0.1  # seconds between two looks at a process on a busy machine
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
 _SECOND_CHANCE = 0.3  # seconds for that one
 _TICK = 0.02  # seconds: the resolution of CPU times, of two threads
@@ -147,6 +150,11 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
         stacks = process.stacks()
     patience = max(_LEAST_PATIENCE, _PATIENCE * claim.within) - claim.within
     log.wait(patience, lambda log: log.entered or log.gone)
+    until = time.monotonic() + _MOST_PATIENCE
+    while not (log.entered or log.gone) and time.monotonic() < until:  # CPU time without a handler is proof on any machine
+        if not _starved(before, process_snapshot.take(process.pid), claim.within):
+            break
+        log.wait(_LOOK, lambda log: log.entered or log.gone)
     trial = replace(trial, stacks=stacks)
     if log.entered or log.gone:
         return trial
@@ -190,8 +198,14 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     log.wait(entered + claim.exits_within - time.monotonic(), lambda log: log.gone)
     if log.gone:
         return trial
-    now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
-    denied = _denied(before, now, 0.0)
+    at_most = entered + _TIMES_DENIED * claim.exits_within
+    while True:
+        now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
+        denied = _denied(before, now, 0.0)
+        if seconds - denied >= claim.exits_within or time.monotonic() > at_most:
+            break
+        if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core
+            return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     slept = before is None or now is None or now.asleep_since(before)
     trial = replace(trial, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
     if time.monotonic() - entered - denied < claim.exits_within / 2:  # the machine denied it a core for more than half of its time

@@ -12,7 +12,7 @@ from .claim import claim
 from .plan import plan
 from .result import InterruptResult
 
-_MARGIN = 10.0  # seconds for what comes before and after a trial
+_MARGIN = 20.0  # seconds for what comes before and after a trial
 
 
 def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[InterruptResult]:
@@ -40,5 +40,5 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Inte
             "exits_within": claimed.exits_within,
         },
         parameters=planned,
-        longest_phase=planned.timeout + planned.over + 10 * claimed.within + claimed.exits_within + _MARGIN,
+        longest_phase=planned.timeout + planned.over + 10 * claimed.within + 3 * claimed.exits_within + _MARGIN,
     )

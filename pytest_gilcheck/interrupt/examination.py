@@ -48,8 +48,8 @@ def _examine_c_calls(starter: Starter, trial: Trial, claim: InterruptClaim, limi
 def _examine_catcher(starter: Starter, trial: Trial, claim: InterruptClaim, limit: float) -> tuple[Trial, str]:
     for _ in range(_EXAMINATIONS):
         examined = deliver(starter, signal.Signals(trial.number), trial.moment, claim, limit, Catcher())
-        same = examined.outcome is SignalOutcome.SWALLOWED or trial.left_by == examined.left_by == "returned"
-        if shows_who_caught(examined) and same:
+        stayed = examined.entered is not None and examined.left is None  # however busy the machine was, the notes are right
+        if shows_who_caught(examined) and (stayed or trial.left_by == examined.left_by == "returned"):
             break
     else:  # free-threaded builds sometimes lose the trace
         examined = replace(examined, notes=())

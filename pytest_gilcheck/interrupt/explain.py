@@ -196,8 +196,10 @@ def _caught(trial: Trial) -> str:
         return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`) does not end{kept}{_workers(stack)}{at}"
     if (ended := _ended_in_c(trial)) is not None:
         return f"{ended}{at}"
-    if trial.handler:
+    if trial.handler and not foreign(trial.handler):
         return f"the handler set at {trial.handler} returned without ending the workload{at}"
+    if trial.handler:
+        return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}"
     return f"code that could not be found{at}"
 
 

@@ -91,10 +91,10 @@ def test_a_file_left_open_is_found(tmp_path):
         with open(tmp_path / "closed", "w") as file:
             kept.append(file)
 
-    broken = gilcheck.interrupt(careless, inject="every-step")
+    broken = gilcheck.interrupt(careless, inject="every-step", include=())
     broken.assert_violated()
     assert f"file {tmp_path / 'left'}" in broken.reason
-    gilcheck.interrupt(careful, inject="every-step").assert_holds()
+    gilcheck.interrupt(careful, inject="every-step", include=()).assert_holds()
 
 
 def test_a_thread_left_alive_is_found():
@@ -332,8 +332,8 @@ def test_child_processes_and_semaphores_are_leaks_too():
         child.kill()
         child.wait()
 
-    assert "semaphore semaphore not released" in str(gilcheck.interrupt(takes, inject="every-step"))
-    assert "child process" in str(gilcheck.interrupt(starts, inject="every-step"))
+    assert "semaphore semaphore not released" in str(gilcheck.interrupt(takes, inject="every-step", include=()))
+    assert "child process" in str(gilcheck.interrupt(starts, inject="every-step", include=()))
 
 
 def test_a_workload_that_takes_another_path_only_later_is_not_judged(tmp_path):

@@ -9,11 +9,7 @@ import pytest
 from pytest_gilcheck import BadValue, gilcheck
 from tests.injection.twins import PROGRAMS, UNSAFE
 
-CORE = (
-    "lock_on_an_exit_stack", "exit_stack_inside_a_with", "condition_in_with", "lock_of_a_condition_in_with",
-    "generator_that_acquires_before_try", "generator_with_a_with", "asyncio_lock_acquired_before_await", "asyncio_lock_in_with",
-    "session_ended_in_finally",
-)  # fmt: skip
+CORE = ("lock_on_an_exit_stack", "condition_in_with", "generator_with_a_with", "session_ended_in_finally")
 PARAMETERS = [pytest.param(name, marks=() if name in CORE else pytest.mark.slow) for name in PROGRAMS]
 
 
@@ -86,8 +82,8 @@ def test_asyncio_cancels_its_task_in_place_of_an_exception_in_the_middle_of_it()
             len("")
             state["users"] -= 1
 
-    gilcheck.interrupt(work, inject="every-step", invariant=lambda: state["users"] == 0).assert_violated()
-    gilcheck.interrupt(guarded, inject="every-step", invariant=lambda: state["users"] == 0).assert_holds()
+    gilcheck.interrupt(work, inject="every-step", invariant=lambda: state["users"] == 0, include=()).assert_violated()
+    gilcheck.interrupt(guarded, inject="every-step", invariant=lambda: state["users"] == 0, include=()).assert_holds()
 
 
 def test_a_handler_of_the_workloads_own_runs_in_place_of_an_exception():
@@ -105,6 +101,7 @@ def test_a_handler_of_the_workloads_own_runs_in_place_of_an_exception():
     gilcheck.interrupt(work, inject="every-step", invariant=lambda: state["whole"]).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_thread_whose_start_was_interrupted_does_not_end_the_check():
     def work():
         thread = threading.Thread(target=int, name="begun")

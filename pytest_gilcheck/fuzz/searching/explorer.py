@@ -256,8 +256,9 @@ class Explorer:
     def _fresh_state(self) -> tuple[Any, ...]:
         """The state of a run.
 
-        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends matter,
-        the setup runs in a thread of its own, which is over before the run; then an object ends where its last reference goes.
+        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends
+        matter, the setup runs in a thread of its own, which is over before the run; so an object ends where its last reference
+        goes.
         """
         if not (FREE_THREADED and self.events.names.ends_matter):
             return self.program.fresh_state()

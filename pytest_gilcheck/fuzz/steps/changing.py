@@ -22,7 +22,7 @@ import collections
 import dis
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cache
 from types import CodeType, GetSetDescriptorType, MemberDescriptorType
@@ -34,8 +34,8 @@ from ..schedule import checksum
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
         "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "__setstate__", "__class__", "__bases__",
-        "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec", "eval",
-        "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
+        "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec",
+        "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
     }
 )  # fmt: skip
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
@@ -56,8 +56,8 @@ _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that a
         "closed", "value", "raw", "contents", "buffer", "gi_running", "gi_suspended", "gi_yieldfrom", "cr_running", "cr_suspended",
         "cr_await", "ag_running", "ag_suspended", "ag_await", "f_lineno", "f_lasti", "tb_next", "tb_lineno", "needs_input", "eof",
         "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
-        "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes", "lastrowid",
-        "rowcount", "description", "characters_written", "obj",
+        "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes",
+        "lastrowid", "rowcount", "description", "characters_written", "obj",
     }
 )  # fmt: skip
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
@@ -157,7 +157,7 @@ class Changing:
             self._set("ends_matter")
         return asked_by_test
 
-    def _words(self, words: set[str]) -> None:
+    def _words(self, words: Set[str]) -> None:
         if words & _STORING:
             self._set("anything")
         if words & _ENDING:
