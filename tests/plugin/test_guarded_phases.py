@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -377,7 +378,12 @@ def test_the_cache_and_pytest_exit_work_from_every_phase(run, pytester):
 SYSMON = pytest.param("sysmon", marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no sys.monitoring"))
 
 
-@pytest.mark.parametrize("core", ["ctrace", "pytrace", SYSMON])
+CTRACE = pytest.param(
+    "ctrace", marks=pytest.mark.skipif(find_spec("coverage.tracer") is None, reason="coverage has no tracer in C")
+)
+
+
+@pytest.mark.parametrize("core", [CTRACE, "pytrace", SYSMON])
 def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core):
     monkeypatch.setenv("COVERAGE_CORE", core)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
