@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from ..core.child import ChildSide, Outcome, ParentSide, fork
+from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ..core.descriptors import OwnDescriptor
 from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
 from ..core.interpreter import watcher
@@ -348,7 +348,7 @@ class _TestInChild:
             if not self._began:
                 raise NotSpawned(f"in a pytest of its own, {received}")
             if not received.payload:
-                self._fail(f"in the {_PHASES[when]}, {received}" if when != "call" else str(received))
+                self._fail(_described(received, when))
             received = received.payload
         message = unpickled(received)
         match message["kind"]:
@@ -385,6 +385,14 @@ class _TestInChild:
         capturing = self._item.config.pluginmanager.getplugin("capturemanager")
         with nullcontext() if capturing is None else capturing.global_and_fixture_disabled():
             hook.pytest_runtest_logreport(report=report)
+
+
+def _described(outcome: Outcome, when: str) -> str:
+    """How the child of a test ended, for a message."""
+    first, *stacks = str(outcome).splitlines()
+    if outcome.ending is Ending.HUNG:
+        first += "; outside of checks, the limit is ten times --gilcheck-timeout"
+    return "\n".join([first if when == "call" else f"in the {_PHASES[when]}, {first}", *stacks])
 
 
 def _timers_of_faulthandler(config: pytest.Config) -> int:

@@ -66,6 +66,7 @@ def test_whatever_ends_a_phase_the_test_is_no_pass_the_run_goes_on_and_the_evide
     for phase in ("set-up", "teardown"):
         assert f"in the {phase}, the process exited with status 3" in text
         assert f"in the {phase}, the process did not end within its time limit" in text
+    assert "outside of checks, the limit is ten times --gilcheck-timeout" in text
     assert text.count("KeyboardInterrupt") >= 4
     written = json.loads((pytester.path / "e.json").read_text())
     assert written["run"]["exit_status"] == 1
