@@ -52,7 +52,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
             os.setpgid(0, 0)
         os.close(reading)
         side = ChildSide(writing, stacks, limit)
-        stacks.close()  # it has a descriptor of its own; an open file would be a ResourceWarning in somebody's test
+        stacks.close()  # it has a duplicate; a file that is dropped unclosed is a warning, in whatever test runs just then
         return side
     if own_group:
         try:
