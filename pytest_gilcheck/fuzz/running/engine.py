@@ -50,6 +50,7 @@ FAIR_STEPS = 200  # consecutive steps of one thread, at least, after which it is
 _MORE_CHOSEN = 2_000  # points that a run may be longer than others, until only fairness chooses: at random, nobody sees who polls
 _LEAP = 1_000_000  # nanoseconds that pass for threads that spin and read a clock; twice as many each further time
 _CALMED = 2  # times that each runnable thread must be seen to spin, before nothing but time can help
+_RETIRE = 10.0  # seconds that a thread without a job has to end; a busy machine may let it wait
 _UNWIND = 0.5  # seconds that a thread of a finished run has to end
 _LEAKS = 20  # threads that did not end, after which no more runs are made
 
@@ -248,8 +249,9 @@ class Engine:
         if worker.state is DONE:
             worker.job = None
             worker.semaphore.post()
-            _join(worker.thread, _UNWIND)
-            self._semaphores.append(worker.semaphore)
+            _join(worker.thread, _RETIRE)
+            if not worker.thread.is_alive():  # otherwise it still reads the semaphore, and would take what is for another thread
+                self._semaphores.append(worker.semaphore)
 
     def _new_semaphore(self) -> HandoffSemaphore:
         return self._semaphores.pop() if self._semaphores else HandoffSemaphore()

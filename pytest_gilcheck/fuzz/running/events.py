@@ -180,6 +180,8 @@ class Events:
 
     def _elsewhere(self, code: CodeType, frame: FrameType) -> bool:
         """Take note of code that has started and is not under test; returns whether all about it is known."""
+        if self._engine.observer is not None:
+            return False  # it may be the observer that needs it
         caller = frame.f_back
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
         return self.names.started(code, under_test=False, asked_by_test=asked)
