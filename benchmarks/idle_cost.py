@@ -35,7 +35,9 @@ def main() -> int:
     parser.add_argument("--tests", type=int, default=5_000, help="trivial tests in each run (default 5000)")
     parser.add_argument("--pairs", type=int, default=15, help="pairs of runs (default 15)")
     parser.add_argument("--without", metavar="PYTHON", help="interpreter of an environment without the plugin")
+    parser.add_argument("--both", default="", help="options of both runs, such as '-p no:hypothesispytest'")
     given = parser.parse_args()
+    both = given.both.split()
     other = (given.without,) if given.without else (sys.executable, "-p", "no:gilcheck")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -45,10 +47,10 @@ def main() -> int:
         (folder / "pytest.ini").write_text("[pytest]\n")
 
         def on() -> float:
-            return cpu_seconds(sys.executable, folder)
+            return cpu_seconds(sys.executable, folder, *both)
 
         def off() -> float:
-            return cpu_seconds(other[0], folder, *other[1:])
+            return cpu_seconds(other[0], folder, *other[1:], *both)
 
         on(), off()
         pairs: list[tuple[float, float]] = []
