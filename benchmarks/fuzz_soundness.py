@@ -1,8 +1,8 @@
 """Does the search with our visible steps find every outcome that the search with every instruction as a step finds?
 
-hypothesis draws small programs (`tests/fuzz/generated.py`). Each is run in all schedules of at most two preemptions, or of one where
-two would take too long, once with every instruction as a step and once with ours. The sets of outcomes must be the same: what the
-threads return or raise, whether they get stuck, and the state afterwards.
+hypothesis draws small programs (`tests/fuzz/generated.py`). Each is run in all schedules of at most two preemptions, or of one
+where two would take too long, once with every instruction as a step and once with ours. The sets of outcomes must be the same: what
+the threads return or raise, whether they get stuck, and the state afterwards.
 
     for python in python3.11 python3.13 python3.13t; do $python benchmarks/fuzz_soundness.py --programs 500 --seed 1; done
 
@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--plant", help="the name of an instruction")
     given_ = parser.parse_args()
     if given_.plant:
-        opcodes.OPCODES[given_.plant] = opcodes.Rule("read []", lambda operation: True, "planted")
+        opcodes.OPCODES[given_.plant] = opcodes.StepRule("read []", lambda operation: True, "planted")
     counts = dict.fromkeys(
         ("programs", "two preemptions", "several outcomes", "outcomes", "brute runs", "our runs", "brute", "ours"), 0
     )
@@ -62,6 +62,8 @@ def main() -> int:
         counts["our runs"] += ours.runs
         counts["brute"] += brute.points
         counts["ours"] += ours.points
+        if counts["programs"] % 50 == 0:
+            print(f"{counts['programs']} programs, {len(different)} differences", file=sys.stderr, flush=True)
         for outcome, schedule in differing.items():
             side = "missed" if outcome in brute.found else "too many"
             different.append(f"{side}: {outcome} by {schedule}\n    {drawn}")

@@ -65,7 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from .adaptors.options import settings_of  # reads all values, so that a bad one stops the run here
 
     settings = settings_of(config)
-    if any(settings.value(name)[0] is not None for name in FILES) or settings.value("strict")[0] or _distributes(config):
+    if any(settings.value(name)[0] is not None for name in FILES) or _distributes(config):
+        from .adaptors import reporting
+
+        reporting.start(config)
+    if settings.value("strict")[0]:
         _start(config)
     if SPAWNED_TEST in os.environ:
         _start(config)
@@ -128,6 +132,24 @@ def pytest_configure_node(node: Any) -> None:
     specs = node.nodemanager.specs
     same_interpreter = len({(spec.python, spec.ssh) for spec in specs}) == 1
     node.workerinput["gilcheck_share"] = node.config.getoption("dist") == "each" and same_interpreter and len(specs) > 1
+
+
+@pytest.hookimpl(trylast=True)  # before the terminal's wrapper of this hook prints the summary
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Spare a run that used no hypothesis its import.
+
+    We require hypothesis, and its pytest plugin (6.170) imports all of it in ``pytest_terminal_summary``: 0.7 s of CPU. Where it
+    was not imported by then, that plugin has seen no test and no option of its own, and has nothing to say unless a worker of
+    xdist sent it something. So its work is done, and it is unregistered.
+    """
+    manager = session.config.pluginmanager
+    plugin = manager.get_plugin("hypothesispytest")
+    if plugin is None or "hypothesis" in sys.modules:
+        return
+    reporter = manager.get_plugin("terminalreporter")
+    reports = [report for each in getattr(reporter, "stats", {}).values() for report in each]
+    if not any(name.startswith("_hypothesis") for report in reports for name in getattr(report, "__dict__", ())):
+        manager.unregister(plugin)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -101,7 +101,7 @@ SETTINGS = {
             "isolate",
             str,
             one_of(*ISOLATION),
-            "run checks in a forked child that may crash or hang: auto (default, where a fork is safe), fork, or none",
+            "run each checked test where it may crash or hang: auto (default: in a fork, or in a new pytest), fork, or none",
             "HOW",
         ),
         Setting(

@@ -86,31 +86,58 @@ def test_the_plugin_loads_nothing_heavy(module):
     assert not ours
 
 
-def test_a_run_without_a_check_loads_only_the_tables_and_the_options(pytester):
-    pytester.makeconftest(
-        "import sys\ndef pytest_unconfigure(): print('LOADED', *sorted(m for m in sys.modules if m.startswith('pytest_gilcheck')))"
+TABLES = {
+    "checks", "settings", "hookspecs", "plugin", "adaptors", "adaptors.options",
+    "core", "core.arguments", "core.builds", "core.clocks", "core.early_threads", "core.errors", "core.system", "core.values",
+}  # fmt: skip
+WATCH = {"adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"}
+
+
+@pytest.fixture
+def imported(pytester, monkeypatch):
+    """What a real run of pytest on one trivial test has imported at its end: ``imported(*options)``; all plugins are loaded."""
+
+    def imported(*options, source="def test_it(): pass"):
+        pytester.makeconftest(
+            "import sys\ndef pytest_unconfigure(config):\n"
+            "    if not hasattr(config, 'workerinput'): print('LOADED', *sorted(sys.modules))"
+        )
+        pytester.makepyfile(source)
+        result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+        [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
+        return set(loaded), result
+
+    return imported
+
+
+def ours(loaded):
+    return {name.partition(".")[2] for name in loaded if name.startswith("pytest_gilcheck.")}
+
+
+def test_a_run_without_a_check_loads_only_the_tables_and_the_options(imported):
+    loaded, _ = imported()
+    assert ours(loaded) <= TABLES | (WATCH if FREE_THREADED_BUILD else set())
+
+
+def test_a_run_that_used_no_hypothesis_does_not_import_it(imported):
+    assert "hypothesis" not in imported()[0]
+
+
+def test_nothing_that_hypothesis_has_to_say_is_lost(imported):
+    source = "from hypothesis import given, strategies\n\n@given(strategies.just(1))\ndef test_it(x): pass"
+    loaded, result = imported("--hypothesis-show-statistics", source=source)
+    assert "hypothesis" in loaded
+    result.stdout.fnmatch_lines(["*Hypothesis Statistics*", "*1 passing, 0 failing*"])
+    assert "hypothesis" in imported("--hypothesis-seed=1")[0]
+
+
+@pytest.mark.parametrize("options", [("--gilcheck-json=e.json", "--gilcheck-markdown=t.md"), ("-n1",)], ids=["files", "xdist"])
+def test_a_run_that_may_have_to_report_loads_no_report_and_no_wing_before_there_is_a_record(imported, options):
+    loaded = ours(imported(*options)[0])
+    assert {name.partition(".")[0] for name in loaded} - {name.partition(".")[0] for name in TABLES} <= (
+        {"report"} if len(options) == 2 else set()  # the table is written, although it is empty
     )
-    pytester.makepyfile("def test_it(): pass")
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    [loaded] = [line.split()[1:] for line in result.outlines if line.startswith("LOADED")]
-    core = [
-        "core",
-        "core.arguments",
-        "core.builds",
-        "core.clocks",
-        "core.early_threads",
-        "core.errors",
-        "core.system",
-        "core.values",
-    ]
-    tables = [*core, "checks", "settings", "hookspecs", "plugin"]
-    watch = (
-        ["adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"]
-        if FREE_THREADED_BUILD
-        else []
-    )
-    expected = {"pytest_gilcheck", "adaptors", "adaptors.options", *tables, *watch}
-    assert {name.removeprefix("pytest_gilcheck.") for name in loaded} <= expected
+    assert "report.html" not in loaded
 
 
 PROGRAMS = {"probe/experiments.py", "audit/import_child.py", "latency/client.py"}  # each runs alone, without anything of ours

@@ -155,7 +155,7 @@ MUTANTS = (
     Mutant(
         "evidence-litter",
         "core/evidence_files.py",
-        "        Path(draft).unlink(missing_ok=True)\n        raise\n",
+        "        draft.unlink(missing_ok=True)\n        raise\n",
         "        raise\n",
         "a failed write leaves a .part file behind",
         EVIDENCE,
@@ -187,8 +187,8 @@ MUTANTS = (
     Mutant(
         "evidence-mode",
         "core/evidence_files.py",
-        "        os.chmod(draft, 0o666 & ~_umask())\n",
-        "",
+        "        os.replace(draft, path)\n",
+        "        draft.chmod(0o600)\n        os.replace(draft, path)\n",
         "the evidence file can be read by its owner alone, and the upload step of another user fails",
         EVIDENCE,
     ),

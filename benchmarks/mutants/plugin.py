@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import Mutant
 
 SETTINGS = ("tests/plugin/test_settings.py",)
-GUARD = ("tests/plugin/test_guard.py", "tests/plugin/test_isolation.py")
+GUARD = ("tests/plugin/test_guard.py", "tests/plugin/test_guarded_phases.py", "tests/plugin/test_isolation.py")
 MARKER = ("tests/plugin/test_marker.py",)
 REPORTING = ("tests/plugin/test_reporting.py",)
 
@@ -63,30 +63,54 @@ MUTANTS = (
     Mutant(
         "session-crash-leaves-no-record",
         "adaptors/checked_tests.py",
-        '        if report.failed and call.when != "teardown" and uses_check(item):\n',
-        '        if report.skipped and call.when != "teardown" and uses_check(item):\n',
+        '        if report.failed and call.when != "teardown" and not noted and uses_check(item):\n',
+        '        if report.skipped and call.when != "teardown" and not noted and uses_check(item):\n',
         "a test that crashes before its check is an empty cell in the table",
         REPORTING,
     ),
     Mutant(
         "guard-teardown-unseen",
-        "adaptors/guard.py",
-        "        if (fixture := _seen_by_teardown(item)) is not None:\n            return fixture\n",
-        "",
+        "adaptors/guarded_child.py",
+        "            self._tear_down_exact(self._item.parent)",
+        "            self._tear_down_exact(self._item)",
         "an assertion in the teardown of a fixture does not see what the test did, and passes",
         GUARD,
     ),
     Mutant(
+        "guard-wider-fixture-stays",
+        "adaptors/guarded_child.py",
+        "            while len(finalizers) > self._inherited.get(node, 0):\n",
+        "            while not finalizers:\n",
+        "a wider fixture that a test set up in its child is never torn down",
+        GUARD,
+    ),
+    Mutant(
+        "guard-native-threads",
+        "core/fork_safety.py",
+        "        if len(unknown := unknown_threads()) <= allowed:\n",
+        "        if len(unknown := unknown_threads()) >= allowed:\n",
+        "a process with the thread pool of a library in C is forked, and deadlocks in that library",
+        ("tests/core/test_fork_safety.py", "tests/plugin/test_spawned.py"),
+    ),
+    Mutant(
+        "guard-descriptor-reused",
+        "core/descriptors.py",
+        "        if self._identity_now() != self._identity:\n            raise",
+        "        if self._identity_now() is None:\n            raise",
+        "messages of the guard are written into a file of the test that got the number of their pipe",
+        GUARD,
+    ),
+    Mutant(
         "guard-failed-unseen",
-        "adaptors/guard.py",
-        '        if answer["report"]["outcome"] == "failed":\n            raise ChildFailed\n',
-        "",
+        "adaptors/child_report.py",
+        "        raise ChildFailed\n",
+        "        return\n",
         "hooks of other plugins (reruns, screenshots) do not see that a test failed in its child",
         GUARD,
     ),
     Mutant(
         "guard-covers-up",
-        "adaptors/guard.py",
+        "adaptors/child_report.py",
         "    return call.excinfo is None or isinstance(call.excinfo.value, (ChildFailed, ChildSkipped))\n",
         "    return True\n",
         "a hook that fails a test in the parent is overruled by the child's report",
@@ -94,9 +118,8 @@ MUTANTS = (
     ),
     Mutant(
         "guard-warnings",
-        "adaptors/guard.py",
-        '        for message, category, filename, line in answer["warnings"]:\n'
-        "            warnings.showwarning(message, category, filename, line)\n",
+        "adaptors/child_report.py",
+        '        show_warnings(message["warnings"])\n',
         "",
         "warnings of a guarded test are lost",
         GUARD,
@@ -104,8 +127,8 @@ MUTANTS = (
     Mutant(
         "guard-crash-report",
         "adaptors/guard.py",
-        "        if outcome.ending is not Ending.ANSWERED:\n            pytest.fail(",
-        "        if outcome.ending is Ending.KILLED:\n            pytest.fail(",
+        "            if not received.payload:\n                self._fail(",
+        "            if not received.payload and received.trace:\n                self._fail(",
         "a test that calls os._exit shows an unpickling error instead of what happened",
         GUARD,
     ),

@@ -8,6 +8,7 @@ import servers
 @pytest.fixture(scope="session")
 def database():
     """The port of a MariaDB of this test run's own."""
+    pytest.importorskip("pymysql")
     with tempfile.TemporaryDirectory(prefix="db") as folder:
         try:
             server, port = servers.mariadb(Path(folder))

@@ -6,6 +6,7 @@ machine can fake or hide that, as it could with a stopwatch.
 
 import ctypes
 import ctypes.util
+import time
 from contextlib import contextmanager
 
 QUERY = "SELECT UNIX_TIMESTAMP(SYSDATE(6)), SLEEP({}), UNIX_TIMESTAMP(SYSDATE(6))"
@@ -30,13 +31,22 @@ def pymysql(port):
         connection.close()
 
 
-def in_progress(port):
-    """How many of our queries the server is at work on."""
+def wait_for_one(port):
+    """Return as soon as the server is at work on one of our queries.
+
+    Raises:
+        TimeoutError: none came within 10 s.
+    """
     import pymysql
 
+    ours = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT UNIX_TIMESTAMP%'"
     with pymysql.connect(host="127.0.0.1", port=port, user="root") as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT UNIX_TIMESTAMP%'")
-        return cursor.fetchone()[0]
+        for _ in range(200):
+            cursor.execute(ours)
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.05)
+    raise TimeoutError("no query")
 
 
 class ClientError(Exception):

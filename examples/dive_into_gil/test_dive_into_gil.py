@@ -48,15 +48,15 @@ def cores_used(*python):
     return most
 
 
-def assert_many(measure):
-    """Assert that both cores are used, at the third attempt at the latest: a busy machine can only hide it."""
+def most_cores(measure):
+    """What ``measure`` says, at the third attempt at the latest: a busy machine can only hide that both cores are used."""
     for _ in range(3):
         cores = measure()
         if cores >= MANY_CORES:
-            return
+            break
         if (there_was := room()) < ROOM:
             pytest.skip(f"inconclusive: {cores:.2f} cores used, and this machine is too busy: hashing got {there_was:.2f}")
-    pytest.fail(f"two workers used {cores:.2f} cores, and hashing got {there_was:.2f}")
+    return cores
 
 
 # 2011, dual core: 116 s in two threads of Python 2.7, 65 s of Python 3.2, 25 s of Jython 2.5, which has no GIL.
@@ -64,7 +64,7 @@ def test_two_threads_of_this_python(gilcheck):
     if has_gil(gilcheck):
         assert cores_used(sys.executable) <= ONE_CORE
     else:
-        assert_many(lambda: cores_used(sys.executable))
+        assert most_cores(lambda: cores_used(sys.executable)) >= MANY_CORES
 
 
 def test_two_threads_of_pypy_share_a_core():
@@ -72,12 +72,12 @@ def test_two_threads_of_pypy_share_a_core():
 
 
 def test_two_threads_of_jython_use_two():
-    assert_many(lambda: cores_used("jython"))
+    assert most_cores(lambda: cores_used("jython")) >= MANY_CORES
 
 
 # 2011: 72 s on one core and 43 s on two, with multiprocessing: what threads could not do.
 def test_two_processes_use_two_cores():
-    assert_many(lambda: cores_of_processes(2))
+    assert most_cores(lambda: cores_of_processes(2)) >= MANY_CORES
 
 
 def cores_of_processes(number):
@@ -93,7 +93,7 @@ def cores_of_processes(number):
 
 # The convoy effect. 2011: an I/O thread took 23 s alone, and 97 s beside a CPU thread: 4.2 times as long.
 def test_the_convoy_effect(gilcheck):
-    result = gilcheck.latency(arithmetic.work, p99=0.003)
+    result = gilcheck.latency(arithmetic.work, p99={"gil": 0.003, "free-threaded": 0.01})
     if result.convoy:
         print(f"beside a CPU thread the I/O thread took {1 / result.convoy:.2f} times as long")
     if has_gil(gilcheck):

@@ -26,7 +26,7 @@ def fibonacci(places=2_000):
     return numbers[-1]
 
 
-def matrix_multiply(size=192):
+def matrix_multiply(size=320):
     """Computes in a library that releases the GIL. Each thread has matrices of its own."""
     if not hasattr(LOCAL, "matrix"):
         LOCAL.matrix = numpy.random.default_rng(1).random((size, size))

@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 from ..calls import Gilcheck
-from ..checks import ENDED_EARLY, FIXTURE
+from ..checks import ENDED_EARLY, FIXTURE, FUZZ
 from ..core import evidence
 from ..core.machine import machine
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
-from . import other_plugins
+from . import other_plugins, reporting
 from .child_report import ChildFailed
 from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
-from .reporting import Summary, figures_as_properties
+from .reporting import figures_as_properties
 from .spawned_test import SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
@@ -35,6 +35,7 @@ _LONGEST_REASON = 1000
 _TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
 _SILENCE = 10  # times that: how long a phase of a test may take outside checks
 _NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy"})
+_PROOF = pytest.StashKey[str]()  # how a schedule broke the test
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
 
@@ -53,8 +54,8 @@ def start(config: pytest.Config) -> CheckedTests:
     config.pluginmanager.register(MachineTurn(config, settings_of(config)), "gilcheck-turn")
     if spawned is not None:
         config.pluginmanager.register(spawned, "gilcheck-spawned-test")
-    elif not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Summary(config), "gilcheck-summary")
+    else:
+        reporting.start(config)
     return session
 
 
@@ -139,6 +140,9 @@ class CheckedTests:
         except BaseException:
             item.stash[_CALLS] = []  # the test has failed already
             raise
+        if proof := item.stash.get(_PROOF, ""):
+            found = "an earlier run of this test found a schedule that breaks it, which no rerun can take back"
+            pytest.fail(f"gilcheck: {found}: {proof}", pytrace=False)
         for marker in markers_of(item):
             if (why := unsupported(item, marker)) is not None:
                 pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
@@ -165,6 +169,8 @@ class CheckedTests:
             return None
         if not markers:
             return None
+        if self.guard.isolate_late(pyfuncitem):
+            return True
         problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
         for marker in markers:
             self._run(pyfuncitem, marker, problems)
@@ -224,11 +230,17 @@ class CheckedTests:
         if call.when == "setup" and report.passed:  # the test may still judge what its fixtures called
             return report
         noted = call.excinfo is not None and isinstance(call.excinfo.value, ChildFailed)  # by the child
+        noted = noted or bool(item.stash.get(_PROOF, ""))  # by an earlier run of the test
         if report.failed and call.when != "teardown" and not noted and uses_check(item):
             self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
+        if report.failed:
+            broke = [
+                entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"
+            ]
+            item.stash[_PROOF] = broke[0]["reason"] if broke else item.stash.get(_PROOF, "")
         return report
 
     def _note_unfinished(

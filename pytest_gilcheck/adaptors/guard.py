@@ -116,7 +116,9 @@ class Guard:
         if why is None:
             _set_up_wider(item)
             why = can_fork() if self._mode == "auto" else None  # a wider fixture may have started threads
+        finalizers = item.session._setupstate.stack[item][0]  # the item's own, which the child runs: it sets the item up
         if why is not None:
+            finalizers.clear()
             self._spawn(item, why)
             return
         if _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
@@ -130,6 +132,7 @@ class Guard:
             self._child.set_up(set_up)
             return
         os.close(reading)
+        finalizers.clear()
         self._follow(item, side, OwnDescriptor(writing))
 
     def _spawn(self, item: pytest.Item, why: str) -> None:
@@ -143,10 +146,26 @@ class Guard:
         self._on_refused(item, reason)
         raise Inconclusive(reason)
 
+    def isolate_late(self, item: pytest.Item) -> bool:
+        """Call a test whose set-up has begun here before it used a check: in a pytest of its own, which sets it up again.
+
+        Returns:
+            Whether it was called; otherwise the caller is to call it in this process.
+        """
+        __tracebackhide__ = True
+        if self._child is not None or self._test is not None:
+            return False
+        self.reason_not_isolated = self._reason_to_stay()
+        if self.reason_not_isolated is not None:
+            return False
+        self._spawn(item, "the test did not use a check when its set-up began (a fixture applied the marker)")
+        assert self._test is not None
+        self._test.call()
+        return True
+
     def _follow(self, item: pytest.Item, side: ParentSide | SpawnedSide, turns: OwnDescriptor | None) -> None:
         """Follow the child through the phases of the test, beginning with the set-up."""
         __tracebackhide__ = True
-        item.session._setupstate.stack[item][0].clear()  # the item's own finalizers: the child has set it up, and runs them
         self._test = _TestInChild(item, side, turns, self.child_report, self._on_lost_record)
         item.runtest = self._test.call  # type: ignore[method-assign]
         self._test.wait_for("setup")

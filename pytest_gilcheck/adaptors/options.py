@@ -51,7 +51,6 @@ def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, 
 
 def _check_files(config: pytest.Config, settings: Settings) -> None:
     from ..core.evidence_files import check_target  # only where a file is asked for
-    from ..report import html
 
     taken: dict[Path, str] = {}
     for name in FILES:
@@ -61,8 +60,11 @@ def _check_files(config: pytest.Config, settings: Settings) -> None:
         check_target(path, source, name)
         if (other := taken.setdefault(path.resolve(), name)) != name:
             raise BadValue(name, str(path), f"a file of its own: {other} is written to the same file", source)
-        if name == "html" and (why := html.unavailable()) is not None:
-            raise BadValue(name, str(path), f"a file that can be written, but {why}", source)
+        if name == "html":
+            from ..report import html
+
+            if (why := html.unavailable()) is not None:
+                raise BadValue(name, str(path), f"a file that can be written, but {why}", source)
 
 
 def _ini_text(config: pytest.Config, name: str) -> str | None:

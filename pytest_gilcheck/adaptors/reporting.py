@@ -1,4 +1,8 @@
-"""What the user sees at the end: one summary, and the evidence file."""
+"""What the user sees at the end: one summary, and the evidence file.
+
+A run that is to write a file, and the controller of xdist, load this module at their start. So it imports the report modules only
+where there is something to show.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +19,20 @@ from ..core import evidence, evidence_files
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
-from ..report import tables
-from ..report.github import annotation, step_summary
-from ..report.matrix import Matrix, matrix, newest
-from ..report.terminal import COLOURS, summary, summary_title
-from ..report.words import MARKS
+from ..settings import SPAWNED_TEST
 from .options import settings_of, target
+
+if TYPE_CHECKING:
+    from ..report.matrix import Matrix
+
+_KEY = pytest.StashKey[bool]()
+
+
+def start(config: pytest.Config) -> None:
+    """Register the summary, once, except in a worker of xdist and in a pytest that another one has started for one test."""
+    if _KEY not in config.stash and not hasattr(config, "workerinput") and SPAWNED_TEST not in os.environ:
+        config.stash[_KEY] = True
+        config.pluginmanager.register(Summary(config), "gilcheck-summary")
 
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
@@ -143,6 +156,10 @@ class Summary:
             self._tell_github(terminalreporter)
         if not self._records or self._config.get_verbosity() < 0:
             return
+        from ..report import tables
+        from ..report.terminal import COLOURS, summary, summary_title
+        from ..report.words import MARKS
+
         verbose = self._config.get_verbosity() > 0
         width = self._config.get_terminal_writer().fullwidth
         terminalreporter.section(summary_title(self._records))
@@ -168,6 +185,8 @@ class Summary:
         return evidence.record(ENDED_EARLY, report.nodeid, result, {}, {}) | {"outcome": "failed"}
 
     def _table(self) -> Matrix:
+        from ..report.matrix import matrix
+
         return matrix(self._records, ordered=True)
 
     def _write_json(self, path: Path) -> Path:
@@ -179,6 +198,8 @@ class Summary:
         return self._written(path, html.page(self._records, title=f"gilcheck: {self._config.rootpath.name}"))
 
     def _write_table(self, path: Path) -> Path:
+        from ..report import tables
+
         return self._written(path, tables.markdown(self._table()) + "\n")
 
     def _written(self, path: Path, text: str) -> Path:
@@ -191,6 +212,9 @@ class Summary:
 
     def _tell_github(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Annotations are lines of the log; the step's summary is a file that any number of steps append to."""
+        from ..report.github import annotation, step_summary
+        from ..report.matrix import newest
+
         base = Path(os.environ.get("GITHUB_WORKSPACE") or self._config.rootpath)
         for record in newest(self._records)[0]:
             file, line = self._places.get(record["subject"], (record["subject"].partition("::")[0], 1))

@@ -51,7 +51,9 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         if own_group:
             os.setpgid(0, 0)
         os.close(reading)
-        return ChildSide(writing, stacks, limit)
+        side = ChildSide(writing, stacks, limit)
+        stacks.close()  # it has a duplicate; a file that is dropped unclosed is a warning, in whatever test runs just then
+        return side
     if own_group:
         try:
             os.setpgid(pid, pid)  # in both processes, so that the group exists when either goes on

@@ -7,6 +7,7 @@ C or Rust, count as well, where the system lists them.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -19,7 +20,7 @@ _ENDING = 0.01  # seconds; a thread that was joined may still be about to end
 _LOOKS = 5
 
 _harmless: list[Callable[[threading.Thread], bool]] = []
-_harmless_unknown: list[Callable[[], int]] = []
+_harmless_unknown: list[Callable[[], int]] = [lambda: EARLY_THREADS]
 
 
 def declare_harmless(predicate: Callable[[threading.Thread], bool]) -> None:
@@ -36,6 +37,7 @@ def declare_harmless_unknown(number: Callable[[], int]) -> None:
 def unknown_threads() -> list[str]:
     """The names of the threads of this process that Python does not know; empty where the system does not list threads."""
     known = {thread.native_id for thread in threading.enumerate()}
+    known.add(threading.get_native_id())  # before 3.13, the main thread of a fork has the id of its parent's
     tasks = entries("/proc/self/task")
     return [_name(task) for task in tasks if int(task) not in known]
 
@@ -58,7 +60,7 @@ def can_fork() -> str | None:
 
 
 def _counted_unknown() -> list[str]:
-    allowed = EARLY_THREADS + sum(number() for number in _harmless_unknown)
+    allowed = sum(number() for number in _harmless_unknown)
     for _ in range(_LOOKS):
         if len(unknown := unknown_threads()) <= allowed:
             return []
@@ -77,3 +79,7 @@ def _counts(thread: threading.Thread) -> bool:
     if thread is threading.main_thread() or isinstance(thread, threading._DummyThread):
         return False
     return not any(harmless(thread) for harmless in _harmless)
+
+
+if HAS_FORK:
+    os.register_at_fork(after_in_child=_harmless_unknown.clear)  # a fork has none of those threads

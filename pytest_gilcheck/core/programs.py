@@ -39,6 +39,7 @@ def answer(
             raise
         finally:
             timer.cancel()
+            timer.join()  # a thread that is still ending would forbid a fork
     if late.is_set():
         raise subprocess.TimeoutExpired(command, seconds)
     return subprocess.CompletedProcess(command, process.returncode, output, errors)

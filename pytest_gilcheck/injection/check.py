@@ -49,12 +49,10 @@ def inject(
 
     Raises:
         BaseException: what the workload raised in a run without an injected exception.
-        BadValue: this process cannot be forked now, ``plan.first`` is not below the number of steps, or a module of
+        BadValue: ``plan.first`` is not below the number of steps, or a module of
             ``plan.include`` has no source.
     """
     begun = time.monotonic()
-    if (why := can_fork()) is not None:
-        raise BadValue("inject", plan.mode, f"a process that can be forked for each step, but {why}")
     chosen(plan.include)  # refused here and not in a child
     template = InjectionResult(
         verdict=Verdict.INCONCLUSIVE,
@@ -65,6 +63,8 @@ def inject(
         exception=plan.exception_name,
         seed=plan.seed,
     )
+    if (why := can_fork()) is not None:
+        return replace(template, reason=f"this process cannot be forked for each step: {why}")
     progress("counting steps")
     counting = time.monotonic()
     first, again = (run_once(work, plan, None, plan.timeout) for _ in range(2))

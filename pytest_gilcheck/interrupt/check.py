@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ..core.clocks import time
-from ..core.errors import BadValue
 from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
@@ -58,12 +57,9 @@ def interrupt(
 
     Raises:
         BaseException: what the workload raised in a run without a signal.
-        BadValue: no child process can run this workload.
     """
     begun = time.monotonic()
     starter = Starter(work, plan.setup, tuple(int(number) for number in claim.signals))
-    if (why := starter.impossible()) is not None:
-        raise BadValue("work", name or name_of(work), f"a workload for a child process, but {why}")
     template = InterruptResult(
         verdict=Verdict.INCONCLUSIVE,
         reason="",
@@ -73,6 +69,8 @@ def interrupt(
         over=plan.over,
         seed=plan.seed,
     )
+    if (why := starter.impossible()) is not None:
+        return replace(template, reason=f"no child process can run this workload: {why}")
     progress("an idle process")
     template = replace(template, idle=_idle())
     progress("the workload alone")

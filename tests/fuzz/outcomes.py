@@ -11,11 +11,14 @@ from time import monotonic
 from typing import Any
 from unittest import mock
 
+from hypothesis import reject
+
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running import events
 from pytest_gilcheck.fuzz.schedule import Schedule
 from pytest_gilcheck.fuzz.searching import harness
+from pytest_gilcheck.fuzz.searching.explorer import SequentialFailure
 from pytest_gilcheck.fuzz.searching.limits import TimeLimit
 from pytest_gilcheck.fuzz.searching.search import Search
 
@@ -54,7 +57,7 @@ Outcome = tuple[str, ...]
 
 @dataclass
 class Outcomes:
-    """What the runs of a program have shown.
+    """What the runs of a program have shown. A program that gets stuck in every sequential order is rejected.
 
     Attributes:
         found: by outcome, a schedule that leads to it.
@@ -86,7 +89,10 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
     found: dict[Outcome, str] = {}
 
     with _every_instruction(everything), harness.explorer_for(program, FuzzPlan(timeout=30.0), lambda label: None) as explorer:
-        sequential = explorer.sequential()
+        try:
+            sequential = explorer.sequential()
+        except SequentialFailure:
+            reject()  # it gets stuck in every order
         explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
         explorer._classify = made["passed"]  # a deadlock is an outcome like others
         search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, sampling=False).run(sequential)

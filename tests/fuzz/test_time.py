@@ -11,7 +11,7 @@ import pytest
 from .programs import Counter, counted, is_two
 from .time_pairs import PAIRS
 
-SCHEDULES = 300
+SCHEDULES = 450
 
 
 def explored(one, state, **arguments):

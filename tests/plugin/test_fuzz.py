@@ -301,3 +301,59 @@ def test_fails_alone(counts):
     result.assert_outcomes(failed=2, passed=1)
     result.stdout.fnmatch_lines(["*test_racy: violated*with 1 preemption", "*assert {'n': * is None"])
     assert "runs again" not in result.stdout.str()
+
+
+RERUNS = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):  # as pytest-rerunfailures does
+    for again in range(2):
+        item._initrequest()
+        reports = runtestprotocol(item, nextitem=nextitem if again else None, log=False)  # the wider fixtures, too, are new
+        failed = any(report.failed for report in reports)
+        for report in reports:
+            if failed and again == 0 and report.failed: report.outcome = "rerun"
+            item.ihook.pytest_runtest_logreport(report=report)
+        if not failed: break
+    return True
+"""
+
+
+def test_a_schedule_that_broke_a_test_once_is_a_proof_that_no_rerun_takes_back(run, pytester):
+    pytester.makeconftest(RERUNS)
+    result = run(
+        """
+import pathlib, pytest
+
+class Counter:
+    value = 0
+
+@pytest.fixture
+def counter():
+    return Counter()
+
+def is_first_run(name):
+    path = pathlib.Path(name)
+    exists = path.exists()
+    path.touch()
+    return not exists
+
+@pytest.fixture(scope="module")
+def first_run():
+    return is_first_run("racy")
+
+@pytest.mark.gil_fuzz(schedules=100, invariant=lambda counter, first_run: counter.value == 2 or not first_run)
+def test_racy(counter, first_run):  # in the second run, nothing is wrong
+    counter.value += 1
+
+def test_flaky(gilcheck):
+    assert not is_first_run("flaky")
+""",
+        "--gilcheck-json=e.json",
+    )
+    assert result.parseoutcomes()["passed"] == 1
+    result.stdout.fnmatch_lines(["*found a schedule that breaks it, which no rerun can take back: invariant: *"])
+    records = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert {record["verdict"] for record in records if "racy" in record["subject"]} == {"violated"}

@@ -149,6 +149,24 @@ def test_a_marker_that_is_added_late_is_applied(run, pytester, way):
     result.stdout.fnmatch_lines(["*threads=0 (from marker gil_scaling)*"])
 
 
+def test_a_test_to_which_a_fixture_applies_a_marker_may_crash_and_its_fixtures_are_torn_down(run):
+    result = run(
+        """
+        import os, pytest
+        @pytest.fixture
+        def marked(request):
+            request.applymarker(pytest.mark.gil_fuzz(schedules=5))
+            yield
+            print("torn down in", os.getpid())
+        def test_exits(marked): os._exit(3)
+        def test_after(): pass
+        """,
+        "-rA",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*exited with status 3*", "*torn down in*"])
+
+
 def test_a_workload_that_returns_a_coroutine_or_generator_is_an_error(run):
     result = run(
         """

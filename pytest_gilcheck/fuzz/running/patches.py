@@ -14,6 +14,7 @@ import _queue
 import _thread
 import builtins
 import copyreg
+import gc
 import os
 import sys
 import threading
@@ -22,12 +23,13 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import dates, primitives
+from . import dates, primitives, repeatable
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -49,7 +51,7 @@ _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 _LEAVES = (*_PLAIN, Engine, Repeatable)  # through our own, everything could be reached
 
-_FIXED = (types.ModuleType, tuple, set, frozenset, deque)  # their contents have no names that could be replaced
+_FIXED = (types.ModuleType, tuple, set, frozenset)  # their contents have no names that could be replaced
 
 Undo = Callable[[], object]
 
@@ -64,7 +66,7 @@ class Patches:
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
         self._engine, self._roots = engine, list(roots)
         self._undo: list[Undo] = []
-        self._kinds: dict[type, None] = {}  # classes under test
+        self._kinds: dict[int, type] = {}  # classes under test, by id: the hash of a class may be code of the program
 
     def __enter__(self) -> Patches:
         try:
@@ -76,9 +78,8 @@ class Patches:
 
     def _replace(self) -> None:
         primitives.locks_used.clear()
-        repeatable = self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
-        self._undo.append(repeatable.end)
-        self._others_by_identity = {os.urandom: repeatable.urandom}
+        self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
+        self._undo.append(self._repeatable.end)
         for module in list(sys.modules.values()):
             if _may_change(module):
                 self._replace_names(vars(module))
@@ -92,8 +93,8 @@ class Patches:
             self._set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
         self._wrap_existing_locks()
         futures = sys.modules.get("concurrent.futures._base")
-        repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
-        self._engine.begins = repeatable.begin
+        self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds.values()])
+        self._engine.begins = self._repeatable.begin
         primitives.active = self._engine
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
@@ -106,11 +107,10 @@ class Patches:
 
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
-            replacement = _replacement(value)
-            if replacement is None and type(value) in _KINDS:
-                replacement = self._others_by_identity.get(value)
-            if replacement is not None:
+            if (replacement := _replacement(value)) is not None:
                 self._set_item(names, name, replacement)
+            elif value is repeatable.REAL_URANDOM:
+                self._set_item(names, name, self._repeatable.urandom)
 
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
@@ -157,8 +157,8 @@ class Patches:
                 continue
             seen.add(id(thing))
             kind = thing if isinstance(thing, type) else type(thing)
-            if kind not in self._kinds and self._is_of_module_under_test(kind.__module__):
-                self._kinds[kind] = None
+            if id(kind) not in self._kinds and self._is_of_module_under_test(kind.__module__):
+                self._kinds[id(kind)] = kind
             for place, name, value in _contents(thing, path):
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
@@ -185,14 +185,22 @@ class Patches:
         return isinstance(file, str) and self._engine.takes_part(file)
 
     def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
-        if isinstance(place, (dict, list)):
+        if isinstance(place, (dict, list, deque)):
             self._set_item(place, name, value)
+        elif isinstance(place, partial):
+            self._undo.append(partial(self._set_arguments, place, place.args))
+            self._set_arguments(place, value)
         elif isinstance(place, types.CellType):
             before = place.cell_contents
             place.cell_contents = value
             self._undo.append(lambda: setattr(place, "cell_contents", before))
         else:
             self._set(place, name, value)
+
+    @staticmethod
+    def _set_arguments(place: partial[Any], arguments: tuple[Any, ...]) -> None:
+        changed: Any = place
+        changed.__setstate__((place.func, arguments, place.keywords, vars(place)))
 
     def _set_item(self, place: Any, key: Any, value: Any) -> None:
         before = place[key]
@@ -230,9 +238,13 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     """(where it is kept, under which name, the object) of everything that this object refers to by a name."""
     if isinstance(thing, dict):
         return [(thing, key, value) for key, value in list(thing.items())]
-    if isinstance(thing, list):
-        return [(thing, index, value) for index, value in enumerate(thing[:1000])]
-    if isinstance(thing, (tuple, set, frozenset, deque)):
+    if isinstance(thing, (list, deque)):
+        return [(thing, index, value) for index, value in enumerate(islice(thing, 1000))]
+    if isinstance(thing, types.MappingProxyType):
+        return [(thing, "of", kept) for kept in gc.get_referents(thing)]
+    if isinstance(thing, partial):
+        return [(thing, "func", thing.func), (thing, "args", thing.args), (thing, "keywords", thing.keywords)]
+    if isinstance(thing, (tuple, set, frozenset)):
         return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
     if isinstance(thing, types.FunctionType):
         if ours(thing.__code__.co_filename):
@@ -240,7 +252,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
         found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
         defaults = thing.__defaults__ or ()
-        return [*found, (thing, "defaults", defaults), *((vars(thing), key, value) for key, value in vars(thing).items())]
+        keywords = thing.__kwdefaults__ or {}
+        return [*found, (thing, "__defaults__", defaults), (thing, "keywords", keywords), *((vars(thing), key, value) for key, value in vars(thing).items())]
     if isinstance(thing, types.MethodType):
         return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
     if isinstance(thing, type):
@@ -260,6 +273,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     for base in type(thing).__mro__:
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{base.__name__.lstrip('_')}{name}"  # noqa: PLW2901 # as the compiler does
             try:
                 found.append((thing, name, object.__getattribute__(thing, name)))
             except AttributeError:
@@ -282,7 +297,7 @@ def _replacement(value: Any) -> Any:
 
     Nothing else is hashed, which would run the user's code: a ``MagicMock`` records each such call, in lists that are searched too.
     """
-    return _REPLACEMENTS.get(value) if type(value) in _KINDS else None
+    return _REPLACEMENTS.get(value) if id(type(value)) in _KINDS else None
 
 
 def _may_change(module: Any) -> bool:
@@ -318,4 +333,4 @@ if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
-_KINDS = {type(primitive) for primitive in _REPLACEMENTS}
+_KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 _seed = random.Random.seed
-_urandom = os.urandom
+REAL_URANDOM = os.urandom
 _build_class = builtins.__build_class__
 _SEED = 20_240_229
 
@@ -57,20 +57,19 @@ class Repeatable:
         """End the check: everything is as it was."""
         random.setstate(self._state)
         for kind in self._changed:
-            del kind.__hash__
+            type.__delattr__(kind, "__hash__")
         self._changed.clear()
         self._before.clear()
 
     def hash_by_number(self, kinds: Iterable[type]) -> None:
         """Hash the instances that these classes will have by their number."""
-        new = [kind for kind in kinds if kind not in self._changed and self._change(kind)]
-        known: dict[type, bool] = {}
-        wanted = set(new)
-        for thing in gc.get_objects() if new else ():
+        wanted = {id(kind) for kind in kinds if self._change(kind)}
+        known: dict[int, bool] = {}
+        for thing in gc.get_objects() if wanted else ():
             kind = type(thing)  # isinstance would ask the thing
-            if kind not in known:
-                known[kind] = not wanted.isdisjoint(kind.__mro__)
-            if known[kind]:
+            if id(kind) not in known:
+                known[id(kind)] = not wanted.isdisjoint(map(id, type.__dict__["__mro__"].__get__(kind)))
+            if known[id(kind)]:
                 self._before[id(thing)] = thing
 
     def _change(self, kind: type) -> bool:
@@ -83,7 +82,7 @@ class Repeatable:
             return numbered(self)
 
         try:
-            changed.__hash__ = __hash__
+            type.__setattr__(kind, "__hash__", __hash__)  # a metaclass of the program must not notice
         except (AttributeError, TypeError):  # it cannot be changed
             return False
         self._changed.append(kind)
@@ -125,4 +124,4 @@ class Repeatable:
         return [(random.Random, "seed", seed), (builtins, "__build_class__", build_class)]
 
     def urandom(self, size: int) -> bytes:
-        return self._draw.randbytes(size) if self._controlled() else _urandom(size)
+        return self._draw.randbytes(size) if self._controlled() else REAL_URANDOM(size)

@@ -250,14 +250,15 @@ class Explorer:
             outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
             if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
                 lengths = [run.points - run.wasted for run, _ in outcomes]
-                self.engine.learn_length(min(lengths), max(lengths))
+                self.engine.learn_length(min(lengths), max(lengths), max(run.points for run, _ in outcomes))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
     def _fresh_state(self) -> tuple[Any, ...]:
         """The state of a run.
 
-        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends matter,
-        the setup runs in a thread of its own, which is over before the run; then an object ends where its last reference goes.
+        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends
+        matter, the setup runs in a thread of its own, which is over before the run; so an object ends where its last reference
+        goes.
         """
         if not (FREE_THREADED and self.events.names.ends_matter):
             return self.program.fresh_state()

@@ -22,7 +22,7 @@ import collections
 import dis
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cache
 from types import CodeType, GetSetDescriptorType, MemberDescriptorType
@@ -34,8 +34,8 @@ from ..schedule import checksum
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
         "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "__setstate__", "__class__", "__bases__",
-        "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec", "eval",
-        "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
+        "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec",
+        "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
     }
 )  # fmt: skip
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
@@ -56,8 +56,8 @@ _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that a
         "closed", "value", "raw", "contents", "buffer", "gi_running", "gi_suspended", "gi_yieldfrom", "cr_running", "cr_suspended",
         "cr_await", "ag_running", "ag_suspended", "ag_await", "f_lineno", "f_lasti", "tb_next", "tb_lineno", "needs_input", "eof",
         "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
-        "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes", "lastrowid",
-        "rowcount", "description", "characters_written", "obj",
+        "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes",
+        "lastrowid", "rowcount", "description", "characters_written", "obj",
     }
 )  # fmt: skip
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
@@ -111,7 +111,7 @@ class Changing:
         self._methods: set[str] = set(_CONTAINER_METHODS)
         self._computed: set[str] = set()
         self._seen: set[str] = set()
-        self._asked: set[str] = set()
+        self._used: set[str] = set()
         self._at_first: set[str] = set()
         self._learnt: frozenset[int] = frozenset()
         self._values: dict[tuple[int, str], tuple[dict[str, Any], str, object]] = {}
@@ -157,7 +157,7 @@ class Changing:
             self._set("ends_matter")
         return asked_by_test
 
-    def _words(self, words: set[str]) -> None:
+    def _words(self, words: Set[str]) -> None:
         if words & _STORING:
             self._set("anything")
         if words & _ENDING:
@@ -176,11 +176,11 @@ class Changing:
 
     def begin(self) -> None:
         """Take note that from here on a search teaches more, which a replay of what it finds has to be told (`learnt`)."""
-        self._at_first = self._facts()
+        self._at_first = self._stored | self._flags()
 
     def learnt(self) -> tuple[int, ...]:
         """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""
-        return tuple(sorted({checksum(fact) for fact in self._facts() - self._at_first}))
+        return tuple(sorted({checksum(fact) for fact in self._used - self._at_first}))
 
     def learn(self, facts: Iterable[int]) -> None:
         """Take over what an earlier check has `learnt`."""
@@ -190,8 +190,8 @@ class Changing:
                 setattr(self, flag, True)
         self.grown = self.grown or bool(self._learnt)
 
-    def _facts(self) -> set[str]:
-        return (self._asked & self._stored) | {flag for flag in _FLAGS if getattr(self, flag)}
+    def _flags(self) -> set[str]:
+        return {flag for flag in _FLAGS if getattr(self, flag)}
 
     def attribute_changes(self, name: str, *, method: bool) -> bool:
         if self._changes(f".{name}", f"global {name}") or name in self._computed:
@@ -207,10 +207,9 @@ class Changing:
 
     def _changes(self, *names: str) -> bool:
         """Whether one of these may change, as far as known: a global is also an attribute of its module."""
-        self._asked.update(names)
-        if self.anything or any(name in self._stored for name in names):
-            return True
-        return bool(self._learnt) and any(checksum(name) in self._learnt for name in names)
+        stored = [name for name in names if name in self._stored or (self._learnt and checksum(name) in self._learnt)]
+        self._used.update(stored, self._flags())
+        return self.anything or bool(stored)
 
     def _constant(self, *names: str) -> bool:
         """Take these names for constant."""

@@ -1,8 +1,9 @@
 """Which bytecode instructions are visible steps: all of them, except those that are known to touch nothing that is shared.
 
-The table names every instruction of CPython 3.11 to 3.15. Most are steps. The others are excepted, and each exception has its reason:
-an argument for why no other thread can notice when the instruction runs. Some exceptions have a condition, which a function here
-decides for one instruction. An instruction that the table does not know is a step, so a new version of CPython can only add steps.
+The table names every instruction of CPython 3.11 to 3.15. Most are steps. The others are excepted, and each exception has its
+reason: an argument for why no other thread can notice when the instruction runs. Some exceptions have a condition, which a function
+here decides for one instruction. An instruction that the table does not know is a step, so a new version of CPython can only add
+steps.
 
 There is one more condition for all of them. An instruction that drops a reference may end the life of an object; that is visible to
 a weak reference, and it runs a finalizer. Where code under test may notice the end of an object (`changing`), those are steps too.
@@ -63,7 +64,7 @@ Known = Callable[[Operation], bool]
 
 
 @dataclass(frozen=True)
-class Rule:
+class StepRule:
     """What an instruction touches.
 
     Attributes:
@@ -149,7 +150,8 @@ _CONSTANT = "no code that has run beside the threads stores this name, by any of
 _EXCEPTED: tuple[tuple[str, str, bool], ...] = (
     (
         "LOAD_CONST LOAD_CONST_IMMORTAL LOAD_SMALL_INT LOAD_COMMON_CONSTANT LOAD_ASSERTION_ERROR LOAD_FAST LOAD_FAST_BORROW "
-        "LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW LOAD_FAST_AND_CLEAR LOAD_CLOSURE COPY SWAP PUSH_NULL",
+        "LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW LOAD_FAST_AND_CLEAR LOAD_CLOSURE "
+        "COPY SWAP PUSH_NULL",
         "it copies references among the constants, the locals and the stack of one frame, which one thread runs",
         False,
     ),
@@ -243,8 +245,9 @@ _STEPS: dict[str, str] = {
         "LOAD_FROM_DICT_OR_GLOBALS IMPORT_NAME IMPORT_FROM ANNOTATIONS_PLACEHOLDER"
     ),
     "write []": (
-        "STORE_SUBSCR STORE_SLICE DELETE_SUBSCR SEND YIELD_VALUE END_SEND CLEANUP_THROW END_ASYNC_FOR TRACE_RECORD ASYNC_GEN_WRAP RERAISE "
-        "PREP_RERAISE_STAR PRINT_EXPR IMPORT_STAR SETUP_ANNOTATIONS EXIT_INIT_CHECK INTERPRETER_EXIT ENTER_EXECUTOR RESERVED"
+        "STORE_SUBSCR STORE_SLICE DELETE_SUBSCR SEND YIELD_VALUE END_SEND CLEANUP_THROW END_ASYNC_FOR TRACE_RECORD ASYNC_GEN_WRAP "
+        "RERAISE PREP_RERAISE_STAR PRINT_EXPR IMPORT_STAR SETUP_ANNOTATIONS EXIT_INIT_CHECK INTERPRETER_EXIT "
+        "ENTER_EXECUTOR RESERVED"
     ),
     "write .{}": "STORE_ATTR DELETE_ATTR",
     "read global {}": "LOAD_NAME",
@@ -253,17 +256,17 @@ _STEPS: dict[str, str] = {
     "call call": "CALL CALL_KW",
 }
 
-UNKNOWN = Rule("read []")  # of an instruction that is not in the table
+UNKNOWN = StepRule("read []")  # of an instruction that is not in the table
 
 
-def _table() -> dict[str, Rule]:
-    table: dict[str, Rule] = {}
+def _table() -> dict[str, StepRule]:
+    table: dict[str, StepRule] = {}
     for names, reason, drops in _EXCEPTED:
-        table |= {name: Rule("read []", _always, reason, drops) for name in names.split()}
+        table |= {name: StepRule("read []", _always, reason, drops) for name in names.split()}
     for names, access, excepted, reason, drops in _CONDITIONAL:
-        table |= {name: Rule(access, excepted, reason, drops) for name in names.split()}
+        table |= {name: StepRule(access, excepted, reason, drops) for name in names.split()}
     for access, names in _STEPS.items():
-        table |= {name: Rule(access) for name in names.split()}
+        table |= {name: StepRule(access) for name in names.split()}
     return table
 
 

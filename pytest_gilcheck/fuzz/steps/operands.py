@@ -64,8 +64,8 @@ _PURE = frozenset({"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "
 # ... or in any case: C makes a truth or a text of what the operand's methods return.
 _IMMUTABLE_IN_ANY_CASE = frozenset(
     {
-        "IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_STRING",
-        "CHECK_EXC_MATCH",
+        "IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE",
+        "BUILD_STRING", "CHECK_EXC_MATCH",
     }
 )  # fmt: skip
 _NEUTRAL = frozenset(
@@ -168,7 +168,7 @@ class _Flow:
         return (Operand.UNKNOWN,) * max(0, len(stack) + dis.stack_effect(instruction.opcode, instruction.arg, jump=True))
 
     def _after(self, instruction: dis.Instruction, stack: Stack) -> Stack:
-        name, argument = instruction.opname, instruction.arg or 0
+        name, argument = instruction.opname, int(instruction.arg or 0)
         unknown = Operand.UNKNOWN
         if name in _NEUTRAL:
             return stack

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from ...core.child import Ending
 from ...core.clocks import monotonic
 from ...core.cores import usable_cores
-from ...core.errors import BadValue
 from ...core.fork_safety import can_fork
 from ..program import Program, describe_error
+from ..searching.explorer import NotExplorable
 from .child import GRACE, GRACE_SHARE, SharedCount
 from .guard import StressChild, run
 
@@ -158,10 +158,10 @@ def stress(
 
     Raises:
         BaseException: what the setup raised the first time.
-        BadValue: this process cannot be forked now.
+        NotExplorable: this process cannot be forked now.
     """
     if (why := can_fork()) is not None:
-        raise BadValue("mode", "stress", f"a process that can be forked, but {why}")
+        raise NotExplorable(f"mode='stress' runs instances in forked processes, but {why}")
     begun = monotonic()
     until, found = begun + seconds, _Found()
 
