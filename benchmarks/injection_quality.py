@@ -82,7 +82,7 @@ def truth(name: str, hits: int, seconds: float) -> tuple[int, int]:
     """Hits and breaks of one program under real signals, in a process of its own."""
     command = [sys.executable, "-c", _SIGNALLED, str(_TWINS), name, str(hits), str(seconds)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 40, check=False)
     except subprocess.TimeoutExpired:  # an interrupt can leave the event loop of asyncio in a state in which it waits forever
         return 0, 0
     if done.returncode != 0:

@@ -61,6 +61,8 @@ class ChildReport:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report = yield
+        if self._data is not None and self._data["when"] == report.when == "teardown":  # what other plugins have added, and records
+            report.__dict__.update({name: value for name, value in vars(self._report()).items() if name not in vars(report)})
         return self._child(report, call) or report
 
     def applied_to(self, report: Any, call: pytest.CallInfo[None]) -> Any:

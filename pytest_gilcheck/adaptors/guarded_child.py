@@ -11,6 +11,7 @@ another.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -39,6 +40,7 @@ class GuardedChild:
     ) -> None:
         self._item, self._nextitem, self._side, self._turns, self._limit = item, nextitem, side, turns, limit
         self._hook: Any = item.config.hook
+        self._pid = os.getpid()
         state = item.session._setupstate
         self._inherited = {node: len(finalizers) for node, (finalizers, _) in state.stack.items()}
         self._tear_down_exact = state.teardown_exact
@@ -84,6 +86,8 @@ class GuardedChild:
 
     def finish(self, set_up: pytest.TestReport) -> NoReturn:
         """Send the report of the set-up, run the other phases, and exit."""
+        if os.getpid() != self._pid:
+            os._exit(1)
         try:
             self._send_phase(set_up)
             turn = self._turn()
@@ -119,6 +123,8 @@ class GuardedChild:
             )
         except pytest.exit.Exception as error:
             self.exit(error)
+        if os.getpid() != self._pid:  # a process that the test forked came back from the test as well: it must not report
+            os._exit(1)
         report = self._item.ihook.pytest_runtest_makereport(item=self._item, call=call)
         if when == "call":  # subtests fail the report of the whole test here
             self._hook.pytest_report_teststatus(report=report, config=self._item.config)

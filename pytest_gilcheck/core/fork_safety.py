@@ -36,7 +36,8 @@ def declare_harmless_unknown(number: Callable[[], int]) -> None:
 
 def unknown_threads() -> list[str]:
     """The names of the threads of this process that Python does not know; empty where the system does not list threads."""
-    known = {thread.native_id for thread in threading.enumerate()} | {threading.get_native_id()}  # 3.13: stale in a fork
+    known = {thread.native_id for thread in threading.enumerate()}
+    known.add(threading.get_native_id())  # before 3.13, the main thread of a fork has the id of its parent's
     tasks = entries("/proc/self/task")
     return [_name(task) for task in tasks if int(task) not in known]
 

@@ -180,3 +180,19 @@ def test_a_note_that_was_sent_right_before_a_death_is_received(monkeypatch):
     os.close(writing)
     assert (outcome.ending, outcome.status) == (Ending.EXITED, 3)
     assert side.notes() == [b"last words"]
+
+
+LEAVES_NOTHING = """
+import os
+from pytest_gilcheck.core.child import fork
+side = fork(20)
+if os.getpid() != MAIN:
+    os._exit(0)
+side.wait()
+"""
+
+
+def test_neither_side_leaves_an_open_file_to_the_garbage_collector():
+    program = "import os; MAIN = os.getpid()" + LEAVES_NOTHING
+    done = subprocess.run([sys.executable, "-W", "always::ResourceWarning", "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -23,3 +23,16 @@ def test_each_file_is_somebodys(file, answers):
     if file == child.__file__ and foreign(file):
         pytest.skip("we are installed")
     assert [question for question in (standard, foreign, ours, under_test) if question(file)] == answers
+
+
+def test_a_file_of_a_library_has_the_name_of_its_module():
+    import asyncio
+    import threading
+
+    from pytest_gilcheck.core.origin import module_of
+
+    assert module_of(threading.__file__) == "threading"
+    assert module_of(asyncio.__file__) == "asyncio"
+    assert module_of(asyncio.locks.__file__) == "asyncio.locks"
+    assert module_of("<frozen posixpath>") == "posixpath"
+    assert module_of("/no/library/at/all.py") == "/no/library/at/all.py"

@@ -1,5 +1,6 @@
 """Visible steps: the same on every run, and an exception raised at one comes out of that very line."""
 
+import sys
 import threading
 
 import pytest
@@ -116,3 +117,22 @@ def test_nothing_is_left_watching():
 
     before, after = in_child(run)
     assert before == after > 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before, nobody reports what is called")
+def test_the_return_of_a_python_function_is_no_place_for_signals_and_that_of_c_code_is():
+    def called():
+        return 1
+
+    def work():
+        called()
+        len("")
+        sorted([2, 1], key=lambda number: number)
+
+    def steps():
+        found = []
+        with Steps(found.append):
+            work()
+        return [step.reachable for step in found if step.kind == "after a call" and step.code is work.__code__]
+
+    assert in_child(steps) == [False, True, True]

@@ -1,5 +1,10 @@
 """Whether a failure breaks today, is masked by the GIL, or was not decided."""
 
+import collections
+import fractions
+
+import pytest
+
 from pytest_gilcheck import Kind
 from pytest_gilcheck.fuzz import failing
 
@@ -25,3 +30,71 @@ def test_samples_of_what_breaks_today_switch_only_where_a_gil_can(monkeypatch):
     result = counted(far_apart, far_apart, setup=Counter, invariant=is_two, schedules=60)
     result.assert_violated()
     assert result.kind is Kind.GIL_MASKED
+
+
+class Kept:
+    """A value that is read and written through Python code of the standard library, which no call instruction enters."""
+
+    def __init__(self):
+        self.by_key = collections.UserDict(n=0)
+        self.by_operator = fractions.Fraction(0)
+        self.half = fractions.Fraction(1, 2)
+        self.by_attribute = fractions.Fraction(1)
+        self.plain = 0
+
+
+def by_subscript(kept):
+    kept.by_key["n"] += 1
+
+
+def by_operator(kept):
+    kept.by_operator = kept.by_operator + kept.half
+
+
+def by_comparison(kept):
+    if kept.plain == 0 and kept.half < kept.by_attribute:
+        kept.plain += 1
+
+
+def by_attribute(kept):
+    before = kept.plain
+    kept.plain = before + kept.half.denominator
+
+
+def by_containment(kept):
+    if kept.plain == 0 and "n" in kept.by_key:
+        kept.plain += 1
+
+
+def in_c(kept):
+    kept.plain += 1
+
+
+def right(kept):
+    return kept.by_key["n"] in (0, 2) and kept.by_operator in (0, 1) and kept.plain in (0, 1, 2, 4)
+
+
+@pytest.mark.parametrize("thread", [by_subscript, by_operator, by_attribute], ids=lambda thread: thread.__name__)
+def test_an_update_through_python_code_of_the_library_breaks_today(thread):
+    result = counted(
+        thread,
+        thread,
+        setup=Kept,
+        schedules=150,
+        invariant=lambda kept: right(kept) and (thread is not by_attribute or kept.plain == 4),
+    )
+    result.assert_violated()
+    assert result.kind is Kind.BREAKS_TODAY, str(result)
+
+
+@pytest.mark.parametrize("thread", [by_comparison, by_containment], ids=lambda thread: thread.__name__)
+def test_so_does_a_check_by_it_before_an_act(thread):
+    result = counted(thread, thread, setup=Kept, schedules=150, invariant=lambda kept: kept.plain == 1)
+    result.assert_violated()
+    assert result.kind is Kind.BREAKS_TODAY, str(result)
+
+
+def test_the_same_in_c_is_masked():
+    result = counted(in_c, in_c, setup=Kept, schedules=150, invariant=lambda kept: kept.plain == 2)
+    result.assert_violated()
+    assert result.kind is Kind.GIL_MASKED, str(result)

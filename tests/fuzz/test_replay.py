@@ -9,6 +9,7 @@ from pytest_gilcheck import ReplayDiverged
 from pytest_gilcheck.fuzz import failing
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
 
+from .learning import Late, same_twice
 from .programs import Counter, add, counted, is_two
 
 
@@ -59,3 +60,12 @@ def test_only_the_replays_that_fail_are_counted_as_failed(monkeypatch):
     result.assert_violated()
     assert result.replays == (5, 10)
     assert "only 5 of 10 replays failed" in result.reason
+
+
+def test_what_a_search_has_learnt_about_names_goes_with_the_token_to_a_replay():
+    program = {"setup": Late, "invariant": same_twice}
+    result = counted(Late.use, Late.raise_limit, **program)
+    assert result.verdict == "violated", str(result)
+    assert Token.read(result.token).learnt, "nothing had to be learnt, so nothing is tried here"
+    again = counted(Late.use, Late.raise_limit, **program, replay=result.token)
+    assert again.verdict == "violated", str(again)

@@ -404,3 +404,33 @@ def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core):
         [sys.executable, "-m", "coverage", "json", "-o", "-"], cwd=pytester.path, check=True, capture_output=True
     )
     assert json.loads(shown.stdout)["files"]["measured.py"]["missing_lines"] == [10]
+
+
+def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_from_the_test_reports_nothing(run, pytester):
+    result = run(
+        """
+        import os, pytest
+        values = []
+
+        @pytest.fixture
+        def checks_last(gilcheck):
+            yield
+            gilcheck.fuzz(threads=[lambda: values.append(1)] * 2, schedules=5).assert_holds()
+
+        def test_it(checks_last): pass
+
+        @pytest.fixture
+        def forks():
+            os.fork()
+            yield
+        @pytest.mark.parametrize("here", ["set-up", "call"])
+        def test_forks(gilcheck, here, request):
+            if here == "call": assert os.fork() or 0, "the fork fails, and nobody hears of it"
+            else: request.getfixturevalue("forks")
+        def test_after(gilcheck): pass
+        """,
+        "--gilcheck-json=e.json",
+    )
+    result.assert_outcomes(passed=4)
+    [record] = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert (record["check"], record["verdict"], record["outcome"]) == ("fuzz", "holds", "passed")

@@ -116,3 +116,21 @@ def test_an_interrupted_run_leaves_no_child_behind(pytester, monkeypatch):
     assert b"KeyboardInterrupt" in out
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+def test_with_pdb_a_checked_test_stays_where_the_user_can_look_at_it(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    path = pytester.makepyfile(
+        """
+        import os
+        PYTEST = os.getpid()
+        def test_fails(gilcheck):
+            answer = 40 + (2 if os.getpid() == PYTEST else 0)
+            assert answer is None
+        def test_after(gilcheck): assert os.getpid() == PYTEST
+        """
+    )
+    command = [sys.executable, "-m", "pytest", "-pno:cacheprovider", "-pgilcheck", "--pdb", path]
+    result = pytester.run(*command, stdin=b"p 'looked at', answer\nc\n")
+    result.assert_outcomes(failed=1, passed=1)
+    assert "('looked at', 42)" in result.stdout.str()

@@ -57,4 +57,6 @@ def test_turned_round_no_test_of_the_gallery_passes(folder, tmp_path):
     assert lines or " skipped in " in done.stdout, done.stdout + done.stderr
     assert not [line for line in lines if " PASSED " in line], done.stdout
     if not [line for line in lines if " FAILED " in line]:
+        if "inconclusive" not in done.stdout:
+            pytest.skip(f"what {folder} needs is not here: {done.stdout[-300:]}")
         undecided(f"all of {folder} was skipped: {done.stdout[-300:]}")

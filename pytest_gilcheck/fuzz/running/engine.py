@@ -30,13 +30,13 @@ from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
 from ...core.system import HAS_PROC, read
-from ..schedule import Choice, Schedule
+from ..schedule import CLOCK, Choice, Schedule
 from ..steps import switch_points
 from ..steps.visible import Access
 from .handoff import HandoffSemaphore
 from .policy import NEVER, Policy
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
-from .task import BLOCKED_OUTSIDE, CLOCK, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .virtual_time import WORK, VirtualClock
 
 _get_ident = threading.get_ident
@@ -44,11 +44,13 @@ _start, _join = threading.Thread.start, threading.Thread.join
 _POLL = 0.005  # seconds between two polls of a run that has not ended
 _EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
 _POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
-MOST_POINTS = 2_000_000  # points of a run, after which it is too long
+MOST_POINTS = 5_000_000  # points of a run, after which it is too long
+_LIVELOCK, _LIVELOCK_TIMES = 100_000, 50  # points of a livelock: so many, and so many times those of any sequential order
 FAIR_STEPS = 200  # consecutive steps of one thread, at least, after which it is watched: does it poll?
 _MORE_CHOSEN = 2_000  # points that a run may be longer than others, until only fairness chooses: at random, nobody sees who polls
 _LEAP = 1_000_000  # nanoseconds that pass for threads that spin and read a clock; twice as many each further time
 _CALMED = 2  # times that each runnable thread must be seen to spin, before nothing but time can help
+_RETIRE = 10.0  # seconds that a thread without a job has to end; a busy machine may let it wait
 _UNWIND = 0.5  # seconds that a thread of a finished run has to end
 _LEAKS = 20  # threads that did not end, after which no more runs are made
 
@@ -161,6 +163,7 @@ class Engine:
         next: the point at which `decide` is to be called.
         exploring: whether the policy is consulted; False during setup, invariant and teardown.
         in_run: whether a run has begun, with its setup, and has not ended.
+        acquisitions: the number of times that locks were acquired, in all runs.
         aborting: whether the run is over, so that every waiting thread raises `Abort`.
         clock: the virtual clock.
         gil_only: switch only where a build with a GIL can.
@@ -208,7 +211,7 @@ class Engine:
         self._loop_watch: LoopWatch | None = None
         self._pause = Task(CLOCK, "time", HandoffSemaphore())  # the candidate that stands for a late reading of a clock
         self._pause.state = SLEEPING
-        self.virtual_sleeps = self._leaps = 0
+        self.virtual_sleeps = self._leaps = self.acquisitions = 0
         self._idle = False
         self.most_points = MOST_POINTS
         self._run = ScheduleRun()
@@ -246,8 +249,9 @@ class Engine:
         if worker.state is DONE:
             worker.job = None
             worker.semaphore.post()
-            _join(worker.thread, _UNWIND)
-            self._semaphores.append(worker.semaphore)
+            _join(worker.thread, _RETIRE)
+            if not worker.thread.is_alive():  # otherwise it still reads the semaphore, and would take what is for another thread
+                self._semaphores.append(worker.semaphore)
 
     def _new_semaphore(self) -> HandoffSemaphore:
         return self._semaphores.pop() if self._semaphores else HandoffSemaphore()
@@ -368,14 +372,16 @@ class Engine:
         asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
         return bool(asked)
 
-    def learn_length(self, steps: int, most: int) -> None:
+    def learn_length(self, steps: int, most: int, longest: int) -> None:
         """Take note of how long the program is.
 
         Args:
             steps: that it makes if no thread polls: whoever makes many more without a pause polls.
-            most: the same in its longest run.
+            most: the same in its longest sequential order.
+            longest: the points of that, with those at which a thread polled.
         """
         self.most_chosen = 3 * most + _MORE_CHOSEN
+        self.most_points = min(MOST_POINTS, max(_LIVELOCK, _LIVELOCK_TIMES * longest))
         self.fair_steps = min(FAIR_STEPS + steps, PATIENCE[READS])
         self.patience = {kind: min(most, FAIR_STEPS + 3 * steps) for kind, most in PATIENCE.items()}
 
@@ -625,14 +631,13 @@ class Engine:
     def _yield_for_fairness(self, task: Task, access: Access, frame: FrameType) -> Task:
         """Fairness: if a thread polls, run another one, or let time pass if that is what it polls for."""
         if self.point > self.most_points:
-            self._run.refused = f"a run of it has more than {self.most_points:,} visible steps"
-            self._halt("")
+            self._halt(self._too_long())
         watch = self._loop_watch
         if watch is None or watch.task is not task:
-            self._loop_watch = LoopWatch(task, frame, self.point)
+            self._loop_watch = LoopWatch(task, frame, self.point - self._slice_begun, self.acquisitions)
             self._fair_point = self.point + 1
             return task
-        found = watch.step(access, frame)
+        found = watch.step(access, frame, self.acquisitions)
         if found is None:
             self._fair_point = self.point + 1
             return task
@@ -661,6 +666,12 @@ class Engine:
         if not ready:
             return task
         return min(ready, key=lambda other: (other.index - task.index) % len(self.tasks))
+
+    def _too_long(self) -> str:
+        """The symptom of a run with too many points: a livelock, if every sequential order is much shorter."""
+        if self.most_points == MOST_POINTS:
+            self._run.refused = f"a run of it has more than {MOST_POINTS:,} visible steps"
+        return "livelock"
 
     def _is_ready(self, task: Task) -> bool:
         return task.state is READY or (task.deadline is not None and task.deadline <= self.clock.now)
@@ -879,7 +890,7 @@ class Engine:
         assert policy is not None, "exploring needs a policy"
         point = self.point = self.point + 1
         if point > self.most_points:
-            self._run.refused = f"a run of it has more than {self.most_points:,} visible steps"
+            self._record_stuck(self._too_long())
             return None
         target = ready[0]
         if len(ready) > 1 or late or policy.tracks:
@@ -890,7 +901,7 @@ class Engine:
                     break
             target = policy.forced(point, ready, default, late)
             if target is not default:
-                self._record_choice(Choice(point, target.index, target not in late), Access("wait", "", 0), None, current)
+                self._record_choice(Choice(point, target.index, True), Access("wait", "", 0), None, current)
             if self.recording:
                 candidates = tuple([task.index for task in ready])
                 self._run.forks.append((point, candidates, target.index, tuple([task.index for task in late])))

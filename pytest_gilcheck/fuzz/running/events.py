@@ -14,9 +14,11 @@ What does not work: global instruction events (they stop the world on a free-thr
 
 from __future__ import annotations
 
+import dis
 import sys
 import threading
 from collections.abc import Callable
+from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any
 
@@ -34,6 +36,8 @@ _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
 _NAME = "gilcheck-fuzz"
 _get_ident = threading.get_ident
+_CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
+_ONLY_CALLED = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__call__"})
 monitoring: Any = getattr(sys, "monitoring", None)
 
 
@@ -53,6 +57,7 @@ class Events:
         self._everything = everything
         self._visibility = Visibility(everything=everything)
         self._frozen = False
+        self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
         self._started_codes: dict[int, CodeType] = {}  # not under test; up to 3.11
         self._takes_part = engine.takes_part
@@ -146,13 +151,39 @@ class Events:
                 self.names.file(code.co_filename)
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:
-            return monitoring.DISABLE if self._elsewhere(code, frame) else None
+            if _get_ident() not in self._engine.by_ident:
+                return None  # in a thread that is not of the program, such as the engine's watcher
+            known = self._elsewhere(code, frame)
+            if not self._without_call(code, frame):
+                return monitoring.DISABLE if known else None
+            self._gil_is_checked()
+            return None
         self._table(code, frame)
         monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
 
+    def _gil_is_checked(self) -> None:
+        """Code has started that is not under test: the interpreter looks for the GIL then, however that code was entered."""
+        engine = self._engine
+        if engine.exploring and engine.owner.ident == _get_ident():
+            engine.owner.gil_checked = True
+
+    def _without_call(self, code: CodeType, frame: FrameType) -> bool:
+        """Whether code may be entered by a subscript, an operator, an attribute or a loop, which no call instruction shows."""
+        if id(code) not in self._not_called:
+            name, caller = code.co_name, frame.f_back
+            found = bool(code.co_flags & CO_GENERATOR) or (name.startswith("__") and name not in _ONLY_CALLED)
+            if not found and caller is not None and self._takes_part(caller.f_code.co_filename):
+                found = caller.f_code.co_code[caller.f_lasti] not in _CALLS
+            if not found:
+                return False
+            self._not_called[id(code)] = code
+        return True
+
     def _elsewhere(self, code: CodeType, frame: FrameType) -> bool:
         """Take note of code that has started and is not under test; returns whether all about it is known."""
+        if self._engine.observer is not None:
+            return False  # it may be the observer that needs it
         caller = frame.f_back
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
         return self.names.started(code, under_test=False, asked_by_test=asked)
@@ -211,6 +242,8 @@ class Events:
             if not makes_steps(code, frame.f_globals, self._takes_part):
                 if not _of_no_interest(code) and id(code) not in self._started_codes and self._elsewhere(code, frame):
                     self._started_codes[id(code)] = code
+                if self._without_call(code, frame):
+                    self._gil_is_checked()
                 return None
             self._table(code, frame)
             frame.f_trace_opcodes, frame.f_trace_lines = True, False

@@ -97,6 +97,7 @@ class Lock:
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
             task.gil_checked = True
+        engine.acquisitions += 1
         self._holder = task
         if engine.observer is not None:  # only a recorded run needs it, and it is slow
             self._taken = place(frame, engine.takes_part)

@@ -3,7 +3,8 @@
 A thread *spins* if a loop of it comes to the same place again with the same locals, has written nothing on the way, and has called
 nothing but what only looks: what it reads has not changed, so it will do the same again until somebody else does something. The
 length of a loop says nothing: correct work may be long. A ``for`` loop is no spinning, because what it has left is on the stack of
-the interpreter. Numbers that a clock may have given are left out of the comparison, if the loop reads a clock.
+the interpreter. Numbers that a clock may have given are left out of the comparison, if the loop reads a clock. A loop that acquires
+a lock changes what others find when they try it, so it does not spin, even if it releases it again.
 
 A loop of which this cannot be shown may still poll, while it counts its attempts for instance. It has to let others run too, but
 later (`PATIENCE`), and nothing is concluded from it.
@@ -42,12 +43,26 @@ class LoopWatch:
     Args:
         frame: of the thread's present step.
         steps: that the thread has made so far without a pause; the more, the longer it is watched.
+        acquired: the number of times that locks were acquired.
     """
 
-    __slots__ = ("_anchor", "_clock", "_code", "_first", "_last", "_offset", "_state", "_steps", "_visits", "_works", "task")
+    __slots__ = (
+        "_acquired",
+        "_anchor",
+        "_clock",
+        "_code",
+        "_first",
+        "_last",
+        "_offset",
+        "_state",
+        "_steps",
+        "_visits",
+        "_works",
+        "task",
+    )
 
-    def __init__(self, task: Task, frame: FrameType, steps: int) -> None:
-        self.task = task
+    def __init__(self, task: Task, frame: FrameType, steps: int, acquired: int) -> None:
+        self.task, self._acquired = task, acquired
         self._code, self._offset = frame.f_code, frame.f_lasti
         self._anchor: Any = None
         self._state: Any = None
@@ -56,7 +71,7 @@ class LoopWatch:
         self._works = self._clock = False
         self._first = self._last = frame.f_lasti
 
-    def step(self, access: Access, frame: FrameType) -> str | None:
+    def step(self, access: Access, frame: FrameType, acquired: int) -> str | None:
         """Note a step; returns `SPINS`, `READS` or `WORKS` once that is known."""
         self._steps -= 1
         if access.kind == "write":
@@ -73,7 +88,7 @@ class LoopWatch:
                     self._visits += 1
                 else:
                     self._anchor, self._state, self._visits = anchor, state, 1
-                if self._visits == _VISITS and not _in_for_loop(self._code, self._first, self._last):
+                if self._visits == _VISITS and acquired == self._acquired and not _in_for_loop(self._code, self._first, self._last):
                     return SPINS
         if self._steps > 0:
             return None

@@ -250,7 +250,7 @@ class Explorer:
             outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
             if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
                 lengths = [run.points - run.wasted for run, _ in outcomes]
-                self.engine.learn_length(min(lengths), max(lengths))
+                self.engine.learn_length(min(lengths), max(lengths), max(run.points for run, _ in outcomes))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
 
     def _fresh_state(self) -> tuple[Any, ...]:

@@ -111,7 +111,7 @@ class Changing:
         self._methods: set[str] = set(_CONTAINER_METHODS)
         self._computed: set[str] = set()
         self._seen: set[str] = set()
-        self._asked: set[str] = set()
+        self._used: set[str] = set()
         self._at_first: set[str] = set()
         self._learnt: frozenset[int] = frozenset()
         self._values: dict[tuple[int, str], tuple[dict[str, Any], str, object]] = {}
@@ -176,11 +176,11 @@ class Changing:
 
     def begin(self) -> None:
         """Take note that from here on a search teaches more, which a replay of what it finds has to be told (`learnt`)."""
-        self._at_first = self._facts()
+        self._at_first = self._stored | self._flags()
 
     def learnt(self) -> tuple[int, ...]:
         """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""
-        return tuple(sorted({checksum(fact) for fact in self._facts() - self._at_first}))
+        return tuple(sorted({checksum(fact) for fact in self._used - self._at_first}))
 
     def learn(self, facts: Iterable[int]) -> None:
         """Take over what an earlier check has `learnt`."""
@@ -190,8 +190,8 @@ class Changing:
                 setattr(self, flag, True)
         self.grown = self.grown or bool(self._learnt)
 
-    def _facts(self) -> set[str]:
-        return (self._asked & self._stored) | {flag for flag in _FLAGS if getattr(self, flag)}
+    def _flags(self) -> set[str]:
+        return {flag for flag in _FLAGS if getattr(self, flag)}
 
     def attribute_changes(self, name: str, *, method: bool) -> bool:
         if self._changes(f".{name}", f"global {name}") or name in self._computed:
@@ -207,10 +207,9 @@ class Changing:
 
     def _changes(self, *names: str) -> bool:
         """Whether one of these may change, as far as known: a global is also an attribute of its module."""
-        self._asked.update(names)
-        if self.anything or any(name in self._stored for name in names):
-            return True
-        return bool(self._learnt) and any(checksum(name) in self._learnt for name in names)
+        stored = [name for name in names if name in self._stored or (self._learnt and checksum(name) in self._learnt)]
+        self._used.update(stored, self._flags())
+        return self.anything or bool(stored)
 
     def _constant(self, *names: str) -> bool:
         """Take these names for constant."""

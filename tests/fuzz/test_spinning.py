@@ -1,0 +1,154 @@
+"""Threads that poll get what they poll for, long work is not taken for polling, and only what can never end is a livelock."""
+
+import threading
+import time
+
+from .programs import Counter, add_locked, counted, is_two
+
+
+class Flag(Counter):
+    def __init__(self):
+        super().__init__()
+        self.ready = False
+        self.event = threading.Event()
+        self.first, self.second = threading.Lock(), threading.Lock()
+        self.items = list(range(2_000))
+        self.done = []
+
+
+def announce(flag):
+    flag.value = 2
+    flag.ready = True
+    flag.event.set()
+
+
+def announce_late(flag):
+    time.sleep(1)
+    announce(flag)
+
+
+def test_a_loop_that_counts_its_attempts_polls_as_well():
+    def poll(flag):
+        attempts = 0
+        while not flag.ready:
+            attempts += 1
+        assert flag.value == 2
+
+    counted(poll, announce, setup=Flag, schedules=40).assert_holds()
+
+
+def test_a_loop_that_writes_down_its_attempts_polls_as_well():
+    def poll(flag):
+        while not flag.ready:
+            flag.other = 1
+        assert flag.value == 2
+
+    counted(poll, announce, setup=Flag, schedules=15).assert_holds()
+
+
+def test_polling_for_a_sleeper_lets_time_pass():
+    def poll(flag):
+        while not flag.ready:
+            pass
+
+    def ask(flag):
+        while not flag.event.is_set():
+            pass
+
+    counted(poll, announce_late, setup=Flag, schedules=30).assert_holds()
+    counted(ask, announce_late, setup=Flag, schedules=15).assert_holds()
+
+
+def test_polling_of_a_closure_sees_what_another_thread_stores_there():
+    state = {"make": None}
+
+    def setup():
+        ready = False
+
+        def poll():
+            while not ready:
+                pass
+
+        def store():
+            nonlocal ready
+            ready = True
+
+        state["make"] = poll, store
+        return state["make"]
+
+    counted(lambda made: made[0](), lambda made: made[1](), setup=setup, schedules=60).assert_holds()
+
+
+def test_locks_that_are_tried_and_released_again_are_no_livelock():
+    def polite(first, second):
+        while True:
+            if first.acquire(blocking=False):
+                if second.acquire(blocking=False):
+                    break
+                first.release()
+        second.release()
+        first.release()
+
+    counted(
+        lambda flag: polite(flag.first, flag.second), lambda flag: polite(flag.second, flag.first), setup=Flag, schedules=60
+    ).assert_holds()
+
+
+def test_long_work_that_only_reads_is_no_polling():
+    def read(flag):
+        total = index = 0
+        while index < len(flag.items):
+            total += flag.items[index]
+            index += 1
+        assert total == sum(flag.items)
+        add_locked(flag)
+
+    counted(read, read, setup=Flag, invariant=is_two, schedules=4).assert_holds()
+
+
+def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
+    def wait(flag):
+        while not flag.ready:
+            pass
+
+    def wait_for_two(flag):
+        while flag.value != 2:
+            pass
+        flag.ready = True
+
+    result = counted(wait, wait_for_two, lambda flag: flag.done.append(1), setup=Flag, schedules=20)
+    result.assert_violated()
+    assert "livelock" in result.reason
+
+
+def test_an_exception_with_another_message_is_not_the_one_that_sequential_orders_raise():
+    class Closed(Counter):
+        def __init__(self):
+            super().__init__()
+            self.frames = ["whole", "whole"]
+            self.open = True
+
+    def close(state):
+        state.frames[0] = "half"
+        state.open = False
+        state.frames[0] = "whole"
+        state.frames.clear()
+
+    def read(state):
+        if state.frames[:1] == ["half"]:
+            raise ValueError("corrupt frame")
+        if not state.open:
+            raise ValueError("closed at 0x1234")
+
+    def read_closed(state):
+        raise ValueError("closed at 0x5678")
+
+    result = counted(close, read, read_closed, setup=Closed, schedules=60)
+    result.assert_violated()
+    assert "corrupt frame" in result.reason
+
+    def fixed(state):
+        state.open = False
+        state.frames.clear()
+
+    counted(fixed, read, read_closed, setup=Closed, schedules=60).assert_holds()
