@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_gilcheck.core import clocks, programs
+from tests.undecided import undecided
 
 # As freezegun does it: each attribute of a loaded module that is a function of the module time is replaced, and stands still.
 FREEZE = """
@@ -73,7 +74,13 @@ def run(code, **options):
 @pytest.mark.parametrize("late", [False, True], ids=["imported before", "imported while frozen"])
 def test_with_every_clock_frozen_the_checks_still_end_and_tell_right_from_wrong(late):
     said = dict(line.rsplit(" ", 1) for line in run(f"{FREEZE}\nLATE = {late}\n{CHECKS}"))
-    assert said == {"scales": "holds", "does not scale": "violated", "hears": "holds", "is deaf": "violated"}
+    right = {"scales": "holds", "does not scale": "violated", "hears": "holds", "is deaf": "violated"}
+    assert {name: verdict for name, verdict in said.items() if verdict != right[name]}.keys() <= {
+        name for name, verdict in said.items() if verdict == "inconclusive"
+    }, said
+    assert said.keys() == right.keys()
+    if "inconclusive" in said.values():
+        undecided(f"this machine is too busy: {said}")
 
 
 def test_no_attribute_of_a_module_of_ours_is_a_function_of_the_public_clock():
