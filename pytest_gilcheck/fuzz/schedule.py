@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+CLOCK = 1 << 20  # in the place of a thread's index: the reading of a clock is delayed
 _PREFIX = "gil1_"
 
 
@@ -26,13 +27,18 @@ class Choice(NamedTuple):
 
     Attributes:
         point: numbered from 1.
-        thread: its index: the program's threads first, then those that they start, in order.
+        thread: its index: the program's threads first, then those that they start, in order; or `CLOCK`.
         forced: whether the running thread could not continue.
     """
 
     point: int
     thread: int
     forced: bool = False
+
+    def __str__(self) -> str:
+        if self.thread == CLOCK:
+            return f"time passes at {self.point}"
+        return f"{'then' if self.forced else 'preempt at'} {self.point} -> T{self.thread}"
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,7 @@ class Schedule:
         return sum(not choice.forced for choice in self.choices)
 
     def __str__(self) -> str:
-        words = [f"{'then' if choice.forced else 'preempt at'} {choice.point} -> T{choice.thread}" for choice in self.choices]
-        return "; ".join(words) or "no preemption"
+        return "; ".join(str(choice) for choice in self.choices) or "no preemption"
 
 
 @dataclass(frozen=True)

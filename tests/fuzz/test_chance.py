@@ -12,7 +12,7 @@ import pytest
 
 from .programs import Counter, add, add_locked, counted, is_two
 
-SCHEDULES = 200
+SCHEDULES = 100
 
 
 class Node:
@@ -98,7 +98,7 @@ def by_local_class(counter):
 
 
 def by_futures(counter):
-    futures = [Future() for _ in range(6)]
+    futures = [Future() for _ in range(4)]
     for number, future in enumerate(futures):
         future.set_result(number)
     for future in as_completed(futures):
@@ -121,7 +121,7 @@ def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fi
         draw(counter)
         add_locked(counter)
 
-    found = counted(buggy, buggy, setup=OtherCounter, invariant=is_two, schedules=3 * SCHEDULES)
+    found = counted(buggy, buggy, setup=OtherCounter, invariant=is_two, schedules=6 * SCHEDULES)
     found.assert_violated()
     assert found.replays == (10, 10), str(found)
     counted(fixed, fixed, setup=OtherCounter, invariant=is_two, schedules=SCHEDULES).assert_holds()

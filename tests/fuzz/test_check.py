@@ -223,7 +223,7 @@ def test_sleeping_orders_nothing():
     assert time.monotonic() - began < 60, "nobody really sleeps"
 
 
-def test_a_timeout_comes_only_when_nobody_else_can_go_on():
+def test_a_timeout_beyond_the_bound_on_delays_comes_only_when_nobody_else_can_go_on():
     def waits(event):
         assert event.wait(timeout=1)
 
@@ -323,7 +323,7 @@ def test_one_lock_that_is_not_needed_is_named_beside_one_that_is():
     assert "insensitive" in result.reason
 
 
-def test_a_program_that_takes_another_path_of_the_same_length_is_not_searched():
+def test_a_program_that_takes_another_path_of_the_same_length_claims_nothing():
     runs = itertools.count()
 
     def setup():
@@ -358,7 +358,7 @@ def test_an_assertion_in_the_teardown_is_a_failure():
     assert "the teardown raised AssertionError" in result.reason
 
 
-def test_a_program_that_does_something_else_each_time_is_not_searched():
+def test_a_program_that_does_something_else_each_time_claims_nothing():
     numbers = itertools.count()
 
     def thread(counter):

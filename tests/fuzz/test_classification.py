@@ -76,7 +76,13 @@ def right(kept):
 
 @pytest.mark.parametrize("thread", [by_subscript, by_operator, by_attribute], ids=lambda thread: thread.__name__)
 def test_an_update_through_python_code_of_the_library_breaks_today(thread):
-    result = counted(thread, thread, setup=Kept, schedules=150, invariant=lambda kept: right(kept) and (thread is not by_attribute or kept.plain == 4))
+    result = counted(
+        thread,
+        thread,
+        setup=Kept,
+        schedules=150,
+        invariant=lambda kept: right(kept) and (thread is not by_attribute or kept.plain == 4),
+    )
     result.assert_violated()
     assert result.kind is Kind.BREAKS_TODAY, str(result)
 

@@ -88,7 +88,7 @@ def test_a_thousand_locks():
         for lock in counter.locks:
             lock.release()
 
-    counted(thread, thread, setup=Many, invariant=is_two, schedules=10).assert_holds()
+    counted(thread, thread, setup=Many, invariant=is_two, schedules=4).assert_holds()
 
 
 def test_recursion_to_the_limit():
@@ -102,7 +102,7 @@ def test_recursion_to_the_limit():
         except RecursionError:
             add_locked(counter)
 
-    counted(thread, thread, setup=Counter, invariant=is_two, schedules=5).assert_holds()
+    counted(thread, thread, setup=Counter, invariant=is_two, schedules=2).assert_holds()
     assert sys.getrecursionlimit() >= 1000
 
 
@@ -134,7 +134,7 @@ def test_a_program_of_150_000_steps_is_neither_a_livelock_nor_too_long():
             counter.other = 1
         add_locked(counter)
 
-    counted(long, add_locked, setup=Counter, invariant=is_two, schedules=6).assert_holds()
+    counted(long, add_locked, setup=Counter, invariant=is_two, schedules=3).assert_holds()
 
 
 def test_a_thread_that_comes_late_in_a_long_program_is_in_reach():

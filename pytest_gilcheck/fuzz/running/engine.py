@@ -30,13 +30,13 @@ from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
 from ...core.system import HAS_PROC, read
-from ..schedule import Choice, Schedule
+from ..schedule import CLOCK, Choice, Schedule
 from ..steps import switch_points
 from ..steps.visible import Access
 from .handoff import HandoffSemaphore
 from .policy import NEVER, Policy
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
-from .task import BLOCKED_OUTSIDE, CLOCK, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .virtual_time import WORK, VirtualClock
 
 _get_ident = threading.get_ident
@@ -901,7 +901,7 @@ class Engine:
                     break
             target = policy.forced(point, ready, default, late)
             if target is not default:
-                self._record_choice(Choice(point, target.index, target not in late), Access("wait", "", 0), None, current)
+                self._record_choice(Choice(point, target.index, True), Access("wait", "", 0), None, current)
             if self.recording:
                 candidates = tuple([task.index for task in ready])
                 self._run.forks.append((point, candidates, target.index, tuple([task.index for task in late])))

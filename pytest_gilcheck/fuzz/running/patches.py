@@ -253,7 +253,12 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
         defaults = thing.__defaults__ or ()
         keywords = thing.__kwdefaults__ or {}
-        return [*found, (thing, "__defaults__", defaults), (thing, "keywords", keywords), *((vars(thing), key, value) for key, value in vars(thing).items())]
+        return [
+            *found,
+            (thing, "__defaults__", defaults),
+            (thing, "keywords", keywords),
+            *((vars(thing), key, value) for key, value in vars(thing).items()),
+        ]
     if isinstance(thing, types.MethodType):
         return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
     if isinstance(thing, type):
@@ -274,7 +279,7 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name.startswith("__") and not name.endswith("__"):
-                name = f"_{base.__name__.lstrip('_')}{name}"  # noqa: PLW2901 # as the compiler does
+                name = f"_{base.__name__.lstrip('_')}{name}"  # as the compiler does
             try:
                 found.append((thing, name, object.__getattribute__(thing, name)))
             except AttributeError:

@@ -54,23 +54,23 @@ class Planned:
         self.next = self._left[-1].point if self._left else NEVER
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        return self._follow(point, (), others) or task
+        return self._follow(point, False, others) or task
 
     def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
         if not self._left or self._left[-1].point > point:
             return default
-        return self._follow(point, ready, late) or default
+        return self._follow(point, True, [*ready, *late]) or default
 
     @property
     def unused(self) -> Choice | None:
         """The first choice that could not be made, or whose point the run never reached; None if all were made."""
         return self.diverged or (self._left[-1] if self._left else None)
 
-    def _follow(self, point: int, forced: Sequence[Task], preempting: Sequence[Task]) -> Task | None:
+    def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
         choice = self._left.pop()
         self.next = self._left[-1].point if self._left else NEVER
-        if choice.point == point:
-            for task in forced if choice.forced else preempting:
+        if choice.forced is forced and choice.point == point:
+            for task in candidates:
                 if task.index == choice.thread:
                     return task
         self.diverged = self.diverged or choice

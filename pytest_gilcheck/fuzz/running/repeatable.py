@@ -10,6 +10,7 @@ An object from before the check keeps its hash, because it may be in a set alrea
 
 from __future__ import annotations
 
+import _random
 import builtins
 import gc
 import os
@@ -22,6 +23,7 @@ _seed = random.Random.seed
 REAL_URANDOM = os.urandom
 _build_class = builtins.__build_class__
 _SEED = 20_240_229
+_GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the functions of the module
 
 
 class Repeatable:
@@ -36,6 +38,7 @@ class Repeatable:
         self._controlled, self._may_change = controlled, may_change
         self._state = random.getstate()
         self._draw = random.Random(_SEED)
+        self._drawn = False
         self._made = 0  # generators of this run
         self._objects = 0
         self._numbers: dict[int, int] = {}  # by id
@@ -50,8 +53,11 @@ class Repeatable:
         for key in self._kept:
             self._forget(key)
         self._kept.clear()
-        _seed(self._draw, _SEED)
-        _seed(random._inst, _SEED)
+        if self._drawn:
+            self._drawn = False
+            _seed(self._draw, _SEED)
+        _random.Random.seed(_GENERATOR, _SEED)  # in C, because every run does this
+        _GENERATOR.gauss_next = None
 
     def end(self) -> None:
         """End the check: everything is as it was."""
@@ -124,4 +130,7 @@ class Repeatable:
         return [(random.Random, "seed", seed), (builtins, "__build_class__", build_class)]
 
     def urandom(self, size: int) -> bytes:
-        return self._draw.randbytes(size) if self._controlled() else REAL_URANDOM(size)
+        if not self._controlled():
+            return REAL_URANDOM(size)
+        self._drawn = True
+        return self._draw.randbytes(size)

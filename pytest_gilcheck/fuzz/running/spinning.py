@@ -46,7 +46,20 @@ class LoopWatch:
         acquired: the number of times that locks were acquired.
     """
 
-    __slots__ = ("_acquired", "_anchor", "_clock", "_code", "_first", "_last", "_offset", "_state", "_steps", "_visits", "_works", "task")
+    __slots__ = (
+        "_acquired",
+        "_anchor",
+        "_clock",
+        "_code",
+        "_first",
+        "_last",
+        "_offset",
+        "_state",
+        "_steps",
+        "_visits",
+        "_works",
+        "task",
+    )
 
     def __init__(self, task: Task, frame: FrameType, steps: int, acquired: int) -> None:
         self.task, self._acquired = task, acquired

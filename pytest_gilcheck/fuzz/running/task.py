@@ -10,7 +10,6 @@ from typing import Any
 from .handoff import HandoffSemaphore
 
 MAIN = -1  # the index of the main thread
-CLOCK = 1 << 20  # the index of what is no thread: a choice of it delays the reading of a clock
 
 
 class State(IntEnum):

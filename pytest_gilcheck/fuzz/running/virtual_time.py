@@ -5,7 +5,7 @@ Work takes no time, and time passes in four ways:
 - If no thread is runnable, it is the earliest deadline of a wait or a sleep.
 - Each reading of a clock is a microsecond later than the one before.
 - A *delay*: the thread whose deadline comes next runs although others could, as if the machine had kept those from running; or the
-  reading of a clock is late. A delay is a choice of the schedule, like a preemption.
+  reading of a clock is late. A delay is a choice of the schedule. It is a preemption, unless the running thread must wait anyhow.
 - A thread that polls lets time pass (`spinning`): `WORK` for each of its steps, or all the time to the next deadline if nothing but
   time can end its loop.
 

@@ -18,8 +18,7 @@ from itertools import count, islice
 
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
-from ..running.task import CLOCK
-from ..schedule import Choice, Schedule
+from ..schedule import CLOCK, Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
 from .sampling import PartialOrder, Priorities, UniformWalk
@@ -131,7 +130,7 @@ class _Branch:
     spans: list[tuple[int, int, tuple[int, ...]]]
     reachable: set[int] | None
     forced: set[int] = field(default_factory=set)
-    delays: list[tuple[int, int]] = field(default_factory=list)  # (point, thread): choices that need a delay, at forced points
+    readings: list[int] = field(default_factory=list)  # the points after the last choice at which a clock was read
 
     def preempted(self) -> Iterator[Schedule]:
         """Its schedule with one more preemption, after the last choice."""
@@ -143,16 +142,15 @@ class _Branch:
                 for other in others:
                     if other != running:
                         yield Schedule((*self.schedule.choices, Choice(point, other)))
-        for point, other in self.delays:
-            before = tuple(choice for choice in self.schedule.choices if choice.point != point)
-            yield Schedule((*before, Choice(point, other)))
+        for point in self.readings:
+            yield Schedule((*self.schedule.choices, Choice(point, CLOCK)))
 
     def count(self) -> int:
         """The number of those schedules, or a few more."""
         ends = [span[0] for span in self.spans[1:]] + [self.points + 1]
         return sum(
             max(0, end - max(first, self.last + 1)) * len(others) for (first, _, others), end in zip(self.spans, ends, strict=True)
-        ) + len(self.delays)
+        ) + len(self.readings)
 
 
 class _MoreSteps(Exception):
@@ -254,19 +252,17 @@ class Search:
                 return None
             last = schedule.choices[-1].point if schedule.choices else 0
             forced = set()
-            delays = [(point, CLOCK) for point in run.readings if point > last]
+            readings = [point for point in run.readings if point > last]
             for point, candidates, taken, late in run.forks:
                 forced.add(point)
                 if point > last:
-                    delays += [(point, other) for other in late]
-                if point > last:
                     queue.extend(
                         Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
-                        for other in candidates
+                        for other in (*candidates, *late)
                         if other != taken
                     )
             reachable = run.reachable if self._gil else None
-            branches.append(_Branch(schedule, last, run.points, run.spans, reachable, forced, delays))
+            branches.append(_Branch(schedule, last, run.points, run.spans, reachable, forced, readings))
 
     def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
         """This share of the schedules with one preemption. Those with more branch off from them, so they need no division."""
