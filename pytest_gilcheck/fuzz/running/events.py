@@ -242,7 +242,7 @@ class Events:
             if not makes_steps(code, frame.f_globals, self._takes_part):
                 if not _of_no_interest(code) and id(code) not in self._started_codes and self._elsewhere(code, frame):
                     self._started_codes[id(code)] = code
-                if self._without_call(code, frame):
+                if not ours(code.co_filename) and self._without_call(code, frame):
                     self._gil_is_checked()
                 return None
             self._table(code, frame)
