@@ -166,9 +166,12 @@ class Steps:
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
+        return self._enter(sys._getframe(1))
+
+    def _enter(self, frame: FrameType) -> object:
         monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        if id(code) not in self.seen and self._is_stepped(sys._getframe(1)):
-            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        if id(frame.f_code) not in self.seen and self._is_stepped(frame):
+            monitoring.set_local_events(_OWN_TOOL, frame.f_code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
 
     def _is_stepped(self, frame: FrameType) -> bool:
@@ -185,7 +188,7 @@ class Steps:
         return True
 
     def _thrown_into(self, code: CodeType, offset: int, error: BaseException) -> None:
-        self._started(code, offset)  # this event cannot be disabled
+        self._enter(sys._getframe(1))  # this event cannot be disabled
 
     def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
         after, methods = _after_calls(code).get(offset, (-1, False))  # LOAD_SUPER_ATTR is a call as well, without a check

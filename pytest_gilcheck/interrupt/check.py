@@ -22,7 +22,7 @@ from .explain import reason
 from .plan import InterruptPlan
 from .result import InterruptResult, TimeSpread
 from .starting import Starter
-from .trial import SignalOutcome, Trial
+from .trial import UNDECIDED, SignalOutcome, Trial
 
 _IDLE_TRIALS = 5
 _IDLE_MOMENT = 0.005  # seconds
@@ -33,7 +33,6 @@ _OWN_END, _MUCH_LEFT = 0.9, 0.25  # parts of the duration alone: the workload go
 _MOST_OF_IT = 0.6  # of what was left at the signal: a workload that took so long after it may have cut it short, or not
 _UNCLEAR = "the workload returned after the signal, but no sooner than it might have without one"
 _IMPORT_RUNS = 3
-_OF_AN_END = frozenset({SignalOutcome.LINGERS, SignalOutcome.CRASHED, SignalOutcome.LEFT_BEHIND})
 _LAST_MOMENT = 0.9  # of the duration in the dry run: the next run may be faster
 
 
@@ -207,7 +206,7 @@ def _concluded(
         if end is None:
             return replace(result, reason=_success(result, alone) + about_end)
         found, culprit = find_culprit(starter, end, claim, plan.timeout, progress)
-        text = f"{reason(found, culprit, claim)}; only in an interpreter that ends by itself, which a fork imitates"
+        text = f"{reason(found, culprit, claim)}; only in a new interpreter, which ends by itself, and not in a fork"
         return replace(
             result,
             verdict=Verdict.VIOLATED,
@@ -247,7 +246,7 @@ def _real_end(
         trial = deliver(spawning, signal.Signals(ended[0].number), ended[0].moment, claim, plan.timeout)
         if trial.outcome is None:
             return None, ""
-        if trial.outcome not in _OF_AN_END:
+        if trial.outcome in UNDECIDED:
             break
         if bad is not None:
             return trial, ""

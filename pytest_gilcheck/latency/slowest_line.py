@@ -1,8 +1,8 @@
 """The line of the workload with the longest operation, from one traced call.
 
 Where an operation is the last of the workload, or an operator such as ``**``, the interpreter next looks for requests to release
-the GIL after the workload has returned. Then the place of the release does not tell the operation, and this does: the line that used
-most CPU time at once. CPU time, because a busy machine interrupts any line.
+the GIL after the workload has returned. Then the place of the release does not tell the operation, and this does: the line that
+used most CPU time at once. CPU time, because a busy machine interrupts any line.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running import events
 from pytest_gilcheck.fuzz.schedule import Schedule
 from pytest_gilcheck.fuzz.searching import harness
-from pytest_gilcheck.fuzz.searching.explorer import SequentialFailure
+from pytest_gilcheck.fuzz.searching.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.fuzz.searching.limits import TimeLimit
 from pytest_gilcheck.fuzz.searching.search import Search
 
@@ -52,6 +52,7 @@ def passed(run, broken):
     return None
 """
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
+_TRIES = 3
 Outcome = tuple[str, ...]
 
 
@@ -108,6 +109,16 @@ def _every_instruction(wanted: bool):
         yield
 
 
+def surely(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False) -> Outcomes:
+    """The outcomes; tried again if a busy machine has kept a thread from running for so long that the run was given up."""
+    for _ in range(_TRIES - 1):
+        try:
+            return outcomes(drawn, preemptions, seconds, everything=everything)
+        except NotExplorable:
+            continue
+    return outcomes(drawn, preemptions, seconds, everything=everything)
+
+
 def missed(
     drawn: Drawn, seconds: float = 4.0, preemptions: int = 2, brute: Outcomes | None = None
 ) -> tuple[dict[Outcome, Schedule | None], Outcomes, Outcomes]:
@@ -117,10 +128,10 @@ def missed(
         seconds: for the brute force.
         brute: what brute force found before.
     """
-    brute = brute or outcomes(drawn, preemptions, seconds, everything=True)
+    brute = brute or surely(drawn, preemptions, seconds, everything=True)
     if brute.complete < preemptions:  # a part of the schedules with one more preemption was run, and does not count
-        brute = outcomes(drawn, max(0, brute.complete), 60.0, everything=True)
-    ours = outcomes(drawn, brute.complete, 60.0)
+        brute = surely(drawn, max(0, brute.complete), 60.0, everything=True)
+    ours = surely(drawn, brute.complete, 60.0)
     assert ours.complete == brute.complete, "the machine is too slow, or ours has more steps than there are instructions"
     differing = brute.found.keys() ^ ours.found.keys()
     return {each: brute.found.get(each, ours.found.get(each)) for each in differing}, brute, ours

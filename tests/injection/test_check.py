@@ -346,3 +346,22 @@ def test_a_workload_that_takes_another_path_only_later_is_not_judged(tmp_path):
     result = gilcheck.interrupt(work, inject="every-step", first=10, include=())
     assert result.verdict == "inconclusive"
     assert "runs did not pass the step at which to raise" in result.reason
+
+
+def test_a_generator_begun_before_the_run_is_stepped_through_where_an_exception_is_thrown_into_it():
+    account = Account()
+
+    def generator():
+        while True:
+            try:
+                yield
+            except LookupError:
+                account.left -= 1
+                account.audit("")
+                account.right += 1
+
+    begun = generator()
+    next(begun)
+    result = gilcheck.interrupt(lambda: begun.throw(LookupError()), inject="every-step", invariant=lambda: account.whole)
+    result.assert_violated()
+    assert "audit" in result.reason

@@ -151,6 +151,8 @@ class Events:
                 self.names.file(code.co_filename)
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:
+            if _get_ident() not in self._engine.by_ident:
+                return None  # in a thread that is not of the program, such as the engine's watcher
             known = self._elsewhere(code, frame)
             if not self._without_call(code, frame):
                 return monitoring.DISABLE if known else None

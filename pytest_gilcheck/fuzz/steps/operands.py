@@ -139,9 +139,9 @@ class _Flow:
             if instruction.opname not in _NO_NEXT and index + 1 < len(self._instructions):
                 self._join(index + 1, after, waiting)
             if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-                target = self._index.get(instruction.argval)
-                if target is not None:
-                    self._join(target, self._jumped(instruction, stack, after), waiting)
+                landing = self._index.get(instruction.argval)
+                if landing is not None:
+                    self._join(landing, self._jumped(instruction, stack, after), waiting)
         return {self._instructions[index].offset: stack for index, stack in self._before.items()}
 
     def _join(self, index: int, stack: Stack, waiting: list[int]) -> None:
