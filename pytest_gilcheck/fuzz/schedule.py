@@ -28,7 +28,7 @@ class Choice(NamedTuple):
     Attributes:
         point: numbered from 1.
         thread: its index: the program's threads first, then those that they start, in order; or `CLOCK`.
-        forced: whether the running thread could not continue.
+        forced: whether the running thread could not continue, or continues later.
     """
 
     point: int

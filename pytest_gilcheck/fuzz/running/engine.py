@@ -547,7 +547,7 @@ class Engine:
             if others or allowed:
                 target = policy.at(point, task, others, access)
             if target is not task:
-                self._record_choice(Choice(point, target.index), access, frame, task)
+                self._record_choice(Choice(point, target.index, target is self._pause), access, frame, task)
                 task.spins = target.spins = 0
                 if target is self._pause:
                     self._delay(self.clock.now + self.clock.delay, task)
@@ -622,7 +622,7 @@ class Engine:
         if self.exploring and self.takes_part(frame.f_code.co_filename):
             self.clock.read = self.clock.matters = True
             task = self.owner
-            if self.recording:
+            if self.recording and self.clock.delays and self.clock.delay:
                 self._run.readings.append(self.point + 1)
             self.step(CLOCK_READING, frame)
             task.gil_checked = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..schedule import Choice, Schedule
+from ..schedule import CLOCK, Choice, Schedule
 from ..steps.visible import Access
 from .task import Task
 
@@ -69,7 +69,7 @@ class Planned:
     def _follow(self, point: int, forced: bool, candidates: Sequence[Task]) -> Task | None:
         choice = self._left.pop()
         self.next = self._left[-1].point if self._left else NEVER
-        if choice.forced is forced and choice.point == point:
+        if choice.point == point and (choice.forced is forced or choice.thread == CLOCK):
             for task in candidates:
                 if task.index == choice.thread:
                     return task

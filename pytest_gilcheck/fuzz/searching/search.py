@@ -25,6 +25,7 @@ from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
 _FEWEST_SAMPLES = 100
+_FEW_READINGS = 20  # of a clock, each of which may be delayed without counting as a preemption
 _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
@@ -143,7 +144,7 @@ class _Branch:
                     if other != running:
                         yield Schedule((*self.schedule.choices, Choice(point, other)))
         for point in self.readings:
-            yield Schedule((*self.schedule.choices, Choice(point, CLOCK)))
+            yield Schedule((*self.schedule.choices, Choice(point, CLOCK, True)))
 
     def count(self) -> int:
         """The number of those schedules, or a few more."""
@@ -253,6 +254,12 @@ class Search:
             last = schedule.choices[-1].point if schedule.choices else 0
             forced = set()
             readings = [point for point in run.readings if point > last]
+            if len(readings) <= _FEW_READINGS:
+                queue.extend(
+                    Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, CLOCK, True)))
+                    for point in readings
+                )
+                readings = []
             for point, candidates, taken, late in run.forks:
                 forced.add(point)
                 if point > last:
