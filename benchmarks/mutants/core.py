@@ -195,7 +195,7 @@ MUTANTS = (
     Mutant(
         "steps-after-calls",
         "core/steps.py",
-        '        after = "after a call" if name in _CALLS else ""\n',
+        '        after = AFTER_CALL if name in _CALLS else ""\n',
         '        after = ""\n',
         "code that breaks when it is interrupted right after a call is declared safe",
         ("tests/core/test_steps.py",),

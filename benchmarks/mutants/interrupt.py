@@ -60,8 +60,8 @@ MUTANTS = (
     Mutant(
         "interrupt-crash-after",
         "interrupt/delivery.py",
-        "    if trial.status is not None and trial.status < 0 and trial.status != -number:\n",
-        "    if trial.status is not None and trial.status < 0 and trial.status == -number:\n",
+        "    if is_crash(trial.status) and trial.status != -number:\n",
+        "    if is_crash(trial.status) and trial.status == -number:\n",
         "a handler that crashes the process passes, and a process that its signal ends is called crashed",
         CHECK,
     ),
@@ -124,8 +124,8 @@ MUTANTS = (
     Mutant(
         "injection-first-step",
         "injection/check.py",
-        "        return range(plan.first, first.steps)\n",
-        "        return range(plan.first + 1, first.steps)\n",
+        "        return range(plan.first, everything)\n",
+        "        return range(plan.first + 1, everything)\n",
         "the first step is never tried",
         INJECTION,
     ),
@@ -156,8 +156,8 @@ MUTANTS = (
     Mutant(
         "leaks-no-grace",
         "injection/leaks.py",
-        "            thread.join(_GRACE)\n",
-        "            thread.join(0)\n",
+        "    until = monotonic() + _GRACE\n",
+        "    until = monotonic()\n",
         "a thread that is about to end counts as left behind",
         ("tests/injection/test_leaks.py",),
     ),

@@ -106,7 +106,8 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
     try:
         result = _run_check(item, marker, checks, body)
     except (BadValue, TeamHung, ReplayDiverged) as error:
-        message = f"gilcheck: {error}{_starter_of_thread(error, item, started_by)} ({place_of(item)})"
+        named = _starter_of_thread(error.expected, item, started_by) if isinstance(error, BadValue) else ""
+        message = f"gilcheck: {error}{named} ({place_of(item)})"
     except _Outcome as error:
         raised = _outcome(*error.args)
     except BaseExceptionGroup as error:
@@ -128,6 +129,8 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
         _raise(group)
     if result.verdict == "violated":
         _raise(pytest.fail.Exception(result.headline(), pytrace=False))
+    if result.verdict == "inconclusive" and (named := _starter_of_thread(result.reason, item, started_by)):
+        raise Inconclusive(f"{result.reason}{named}")
     result.assert_holds()
 
 
@@ -227,11 +230,11 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
     return called
 
 
-def _starter_of_thread(error: Exception, item: pytest.Function, started_by: Mapping[str, str]) -> str:
-    """Name the fixture of this test that started a thread which the error names, for a message: a fork would lose the thread."""
-    if not isinstance(error, BadValue):
+def _starter_of_thread(text: str, item: pytest.Function, started_by: Mapping[str, str]) -> str:
+    """Name the fixture of this test that started a thread which the text names: a fork would lose the thread."""
+    if "a fork would lose" not in text:
         return ""
-    fixtures = [name for thread, name in started_by.items() if thread in error.expected and name in item.fixturenames]
+    fixtures = [name for thread, name in started_by.items() if thread in text and name in item.fixturenames]
     return f"; fixture {fixtures[0]!r} started that thread" if fixtures else ""
 
 

@@ -1,8 +1,8 @@
 """Every bug of the corpus is found, called what it is, and replayed; the fixed twins and the correct programs give no alarm.
 
 By default, every third bug and program and the first bug of each kind and symptom. These searches end after a number of schedules,
-so their verdicts do not depend on the speed of the machine. With ``-m slow`` all have `BUDGET` seconds instead, as a search has whose
-number of schedules nobody gave. A machine that does not get through leaves a test undecided.
+so their verdicts do not depend on the speed of the machine. With ``-m slow`` all have `BUDGET` seconds instead, as a search has
+whose number of schedules nobody gave. A machine that does not get through leaves a test undecided.
 """
 
 from collections import Counter
