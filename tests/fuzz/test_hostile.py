@@ -75,6 +75,7 @@ def test_a_clock_that_the_program_sets_back(monkeypatch):
     counted(back, back, setup=setup, invariant=is_two, schedules=20).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_thousand_locks():
     class Many(Counter):
         def __init__(self):
@@ -128,6 +129,7 @@ def test_code_made_by_exec_is_explored_or_said_not_to_be():
     assert result.verdict != "holds", str(result)
 
 
+@pytest.mark.slow
 def test_a_program_of_150_000_steps_is_neither_a_livelock_nor_too_long():
     def long(counter):
         for _ in range(50_000):

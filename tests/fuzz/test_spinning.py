@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from .programs import Counter, add_locked, counted, is_two
 
 
@@ -37,6 +39,7 @@ def test_a_loop_that_counts_its_attempts_polls_as_well():
     counted(poll, announce, setup=Flag, schedules=40).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_loop_that_writes_down_its_attempts_polls_as_well():
     def poll(flag):
         while not flag.ready:
@@ -94,6 +97,7 @@ def test_locks_that_are_tried_and_released_again_are_no_livelock():
     ).assert_holds()
 
 
+@pytest.mark.slow
 def test_long_work_that_only_reads_is_no_polling():
     def read(flag):
         total = index = 0
