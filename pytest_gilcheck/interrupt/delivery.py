@@ -5,6 +5,8 @@ All clocks are those of the sender or of the kernel. What keeps a trial from bla
 - A busy machine can deny a process its core: time in which its threads were ready and had none is not the workload's.
 - A request for stacks is a signal itself, and would wake a main thread that missed the first one. So a main thread that sleeps
   is only watched, until a second signal has shown whether the first was lost.
+- A process that had no core for most of the time before the signal was not yet where it should have been: what the signal found
+  there decides nothing, unless it refutes the claim.
 - The request for stacks, the second signal and the probe come only after the trial has failed its claim.
 """
 
@@ -33,6 +35,7 @@ _MOST_PATIENCE = 5.0  # seconds more, on a busy machine, until the process has u
 _TIMES_DENIED = 3.0  # times `exits_within`, at most, until the process has had that without the time in which it had no core
 _LOOK = 0.1  # seconds between two looks at a process on a busy machine
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
+_MOST_DENIED = 0.5  # of the time before the signal: with less of a core, the workload was not yet where the signal was to find it
 _SECOND_CHANCE = 0.3  # seconds for that one
 _TICK = 0.02  # seconds: the resolution of CPU times, of two threads
 _SURVIVORS_GRACE = 1.0  # seconds that processes which the target started get to exit after it
@@ -69,11 +72,15 @@ def _delivered(
         if not log.wait(limit, lambda log: log.began or log.left) or log.began is None:
             trial = replace(trial, outcome=SignalOutcome.MISSED, detail="the workload did not begin")
         else:
+            at_start = process_snapshot.take(process.pid)
             log.wait(log.began / 1e9 + moment - time.monotonic(), lambda log: log.left or log.gone)
             if log.left is not None or log.gone:
                 trial = replace(trial, **_over_before(log))
             else:
+                denied = _denied(at_start, process_snapshot.take(process.pid), 0.0)
                 trial = _watched(log, trial, claim, instrument or Instrument())
+                if trial.outcome is None and denied > max(_TICK, _MOST_DENIED * moment):
+                    trial = replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     finally:
         if log.gone:
             grace = claim.exits_within - (time.monotonic_ns() - (trial.entered or trial.sent)) / 1e9

@@ -693,9 +693,16 @@ def context_variable_in_a_context():
     return work, lambda: variable.get() == 0
 
 
+class ClosedAtItsEnd(sqlite3.Connection):
+    """A connection that nobody closes is a warning, in whatever test runs just then."""
+
+    def __del__(self):
+        self.close()
+
+
 @program(safe=False)
 def transaction_by_hand():
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=ClosedAtItsEnd)
     connection.execute("create table t (x)")
 
     def work():
@@ -714,7 +721,7 @@ def transaction_by_hand():
 
 @program(safe=True)
 def transaction_in_with():
-    connection = sqlite3.connect(":memory:")
+    connection = sqlite3.connect(":memory:", factory=ClosedAtItsEnd)
     connection.execute("create table t (x)")
 
     def work():

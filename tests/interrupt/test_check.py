@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import faulthandler
+import functools
 import itertools
 import os
 import signal
@@ -538,3 +539,32 @@ def test_a_trial_in_which_no_handler_ran_is_not_judged_as_leaving(monkeypatch):
     result = gilcheck.interrupt(lambda: sum(range(10**9)), repeats=1, over=0.05)
     assert (result.verdict, result.outcome) == ("inconclusive", "busy"), result
     assert {str(trial.outcome) for trial in result.trials} == {"busy"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no CPU affinity here")
+def test_signals_that_found_a_process_without_a_core_are_no_pass():
+    """Beside four others on one core, the workload has not come to the loop that swallows when the last signal comes."""
+    core = min(os.sched_getaffinity(0))
+
+    def work():
+        until = time.process_time() + 0.25
+        while time.process_time() < until:
+            pass
+        while True:
+            try:
+                time.sleep(60)
+            except KeyboardInterrupt:
+                pass
+
+    spin = f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"
+    neighbours = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(4)]
+    try:
+        result = gilcheck.interrupt(
+            work, setup=lambda: os.sched_setaffinity(0, [core]), repeats=3, over=0.3, exits_within=0.5, seed=1
+        )
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
+    assert result.verdict != "holds", str(result)
