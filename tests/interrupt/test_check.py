@@ -3,7 +3,6 @@
 import asyncio
 import ctypes
 import faulthandler
-import functools
 import itertools
 import os
 import signal
