@@ -22,7 +22,7 @@ def has_gil(gilcheck):
 # Computing in Python: published 2,493 requests/s with a GIL and 9,768 without, in eight threads.
 @pytest.mark.parametrize("request_", [workloads.is_prime, workloads.fibonacci], ids=lambda request: request.__name__)
 def test_python_scales_without_a_gil_alone(gilcheck, request_):
-    result = gilcheck.scaling(request_, threads=2, min_speedup={"gil": 1.4, "free-threaded": 1.2})
+    result = gilcheck.scaling(request_, threads=2, min_speedup={"gil": 1.4, "free-threaded": 1.1})
     if has_gil(gilcheck):
         result.assert_violated()
         assert str(result.cause) == "gil", result

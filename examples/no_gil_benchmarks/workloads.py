@@ -5,12 +5,15 @@ import threading
 import numpy
 
 LOCAL = threading.local()
-PRIME = 2**29 - 3
 
 
-def is_prime(number=PRIME):
-    """Computes with small integers, and allocates next to nothing."""
-    divisor = 3
+def is_prime():
+    """Computes with small integers, and allocates next to nothing.
+
+    The number is made in each call. As a constant or a default argument it is one object, whose reference count all threads change
+    without a GIL: two threads were then slower than one (0.8x and 0.9x, 3.13.5t).
+    """
+    number, divisor = int("536870909"), 3
     while divisor * divisor <= number:
         if number % divisor == 0:
             return False

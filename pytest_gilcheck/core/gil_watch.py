@@ -112,6 +112,10 @@ def can_reenable_gil() -> bool:
     return "free-threading" in sys.version and not decided  # as Py_GIL_DISABLED says, without the import of sysconfig
 
 
+REPEATED = "__gilcheck_repeats_imports__"
+"""A global of a module that imports what a process before this one has imported, and reported."""
+
+
 class Watch:
     """Observes the re-enabling of the GIL in this process and in its forks; needed where `can_reenable_gil`.
 
@@ -173,6 +177,9 @@ class Watch:
             return
         modules, certain = found
         importer = _importer(frame)
+        if importer is not None and REPEATED in importer.f_globals:
+            self.on = True
+            return
         try:
             test, place = self._describe(importer)
         except Exception:  # an import must not fail because its place cannot be described

@@ -210,9 +210,16 @@ def _workers(stack: list[list[Frame]]) -> str:
     return f", because of a worker thread of an executor, which is at {' and at '.join(list(places)[:2])}" if places else ""
 
 
+_RUNS_NO_PYTHON = "<no Python frame>"  # of `faulthandler`, for the main thread at the interpreter's end
+
+
 def _at_exit(trial: Trial) -> str:
     """What the main thread does after the workload has ended: no thread or process keeps this one."""
-    stack = (threads(trial.stacks) or [[]])[0]
+    stacks = threads(trial.stacks)
+    if _RUNS_NO_PYTHON in trial.stacks and (others := [thread for thread in stacks if thread]):  # a daemon thread: nobody joins it
+        inner = others[0][0]
+        return f"`{statement(inner)}` at {_path(inner, own_frame(others[0]))} in another thread, which did not leave its C code"
+    stack = (stacks or [[]])[0]
     if not stack:
         return "C code, such as the freeing of memory, or an exit handler written in C"
     finalizer = next((frame for frame in stack if frame.function.rpartition(".")[2] == "__del__"), None)

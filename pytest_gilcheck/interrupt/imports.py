@@ -14,6 +14,8 @@ from typing import Any
 
 from .target import Instrument
 
+__gilcheck_repeats_imports__ = True  # for the GIL watch: the dry run has reported them, with the line of the workload
+
 
 class Imports(Instrument):
     """Sends the note ``("imports", name)`` before the main thread imports a module for the first time."""

@@ -13,7 +13,7 @@ def representatives():
     """The first case of each class: its verdict, its outcomes, and whether it needs the GIL or the extension."""
     first = {}
     for case in CASES:
-        first.setdefault((case.verdict, case.outcomes, case.only_with_gil, case.data is not None), case)
+        first.setdefault((case.verdict, case.outcomes, case.lingers_without_gil, case.data is not None), case)
     return set(map(id, first.values()))
 
 
