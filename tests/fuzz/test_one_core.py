@@ -115,6 +115,7 @@ def test_threads_that_were_there_before_keep_their_cores():
     assert seen == [really_allowed()]
 
 
+@pytest.mark.slow
 def test_a_search_leaves_a_core_that_others_use():
     with OneCore() as core:
         [here] = really_allowed()

@@ -83,6 +83,7 @@ def test_the_same_seed_gives_the_same_result_and_the_same_report(name):
     assert first.verdict == ("holds" if "holds" in name or "sensitive" in name else "violated")
 
 
+@pytest.mark.slow
 def test_a_busy_machine_changes_nothing(request):
     alone = {name: explore(name) for name in ("found by enumeration", "found by a sample", "that holds")}
     request.getfixturevalue("busy_machine")
@@ -90,6 +91,7 @@ def test_a_busy_machine_changes_nothing(request):
         assert str(explore(name)) == str(expected)
 
 
+@pytest.mark.slow
 def test_another_seed_draws_other_samples():
     numbers = {result_of(far_apart, far_apart, schedules=60, seed=seed).coverage for seed in range(8)}
     assert len(numbers) > 1, "schedules until the failure"

@@ -437,6 +437,7 @@ def test_the_engine_finds_what_only_a_build_without_a_gil_does(writer, reader, k
         threads=[writer, reader],
         invariant=lambda state: all(total == 10 for total in state.seen),
         seed=1,
+        schedules=500,
     )
     assert (result.kind, result.symptom or None) == (kind, symptom), str(result)
     assert result.verdict == ("holds" if kind is None else "violated")

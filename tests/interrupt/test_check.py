@@ -303,6 +303,7 @@ RUN = """
 """
 
 
+@pytest.mark.slow
 def test_with_threads_running_the_workload_gets_a_new_interpreter():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(RUN)], capture_output=True, text=True, timeout=120, check=False)
     found = {line.split()[1]: " ".join(line.split()[2:]) for line in done.stdout.splitlines() if line.startswith("VERDICT")}
@@ -452,6 +453,7 @@ def test_a_signal_that_sigwait_takes_does_not_count_as_blocked():
     assert result.verdict != "violated"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(gilcheck.interpreter.build == "free-threaded", reason="there is no GIL to keep")
 def test_a_thread_that_takes_the_gil_during_unwinding_is_the_culprit():
     def handler(number, frame):
@@ -530,6 +532,7 @@ def test_modules_that_the_workload_imports_are_imported_before_any_signal(tmp_pa
     assert {trial.place[0] for trial in result.trials} == {__file__}
 
 
+@pytest.mark.slow
 def test_a_trial_in_which_no_handler_ran_is_not_judged_as_leaving(monkeypatch):
     """A busy machine: no core for the target between the signal and the end of all patience."""
     from pytest_gilcheck.interrupt import delivery

@@ -39,6 +39,7 @@ def only(monkeypatch, names):
             monkeypatch.setitem(EXPERIMENTS, name, left_out)
 
 
+@pytest.mark.slow
 def test_a_probe_of_this_python_yields_every_row():
     [column], refused, _ = probe([sys.executable], effort=LITTLE)
     assert not refused
@@ -52,7 +53,7 @@ def test_a_probe_of_this_python_yields_every_row():
     assert "0.54x (24.6 s / 45.5 s) CPython 2.x [Beazley 2009]" in " ".join(text.split())
 
 
-# By default, `test_a_probe_of_this_python_yields_every_row` probes one interpreter, and every Python here compiles the script.
+# By default, every Python here compiles the script.
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in ("2.7.18", "3.8.18", "pypy3", "jython")])
 def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
     if name not in found():
