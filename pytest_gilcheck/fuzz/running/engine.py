@@ -23,8 +23,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
@@ -57,6 +58,33 @@ _LEAKS = 20  # threads that did not end, after which no more runs are made
 CLOCK_READING = Access("read", "the clock", 0)
 Place = tuple[CodeType, int]
 Observer = Callable[[Task, int, Access, FrameType], None]
+
+
+class Recorder(Protocol):
+    """What is told what the threads of a run do beside their visible steps."""
+
+    def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
+
+    def forced(self, point: int) -> None:
+        """At this point the running thread could not continue."""
+
+    def lock(self, lock: Any, deed: Deed) -> None:
+        """The running thread does this to a lock."""
+
+    def unknown(self, what: str) -> None:
+        """The running thread does what nobody records."""
+
+
+class Deed(IntEnum):
+    """What a thread does to something that others touch too."""
+
+    READ = 0
+    WRITE = 1
+    ACQUIRE = 2  # a lock, however long that takes
+    RELEASE = 3
+    WAIT = 4  # for a lock that another thread holds
+    TRY = 5  # to acquire a lock without a wait, or to see whether it is free
 
 
 @dataclass(frozen=True)
@@ -178,6 +206,7 @@ class Engine:
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
+        recorder: told what else the threads do: which of them begins, or goes on after a wait, and what becomes of locks.
         tracer: for ``sys.settrace``, up to Python 3.11.
     """
 
@@ -187,6 +216,7 @@ class Engine:
         self.leaked = 0
         self.clock = VirtualClock()
         self.observer: Observer | None = None
+        self.recorder: Recorder | None = None
         self.tracer: Any = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
         self.begins: Callable[[], None] = lambda: None
@@ -793,6 +823,8 @@ class Engine:
         task.waits_for = task.frame = task.deadline = None
         if self.aborting:
             raise Abort
+        if self.recorder is not None and self.exploring:
+            self.recorder.goes_on(task)
         return task.timed_out
 
     def wake(self, waits_for: object) -> None:
@@ -810,6 +842,8 @@ class Engine:
         """Register a thread that the code under test starts; it is runnable at once."""
         task = Task(len(self.tasks), name, self._new_semaphore(), daemon=daemon)
         task.thread = thread
+        if self.recorder is not None:
+            self.recorder.unknown("it starts a thread")
         self.tasks.append(task)
         if thread is not None:
             self.by_thread[id(thread)] = task
@@ -823,6 +857,8 @@ class Engine:
         self.by_ident[task.ident] = task
         task.semaphore.wait()
         self._awake = task
+        if self.recorder is not None and self.exploring:
+            self.recorder.goes_on(task)
         if self.tracer is not None:
             sys.settrace(self.tracer)
         return not self.aborting
@@ -889,6 +925,8 @@ class Engine:
         policy = self._policy
         assert policy is not None, "exploring needs a policy"
         point = self.point = self.point + 1
+        if self.recorder is not None:
+            self.recorder.forced(point)
         if point > self.most_points:
             self._record_stuck(self._too_long())
             return None
@@ -1003,6 +1041,8 @@ class Engine:
                 return
             try:
                 if not self.aborting:
+                    if self.recorder is not None:
+                        self.recorder.goes_on(task)
                     if self.tracer is not None:
                         sys.settrace(self.tracer)
                     contextvars.Context().run(task.job, *task.arguments)
