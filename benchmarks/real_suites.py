@@ -65,7 +65,14 @@ def run(folder: Path, tests: list[str], budget: float, options: list[str]) -> di
         begun, before = time.monotonic(), os.times()
         try:
             done = subprocess.run(
-                command, cwd=folder, env=environment, timeout=TIMEOUT, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+                command,
+                cwd=folder,
+                env=environment,
+                timeout=TIMEOUT,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
             )
             status, output = done.returncode, done.stdout + done.stderr
         except subprocess.TimeoutExpired as error:
@@ -94,7 +101,9 @@ def run(folder: Path, tests: list[str], budget: float, options: list[str]) -> di
         "longest": max((line["seconds"] for line in phases), default=0.0),
         "status": status,
         "lost": lost,
-        "crashes": sorted({line["test"] for line in phases if "the process was killed" in line["text"] or "did not end within" in line["text"]}),
+        "crashes": sorted(
+            {line["test"] for line in phases if "the process was killed" in line["text"] or "did not end within" in line["text"]}
+        ),
         "internal": "INTERNALERROR" in output,
         "results": results,
         "output": output,

@@ -1,6 +1,6 @@
 """A pytest plugin: marks every test that can be with ``gil_fuzz``, and writes one line for each phase of each test.
 
-    GILCHECK_SUITE_BUDGET=0.3 GILCHECK_SUITE_LOG=FILE python -m pytest -p every_test_fuzzed
+GILCHECK_SUITE_BUDGET=0.3 GILCHECK_SUITE_LOG=FILE python -m pytest -p every_test_fuzzed
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     ]
     text = "" if report.passed else report.longreprtext[-1500:] or str(report.longrepr)[-1500:]
     _write(
-        {"test": report.nodeid, "when": report.when, "outcome": report.outcome, "seconds": report.duration, "text": text, "records": records}
+        {
+            "test": report.nodeid,
+            "when": report.when,
+            "outcome": report.outcome,
+            "seconds": report.duration,
+            "text": text,
+            "records": records,
+        }
     )
 
 
