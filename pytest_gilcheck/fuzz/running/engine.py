@@ -35,6 +35,7 @@ from ..steps import switch_points
 from ..steps.visible import Access
 from .handoff import HandoffSemaphore
 from .policy import NEVER, Policy
+from .repeatable import Chance
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
 from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .virtual_time import WORK, VirtualClock
@@ -174,7 +175,7 @@ class Engine:
         most_points: points after which a run is too long.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
-        begins: called when a run begins.
+        chance: what chance gives to each run.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
@@ -189,7 +190,7 @@ class Engine:
         self.observer: Observer | None = None
         self.tracer: Any = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
-        self.begins: Callable[[], None] = lambda: None
+        self.chance = Chance()
         self.thread_locals: list[threading.local] = []
         self.gil_only = False
         self.fresh_threads = False
@@ -260,7 +261,7 @@ class Engine:
         """Begin a new run; what the main thread does from here on belongs to it."""
         self.in_run = True
         self.clock.restart()
-        self.begins()
+        self.chance.begin()
         self.point = 0
         self.next = NEVER
         self._run = ScheduleRun()
