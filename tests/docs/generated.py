@@ -1,11 +1,11 @@
-"""The tables of docs/settings.md, made from the tables of checks and settings: ``python -m tests.docs.generated``."""
+"""The tables of docs/reference/settings.md, made from the tables of checks and settings: ``python -m tests.docs.generated``."""
 
 from pathlib import Path
 
 from pytest_gilcheck.checks import MARKERS
 from pytest_gilcheck.settings import SETTINGS, ini_name, option, variable
 
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
 
 def settings():
