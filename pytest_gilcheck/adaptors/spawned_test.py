@@ -148,10 +148,15 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
+        self._pid = os.getpid()
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
         self._append(DEADLINE, encode_seconds(seconds))
+
+    def is_mine(self) -> bool:
+        """Whether this is the process of the test, and not one that the test has forked."""
+        return os.getpid() == self._pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""
