@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ..core.child_protocol import ANSWER, DEADLINE, NOTE, Decoder, decode_seconds, encode, encode_seconds
+from ..core.child_protocol import ANSWER, DEADLINE, NOTE, Inbox, encode, encode_seconds
 from ..core.clocks import monotonic
 from ..core.lifecycle import Lifecycle, start_program
 from ..core.parent_side import Ending, Outcome
@@ -72,10 +72,8 @@ class SpawnedSide:
                 start_new_session=True,
             )
         self._start = monotonic()
-        self._deadline: float | None = self._start + limit
-        self._read, self._decoder = 0, Decoder()
-        self._notes: list[bytes] = []
-        self._answer: bytes | None = None
+        self._inbox = Inbox(limit)
+        self._read = 0
 
     def wait_for_note(self) -> bytes | Outcome:
         """Wait for the next note; the outcome if the process answers or ends first."""
@@ -83,9 +81,9 @@ class SpawnedSide:
             while True:
                 gone = self._life.gone()  # looked at before the file is read, so that the last messages are not missed
                 self._receive()
-                if self._notes:
-                    return self._notes.pop(0)
-                if self._answer is not None:
+                if self._inbox.notes:
+                    return self._inbox.notes.pop(0)
+                if self._inbox.answer is not None:
                     self._life.wait(_EXIT_GRACE)
                     return self._outcome(Ending.ANSWERED)
                 if gone:
@@ -93,7 +91,7 @@ class SpawnedSide:
                     return self._outcome(Ending.UNKNOWN if status is None else Ending.KILLED if status < 0 else Ending.EXITED)
                 if self._life.stopped:
                     return self._outcome(Ending.STOPPED)
-                if self._deadline is not None and monotonic() > self._deadline:
+                if self._inbox.late:
                     self._stacks.request(self._life.pid, lambda: self._life.gone_at)
                     return self._outcome(Ending.HUNG)
                 self._life.wait(_POLL)
@@ -119,21 +117,14 @@ class SpawnedSide:
         status, stopped = self._life.status, self._life.stopped
         trace = self.end()
         number = stopped if ending is Ending.STOPPED else 0 if ending is Ending.HUNG else abs(status or 0)
-        return Outcome(ending, self._answer or b"", number, trace, monotonic() - self._start)
+        return Outcome(ending, self._inbox.answer or b"", number, trace, monotonic() - self._start)
 
     def _receive(self) -> None:
         with FileIO(self._messages) as file:
             file.seek(self._read)
             data = file.readall()
         self._read += len(data)
-        for kind, payload in self._decoder.messages(data):
-            if kind == ANSWER:
-                self._answer = payload
-            elif kind == NOTE:
-                self._notes.append(payload)
-            else:
-                seconds = decode_seconds(payload)
-                self._deadline = None if seconds is None else monotonic() + seconds
+        self._inbox.take(data)
 
 
 class SpawnedTest:

@@ -470,6 +470,7 @@ def test_a_thread_that_takes_the_gil_during_unwinding_is_the_culprit():
     assert "keeps the GIL" in result.culprit
 
 
+@pytest.mark.slow
 def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
     def cpu_seconds():
         began = time.thread_time()
