@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from ..core.broken_pipe import without_sigpipe
 from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ..core.descriptors import OwnDescriptor
 from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
@@ -375,7 +376,8 @@ class _TestInChild:
         """Have a fork begin the next phase; a process of its own does not wait."""
         try:
             if self._turns is not None:
-                self._turns.write(turn)
+                with without_sigpipe():
+                    self._turns.write(turn)
         except OSError:  # it is gone, which `wait_for` tells
             pass
 
