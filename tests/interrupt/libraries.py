@@ -1,7 +1,8 @@
 """Workloads with real libraries and their answer to Ctrl-C, in the terms of `catalogue`.
 
 `benchmarks/interrupt_libraries.py` measures the truth with plain signals, and runs the check. A workload names the modules that it
-``needs``; without them it is left out. No server is needed: a listener of the same process that never answers stands for one.
+``needs``; without them it is left out. Most need no server: a listener of the same process that never answers stands for one. Those
+that name a ``server`` need its program, which the benchmark starts (`servers`).
 """
 
 import asyncio
@@ -40,6 +41,8 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from . import servers
+
 HOLDS, VIOLATED = "holds", "violated"
 DEAF = frozenset({"deaf", "late"})
 
@@ -51,6 +54,7 @@ class Workload:
     Attributes:
         culprit: parts of the culprit's description, one of which must be in it; empty for any.
         needs: modules that must be installed.
+        server: what it talks to, one of `servers.SERVERS`.
         data: called before the workload, to make what it works on.
         core: whether it runs in the suite.
         may_hold, may_break: the other answer is right as well, at some of the moments.
@@ -63,6 +67,7 @@ class Workload:
     outcomes: frozenset[str] = frozenset()
     culprit: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    server: str = ""
     data: Callable[[], object] | None = None
     core: bool = False
     may_hold: bool = False
@@ -76,7 +81,8 @@ class Workload:
 
     @property
     def missing(self):
-        return [module for module in self.needs if importlib.util.find_spec(module) is None]
+        absent = [module for module in self.needs if importlib.util.find_spec(module) is None]
+        return absent + ([self.server] if self.server and not servers.present(self.server) else [])
 
 
 WORKLOADS = []
@@ -959,6 +965,73 @@ def mysql_that_does_not_answer():
     import pymysql
 
     pymysql.connect(host="127.0.0.1", port=silent(), connect_timeout=60)
+
+
+@workload(needs=("redis",), server="redis")
+def redis_blocking_pop():
+    import redis
+
+    redis.Redis(port=servers.port("redis")).blpop("nothing")
+
+
+@workload(needs=("redis",), server="redis")
+def redis_subscriber():
+    import redis
+
+    subscriber = redis.Redis(port=servers.port("redis")).pubsub()
+    subscriber.subscribe("silence")
+    for _ in subscriber.listen():
+        pass
+
+
+@workload(needs=("redis",), server="redis")
+def redis_in_a_loop():
+    import redis
+
+    client = redis.Redis(port=servers.port("redis"))
+    while True:
+        client.incr("x")
+
+
+@workload(VIOLATED, {"swallowed"}, "except BaseException", needs=("redis",), server="redis")
+def redis_consumer_that_goes_on():
+    import redis
+
+    client = redis.Redis(port=servers.port("redis"))
+    while True:
+        try:
+            client.blpop("nothing", timeout=1)
+        except BaseException:
+            continue
+
+
+@workload(needs=("pymysql",), server="mariadb")
+def mariadb_slow_query():
+    import pymysql
+
+    connection = pymysql.connect(host="127.0.0.1", port=servers.port("mariadb"), user="root")
+    connection.cursor().execute("select sleep(60)")
+
+
+@workload(needs=("pymysql",), server="mariadb")
+def mariadb_in_a_loop():
+    import pymysql
+
+    cursor = pymysql.connect(host="127.0.0.1", port=servers.port("mariadb"), user="root").cursor()
+    while True:
+        cursor.execute("select 1")
+        cursor.fetchall()
+
+
+@workload(VIOLATED, {"stuck in cleanup"}, "`finally`", needs=("pymysql",), server="mariadb")
+def mariadb_rollback_that_waits():
+    import pymysql
+
+    connection = pymysql.connect(host="127.0.0.1", port=servers.port("mariadb"), user="root")
+    try:
+        time.sleep(60)
+    finally:
+        connection.cursor().execute("select sleep(60)")
 
 
 @workload(needs=("uvicorn",))
