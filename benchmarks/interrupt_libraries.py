@@ -38,7 +38,8 @@ from tests.interrupt.sentences import contradictions  # noqa: E402
 _WITHIN, _EXITS_WITHIN = 0.2, 1.5  # seconds: the claim; a plain process must be gone after their sum
 _KINDS = ("right", "verdict", "culprit", "inconclusive")
 _PLAIN = """
-import importlib, sys
+import importlib, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the background job of a shell inherits that it is ignored
 sys.path.insert(0, sys.argv[1])
 from tests.interrupt.libraries import WORKLOADS
 workload = next(each for each in WORKLOADS if each.name == sys.argv[2])
