@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ..core.child_protocol import ANSWER, DEADLINE, NOTE, Decoder, decode_seconds, encode, encode_seconds
+from ..core.child_protocol import ANSWER, DEADLINE, NOTE, Inbox, encode, encode_seconds
 from ..core.clocks import monotonic
 from ..core.lifecycle import Lifecycle, start_program
 from ..core.parent_side import Ending, Outcome
@@ -32,6 +32,15 @@ _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import 
 _POLL = 0.02  # seconds
 _EXIT_GRACE = 10.0  # seconds that the process gets to exit after its last message
 _CRASH = "Fatal Python error"
+_WRITING = {  # by the attribute of their value: options that have a run write what a second run would damage
+    "xmlpath": "--junitxml=",
+    "log_file": "--log-file=",
+    "report_log": "--report-log=",
+    "htmlpath": "--html=",
+    "allure_report_dir": "--alluredir=",
+    "json_report_file": "--json-report-file=none",
+    "pastebin": "--pastebin=",
+}
 _LAST_LINES = 5  # of its errors, for a message
 _SELECTING = ("lfplugin", "nfplugin", "stepwiseplugin")  # plugins of pytest's cache, which would select other tests
 
@@ -72,10 +81,8 @@ class SpawnedSide:
                 start_new_session=True,
             )
         self._start = monotonic()
-        self._deadline: float | None = self._start + limit
-        self._read, self._decoder = 0, Decoder()
-        self._notes: list[bytes] = []
-        self._answer: bytes | None = None
+        self._inbox = Inbox(limit)
+        self._read = 0
 
     def wait_for_note(self) -> bytes | Outcome:
         """Wait for the next note; the outcome if the process answers or ends first."""
@@ -83,9 +90,9 @@ class SpawnedSide:
             while True:
                 gone = self._life.gone()  # looked at before the file is read, so that the last messages are not missed
                 self._receive()
-                if self._notes:
-                    return self._notes.pop(0)
-                if self._answer is not None:
+                if self._inbox.notes:
+                    return self._inbox.notes.pop(0)
+                if self._inbox.answer is not None:
                     self._life.wait(_EXIT_GRACE)
                     return self._outcome(Ending.ANSWERED)
                 if gone:
@@ -93,7 +100,7 @@ class SpawnedSide:
                     return self._outcome(Ending.UNKNOWN if status is None else Ending.KILLED if status < 0 else Ending.EXITED)
                 if self._life.stopped:
                     return self._outcome(Ending.STOPPED)
-                if self._deadline is not None and monotonic() > self._deadline:
+                if self._inbox.late:
                     self._stacks.request(self._life.pid, lambda: self._life.gone_at)
                     return self._outcome(Ending.HUNG)
                 self._life.wait(_POLL)
@@ -119,21 +126,14 @@ class SpawnedSide:
         status, stopped = self._life.status, self._life.stopped
         trace = self.end()
         number = stopped if ending is Ending.STOPPED else 0 if ending is Ending.HUNG else abs(status or 0)
-        return Outcome(ending, self._answer or b"", number, trace, monotonic() - self._start)
+        return Outcome(ending, self._inbox.answer or b"", number, trace, monotonic() - self._start)
 
     def _receive(self) -> None:
         with FileIO(self._messages) as file:
             file.seek(self._read)
             data = file.readall()
         self._read += len(data)
-        for kind, payload in self._decoder.messages(data):
-            if kind == ANSWER:
-                self._answer = payload
-            elif kind == NOTE:
-                self._notes.append(payload)
-            else:
-                seconds = decode_seconds(payload)
-                self._deadline = None if seconds is None else monotonic() + seconds
+        self._inbox.take(data)
 
 
 class SpawnedTest:
@@ -148,10 +148,15 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
+        self._pid = os.getpid()
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
         self._append(DEADLINE, encode_seconds(seconds))
+
+    def is_mine(self) -> bool:
+        """Whether this is the process of the test, and not one that the test has forked."""
+        return os.getpid() == self._pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""
@@ -246,9 +251,8 @@ def _arguments(config: pytest.Config) -> list[str]:
 def _without_side_effects(config: pytest.Config) -> list[str]:
     """Options that keep the new process from writing what this one writes, and from selecting other tests."""
     options = [f"-pno:{name}" for name in _SELECTING]
+    options += [option for name, option in _WRITING.items() if getattr(config.option, name, None)]
     plugins = config.pluginmanager
-    if plugins.has_plugin("junitxml"):
-        options.append("--junitxml=")
     if plugins.has_plugin("xdist"):
         options += ["-n0", "--dist=no"]
     if plugins.has_plugin("pytest_cov"):

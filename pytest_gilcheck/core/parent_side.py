@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import IO
 
-from .child_protocol import ANSWER, NOTE, PIPE_LOST, Decoder, decode_seconds
+from .child_protocol import PIPE_LOST, Inbox
 from .clocks import monotonic
 from .exit_status import describe_exit
 from .lifecycle import Lifecycle
@@ -82,10 +82,7 @@ class ParentSide:
     def __init__(self, life: Lifecycle, pipe: int, stacks: IO[bytes], limit: float) -> None:
         self._life, self._pipe, self._stacks = life, pipe, StackDumps(stacks)
         self._start = monotonic()
-        self._deadline: float | None = self._start + limit
-        self._decoder = Decoder()
-        self._answer: bytes | None = None
-        self._notes: list[bytes] = []
+        self._inbox = Inbox(limit)
         self._poll = select.poll()  # made once: little must happen right after a signal, because the child may need this core
         for descriptor in (pipe, life.pidfd):
             if descriptor is not None:
@@ -109,7 +106,7 @@ class ParentSide:
         """Wait for notes; returns as soon as there is one, the child is gone (see ``gone_at``) or the time is over."""
         until = monotonic() + seconds
         pidfd = self._life.pidfd
-        while not self._notes and self.gone_at is None:
+        while not self._inbox.notes and self.gone_at is None:
             left = max(0.0, until - monotonic())
             events = dict(self._poll.poll((left if pidfd is not None else min(left, _POLL_WITHOUT_PIDFD)) * 1e3))
             if self._pipe in events and not self._receive():
@@ -122,7 +119,7 @@ class ParentSide:
 
     def notes(self) -> list[bytes]:
         """The notes that were received and not yet returned; also after `wait`."""
-        notes, self._notes = self._notes, []
+        notes, self._inbox.notes = self._inbox.notes, []
         return notes
 
     def stacks(self, seconds: float = DUMP_GRACE) -> str:
@@ -148,15 +145,20 @@ class ParentSide:
 
     def wait_for_note(self) -> bytes | Outcome:
         """Wait for the next note; the outcome, as from `wait`, if the child answers or ends first."""
-        while not self._notes:
+        while not self._inbox.notes:
             try:
                 ending = self._watch(for_note=True)
             except BaseException:
                 self.end()
                 raise
-            if not self._notes:
+            if not self._inbox.notes:
                 return self._outcome(ending)
-        return self._notes.pop(0)
+        return self._inbox.notes.pop(0)
+
+    def hung(self) -> Outcome:
+        """End a child that hangs; its stacks are in the outcome."""
+        self.stacks()
+        return self._outcome(Ending.HUNG)
 
     def finish(self) -> Outcome:
         """The outcome of a child that is gone; kills what is left of its process group."""
@@ -165,12 +167,12 @@ class ParentSide:
     def _outcome(self, ending: Ending | None) -> Outcome:
         status = self._life.status
         trace, seconds = self.end(), monotonic() - self._start
-        if self._answer is not None:
+        if self._inbox.answer is not None:
             ending = Ending.ANSWERED
         elif ending is None:
             ending = Ending.UNKNOWN if status is None else Ending.KILLED if status < 0 else Ending.EXITED
         number = self._life.stopped if ending is Ending.STOPPED else 0 if ending is Ending.HUNG else abs(status or 0)
-        return Outcome(ending, self._answer or b"", number, trace, seconds)
+        return Outcome(ending, self._inbox.answer or b"", number, trace, seconds)
 
     def _watch(self, for_note: bool = False) -> Ending | None:
         """Wait for the child, or only for a note; returns how it ended if its exit status does not say so."""
@@ -180,17 +182,21 @@ class ParentSide:
         while True:
             if open_ and pipe.poll(_POLL * 1e3):
                 open_ = self._receive()
-            if for_note and self._notes:
+            if for_note and self._inbox.notes:
                 return None
-            if self._answer is not None:
+            if self._inbox.answer is not None:
                 self._life.wait(_EXIT_GRACE)
                 return Ending.ANSWERED
             if self._life.wait(0 if open_ else _POLL):
                 self._receive_all()
+                if self._inbox.answer is None and self._inbox.standby is not None:
+                    self._life.continue_as(self._inbox.standby)
+                    self._inbox.standby = None
+                    continue
                 return None
             if self._life.stopped:
                 return Ending.STOPPED
-            if self._deadline is not None and monotonic() > self._deadline:
+            if self._inbox.late:
                 self.stacks()
                 return Ending.HUNG
 
@@ -205,12 +211,5 @@ class ParentSide:
             data = os.read(self._pipe, 1 << 20)
         except BlockingIOError:
             return False
-        for kind, payload in self._decoder.messages(data):
-            if kind == ANSWER:
-                self._answer = payload
-            elif kind == NOTE:
-                self._notes.append(payload)
-            else:
-                seconds = decode_seconds(payload)
-                self._deadline = None if seconds is None else monotonic() + seconds
+        self._inbox.take(data)
         return bool(data)

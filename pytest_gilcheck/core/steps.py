@@ -29,6 +29,7 @@ from functools import cache
 from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
+from .monitoring import take_over
 from .origin import ours, under_test
 from .source import line_text, place, syntax_tree
 
@@ -146,14 +147,9 @@ class Steps:
             sys.settrace(None)
 
     def _monitor(self) -> None:
-        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         sys.settrace(None)
         sys.setprofile(None)
-        for tool in range(6):
-            if monitoring.get_tool(tool) is not None:
-                monitoring.set_events(tool, 0)
-                monitoring.free_tool_id(tool)
-        monitoring.use_tool_id(_OWN_TOOL, "gilcheck-steps")
+        monitoring = take_over(_OWN_TOOL, "gilcheck-steps")
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_START, self._started)
         monitoring.register_callback(
             _OWN_TOOL, monitoring.events.PY_RESUME, self._started

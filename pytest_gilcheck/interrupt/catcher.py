@@ -17,6 +17,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from ..core.monitoring import take_over
 from ..core.origin import foreign, ours
 from .target import Instrument
 
@@ -140,13 +141,8 @@ class Catcher(Instrument):
             self._done = True
 
     def _monitor(self) -> None:
-        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # Python 3.12
-        for tool in range(6):  # the target exits after this run: no other tool is needed in it
-            if monitoring.get_tool(tool) is not None:
-                monitoring.set_events(tool, 0)
-                monitoring.free_tool_id(tool)
+        monitoring = take_over(_TOOL_ID, "gilcheck-catcher")
         events = monitoring.events
-        monitoring.use_tool_id(_TOOL_ID, "gilcheck-catcher")
 
         def on(event: int, found: Callable[[FrameType, BaseException], None]) -> None:
             def called(code: CodeType, offset: int, error: BaseException) -> None:

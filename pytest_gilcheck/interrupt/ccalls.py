@@ -21,6 +21,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from ..core.clocks import monotonic_ns
+from ..core.monitoring import take_over
 from .target import Instrument
 
 _SLOTS = 64
@@ -74,13 +75,8 @@ class CCalls(Instrument):
             sys.setprofile(self._profile)
 
     def _monitor(self) -> None:
-        monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # Python 3.12
-        for tool in range(6):  # the target exits after this run: no other tool is needed in it
-            if monitoring.get_tool(tool) is not None:
-                monitoring.set_events(tool, 0)
-                monitoring.free_tool_id(tool)
+        monitoring = take_over(_TOOL_ID, "gilcheck-ccalls")
         events = monitoring.events
-        monitoring.use_tool_id(_TOOL_ID, "gilcheck-ccalls")
         monitoring.register_callback(_TOOL_ID, events.CALL, self._called)
         monitoring.register_callback(_TOOL_ID, events.C_RETURN, self._returned)
         monitoring.register_callback(_TOOL_ID, events.C_RAISE, self._returned)

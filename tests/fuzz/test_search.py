@@ -24,6 +24,7 @@ def searched(preemptions, share=(0, 1)):
     return found.enumerated
 
 
+@pytest.mark.slow
 def test_shares_are_all_schedules_together_and_only_those_without_preemption_are_run_by_everybody():
     everybodys = searched(0)
     shares = [searched(2, (which, 3)) for which in range(3)]

@@ -131,6 +131,7 @@ def test_the_figures_are_json_with_every_probe(sleeping):
     assert set(names) <= set(figures)
 
 
+@pytest.mark.slow
 @pytest.mark.exclusive
 @pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
 def test_a_max_below_the_calls_that_hold_the_gil_is_violated():
@@ -244,6 +245,7 @@ def test_calls_too_long_for_the_budget_say_what_would_do():
     assert "pass --gilcheck-budget-scale=" in result.reason
 
 
+@pytest.mark.slow
 @pytest.mark.exclusive
 def test_a_window_sees_a_whole_call_also_of_a_slow_workload():
     seen = []

@@ -77,7 +77,9 @@ def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
             {"count", "json", "sleep", "json_unit"},
             "it exited with status 9 during the experiment",
         ),
-        ("prepare", "lambda order: time.sleep(600)", {"count", "sha256"}, "it did not answer in 3 s"),
+        pytest.param(
+            "prepare", "lambda order: time.sleep(600)", {"count", "sha256"}, "it did not answer in 3 s", marks=pytest.mark.slow
+        ),
         ("prepare", "lambda order: {}", {"count", "sha256"}, "it answered None instead of a number"),
         ("pair", "lambda order: {'sequence': 1, 'threads': 0}", {"count", "sleep"}, "its clock does not advance"),
         (

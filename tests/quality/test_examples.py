@@ -8,7 +8,7 @@ from tests.undecided import undecided
 from .examples import run_example
 
 FOLDERS = [
-    "survive",
+    pytest.param("survive", marks=pytest.mark.slow),
     pytest.param("ctrl_c", marks=pytest.mark.slow),
     pytest.param("responsive", marks=[pytest.mark.exclusive, pytest.mark.slow]),
 ]

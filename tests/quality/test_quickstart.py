@@ -19,7 +19,7 @@ CAUSES = {
     "test_serialised_by_its_own_lock": "lock",
     "test_scales_only_without_the_gil": SCALES,
 }
-pytestmark = pytest.mark.exclusive
+pytestmark = [pytest.mark.exclusive, pytest.mark.slow]  # README's first command shows it by default
 
 
 @pytest.fixture(scope="module")
