@@ -36,6 +36,7 @@ from ..steps.visible import Access
 from .handoff import HandoffSemaphore
 from .journal import Journal, Stage
 from .policy import NEVER, Policy
+from .repeatable import Chance
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
 from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .virtual_time import WORK, VirtualClock
@@ -177,7 +178,7 @@ class Engine:
         most_points: points after which a run is too long.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
-        begins: called when a run begins.
+        chance: what chance gives to each run.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
@@ -194,7 +195,7 @@ class Engine:
         self.tracer: Any = None
         self.journal: Journal | None = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
-        self.begins: Callable[[], None] = lambda: None
+        self.chance = Chance()
         self.thread_locals: list[threading.local] = []
         self.gil_only = False
         self.fresh_threads = False
@@ -267,7 +268,7 @@ class Engine:
         if self.journal is not None:
             self.journal.begin(Stage.SETUP)
         self.clock.restart()
-        self.begins()
+        self.chance.begin()
         self.point = 0
         self.next = NEVER
         self._run = ScheduleRun()

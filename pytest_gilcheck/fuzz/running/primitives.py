@@ -69,8 +69,15 @@ class Lock:
         self._where = _creation_place() if where is None else where
         self._holder: Task | None = None
         self._taken = ""
+        self._hash: int | None = None
         if sys._getframe(1).f_code is _WAIT:
             self.kind = "a notification"
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            found = _current()
+            self._hash = object.__hash__(self) if found is None or not found[0].in_run else found[0].chance.next_number()
+        return self._hash
 
     @staticmethod
     def _plain() -> Any:
