@@ -4,8 +4,8 @@
     python benchmarks/real_suites.py --tests tests/test_x.py FOLDER
 
 The interpreter that runs this needs the plugin and what the suites need. The libraries are imported from the folders. A pytest that
-does not end by itself, an internal error, and a marked test without a record of its check are failures of ours: they are listed, and
-the exit status is then 1. Violated claims are listed for a reader: real ones, false alarms and state shared on purpose look alike.
+does not end by itself, an internal error, and a marked test without a record of its check are failures of ours: they are listed,
+and the exit status is then 1. Violated claims are listed for a reader: real ones, false alarms and state shared on purpose look alike.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def main() -> int:
         print(
             f"{found['name']}: {found['tests']} tests, {found['marked']} marked ({found['skipped']} skipped); "
             f"{found['schedules']:,} runs; {found['wall']:.0f} s wall, {found['cpu']:.0f} s CPU, longest {found['longest']:.1f} s; "
-            f"pytest {'ended with ' if found['status'] != 'did not end' else ''}{found['status']}{', INTERNALERROR' if found['internal'] else ''}"
+            f"pytest: {found['status']}{', INTERNALERROR' if found['internal'] else ''}"
         )
         for kind, number in sorted(found["kinds"].items()):
             print(f"  {number:5} {kind}")

@@ -95,7 +95,8 @@ def test_call(gilcheck):
     def setup():
         seen.append(1)
         return KIND(FIXED)
-    result = gilcheck.fuzz(setup=setup, threads=[lambda it: it.first(), lambda it: it.second()], budget=60, preemptions=1, schedules=60)
+    threads = [lambda it: it.first(), lambda it: it.second()]
+    result = gilcheck.fuzz(setup=setup, threads=threads, budget=60, preemptions=1, schedules=60)
     if FIXED:
         assert len(seen) > 4, "what the program leaves in memory is there after the check"
     result.assert_holds()
