@@ -77,7 +77,7 @@ def attempt(
             os._exit(1)
     outcome = _awaited(side, HangWatch(journal, limit), until)
     kind, answer = pickle.loads(outcome.payload) if outcome.ending is Ending.ANSWERED else ("", None)
-    return Attempt(outcome, journal, answer if kind == "answer" else None, answer if kind == "error" else "")
+    return Attempt(outcome, journal, answer if kind == "answer" else None, str(answer) if kind == "error" else "")
 
 
 def _awaited(side: ParentSide, watch: HangWatch, until: float) -> Outcome:
