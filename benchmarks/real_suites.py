@@ -25,6 +25,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 TIMEOUT = 1800.0  # seconds for a suite
+_QUIET = ("-W", "ignore::pytest.PytestConfigWarning")  # of options for plugins that are not installed
 _KINDS = (  # of what a check answers, by its reason; the first that fits
     ("cut short", r"cut short"),
     ("proved", r"\bevery (interleaving|schedule)|with any number of preemptions"),
@@ -63,7 +64,19 @@ def run(folder: Path, tests: list[str], budget: float, every: int, options: list
             "GILCHECK_SUITE_BUDGET": str(budget),
             "GILCHECK_SUITE_EVERY": str(every),
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "every_test_fuzzed", "-p", "no:cacheprovider", *options, *tests]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "every_test_fuzzed",
+            "-p",
+            "no:cacheprovider",
+            *_QUIET,
+            *options,
+            *tests,
+        ]
         begun, before = time.monotonic(), os.times()
         try:
             done = subprocess.run(
