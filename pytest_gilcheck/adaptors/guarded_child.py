@@ -21,6 +21,7 @@ import pytest
 
 from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
+from . import read_ahead
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
 
@@ -100,7 +101,12 @@ class GuardedChild:
                 self._turn()
             self._run("teardown", nextitem=self._nextitem)
             flush()
-            content: Message = {"kind": "end", "coverage": self._coverage.end(), "warnings": packed_warnings(self._caught)}
+            content: Message = {
+                "kind": "end",
+                "coverage": self._coverage.end(),
+                "warnings": packed_warnings(self._caught),
+                "files": read_ahead.files_of_child(),
+            }
         except BaseException as error:
             shown = pytest.ExceptionInfo.from_exception(error).getrepr(style="long")
             content = {"kind": "failed", "text": f"an internal error of pytest in the child that ran the test\n{shown}"}

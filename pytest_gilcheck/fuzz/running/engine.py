@@ -474,7 +474,8 @@ class Engine:
                 self._mark_blocked_outside(owner)
             if self._idle and self._returned:
                 self._main.semaphore.post()
-            late = monotonic() - started > self.limit and (asleep or self._idle or process_time() - self._cpu > self.limit / 2)
+            waits = polls > 0 or (self._idle and self._outside())  # a thread that waits for the GIL sleeps for a moment, too
+            late = monotonic() - started > self.limit and (waits or process_time() - self._cpu > self.limit / 2)
             if (late or (not HAS_PROC and monotonic() - started > self.limit)) and not self._run.stuck:
                 self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
                 if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
@@ -490,6 +491,10 @@ class Engine:
                     )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
+
+    def _outside(self) -> bool:
+        """Whether the run waits for a thread that is blocked outside of control; if not, it is over once no thread is runnable."""
+        return any(task.state is BLOCKED_OUTSIDE for task in self.tasks)
 
     def _computes(self, seconds: float, cpu: float) -> bool:
         """Whether the owner surely computes, by the CPU time of this process, which nobody else uses."""
