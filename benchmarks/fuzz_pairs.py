@@ -132,7 +132,9 @@ def main() -> int:
     held = {pair.name for tool in mine for pair in pairs if tool.said[pair.name, "buggy"]["said"] == "holds" and pair.needs <= 2}
     condemned = {pair.name for tool in mine for pair in pairs if tool.condemned(pair.name)}
     if given.replays:
-        found = [answer for tool in mine for (_, twin), answer in tool.said.items() if twin == "buggy" and answer["said"] == "found"]
+        found = [
+            answer for tool in mine for (_, twin), answer in tool.said.items() if twin == "buggy" and answer["said"] == "found"
+        ]
         again = sum(answer["replayed"] == given.replays for answer in found)
         print(f"\n{again} of {len(found)} failures replayed {given.replays} times of {given.replays}")
     print(f"\nours held: {', '.join(sorted(held)) or 'none'}; condemned: {', '.join(sorted(condemned)) or 'none'}")

@@ -60,19 +60,23 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
     until, asked = begun + plan.budget, plan.own_schedules
     uses = chance.drawn
     part = (asked + 1) // 2 if asked is not None and uses else asked
+    searching = monotonic()
     first = _search(explorer, plan, sequential, begun + plan.budget * (_FIRST if uses and asked is None else 1.0), part)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
-    draws = MOST_DRAWS if asked is None else min(MOST_DRAWS, asked // 2 // _FEWEST_SCHEDULES)
+    wanted = first.exhausted if first.complete >= 1 else first.exhausted + first.pending  # all of one preemption, at least
+    each = (monotonic() - searching) / max(1, first.explored)  # seconds of a schedule
     further = schedules = 0
-    for draw in range(1, draws + 1):
-        left = until - monotonic()
-        if left <= 0:
+    for draw in range(1, MOST_DRAWS + 1):
+        left, turns = until - monotonic(), MOST_DRAWS - draw + 1
+        rest = None if asked is None else asked - first.explored - schedules
+        if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
             break
         chance.draw = draw
         own = explorer.sequential()
-        count = None if asked is None else asked // 2 // draws
-        outcome = _search(explorer, plan, own, until if asked is not None else until - left * (draws - draw) / (draws - draw + 1), count)
+        seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
+        count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
+        outcome = _search(explorer, plan, own, monotonic() + seconds, count)
         further, schedules = further + 1, schedules + outcome.explored
         first.expired = first.expired or outcome.expired
         if outcome.failure is not None:

@@ -136,7 +136,17 @@ def _limit(plan: FuzzPlan, seconds: float, runs: int) -> Limit:
 def _token(explorer: Explorer, failure: Failure) -> str:
     run, program = failure.run, explorer.program
     anchors = tuple(checksum(anchor) for anchor in run.anchors)
-    return str(Token(program.checksum, len(program.threads), failure.schedule, anchors, run.points, explorer.events.names.learnt(), explorer.engine.chance.draw))
+    return str(
+        Token(
+            program.checksum,
+            len(program.threads),
+            failure.schedule,
+            anchors,
+            run.points,
+            explorer.events.names.learnt(),
+            explorer.engine.chance.draw,
+        )
+    )
 
 
 def _until_failure(plan: FuzzPlan, searched: SearchOutcome) -> str:

@@ -26,6 +26,7 @@ from .task import DONE, Abort, Task, Uncontrolled
 
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)
+_WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
 disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
 
@@ -96,14 +97,17 @@ class Lock:
         locks_used[self._where] = None
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
-        if outer is not None and not engine.takes_part(outer.f_code.co_filename):
-            task.gil_checked = True  # it has entered a function of the standard library
+        in_library = outer is not None and not engine.takes_part(outer.f_code.co_filename)
+        if in_library:
+            task.gil_checked = True  # it has entered a function
         engine.step(_ACQUIRE, frame)
         deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)
         while not self._real.acquire(False):
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
             task.gil_checked = True
+        if in_library or outer is frame or _WITH_CALLS:
+            task.gil_checked = True  # after a call of C
         engine.acquisitions += 1
         self._holder = task
         if engine.observer is not None:  # only a recorded run needs it, and it is slow
