@@ -16,12 +16,15 @@ import pytest
 from ..calls import Gilcheck
 from ..checks import ENDED_EARLY, FIXTURE, FUZZ
 from ..core import evidence
+from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
+from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
 from ..core.machine import machine
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins, reporting
 from .child_report import ChildFailed
+from .failures import readable, rerun_command
 from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
@@ -105,7 +108,7 @@ class CheckedTests:
 
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
-        entry["subject"] = item.nodeid
+        entry["subject"], entry["rerun"] = item.nodeid, rerun_command(entry, item)
         counts = item.stash.setdefault(_COUNTS, Counter())
         counts[entry["check"]] += 1
         entry["number"] = counts[entry["check"]]
@@ -122,7 +125,8 @@ class CheckedTests:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
             unguarded = self.guard.reason_not_isolated
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
-            item.add_report_section("call", "gilcheck", f"{measured}{note}")
+            again = "" if entry["rerun"] is None or entry["token"] else f"\n  rerun: {entry['rerun']}"  # a token is in the headline
+            item.add_report_section("call", "gilcheck", f"{measured}{note}{again}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
         def record(entry: evidence.Record) -> None:
@@ -207,7 +211,8 @@ class CheckedTests:
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
             if found := [call for call in unjudged if call.result.verdict is verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
-                advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+                advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim; "
+                advice += help_line(NOT_JUDGED)
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
                 raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
@@ -237,6 +242,7 @@ class CheckedTests:
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         if report.failed:
+            readable(report, item)
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"
             ]
@@ -249,19 +255,20 @@ class CheckedTests:
         """Record the checks that a failing test did not reach, or did not return from: a crash must not look like a test that does
         not exist."""
         recorded = {entry["check"] for entry in known}
+        code = getattr(getattr(raised, "value", None), "gilcheck_code", ENDED_EARLY_CODE)
         wanted = [check_of(marker, item).name for marker in markers_of(item)] or ([] if recorded else [ENDED_EARLY])
         why = "" if raised is None else raised.exconly(tryshort=True).partition("\n")[0]
         for check in wanted:
             if check not in recorded:
-                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON], code)
 
     def _note_refused(self, item: pytest.Item, reason: str) -> None:
         for check in [check_of(marker, item).name for marker in markers_of(item)] or [ENDED_EARLY]:
             self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
-    def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
+    def _record_undecided(self, item: pytest.Item, check: str, reason: str, code: str = UNDECIDED) -> None:
         result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
-        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))
+        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}) | {"code": code})
 
 
 def _line_of(item: pytest.Item) -> str:

@@ -40,7 +40,6 @@ class GuardedChild:
     ) -> None:
         self._item, self._nextitem, self._side, self._turns, self._limit = item, nextitem, side, turns, limit
         self._hook: Any = item.config.hook
-        self._pid = os.getpid()
         state = item.session._setupstate
         self._inherited = {node: len(finalizers) for node, (finalizers, _) in state.stack.items()}
         self._tear_down_exact = state.teardown_exact
@@ -86,7 +85,7 @@ class GuardedChild:
 
     def finish(self, set_up: pytest.TestReport) -> NoReturn:
         """Send the report of the set-up, run the other phases, and exit."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self._side.pid:
             os._exit(1)
         try:
             self._send_phase(set_up)
@@ -123,7 +122,7 @@ class GuardedChild:
             )
         except pytest.exit.Exception as error:
             self.exit(error)
-        if os.getpid() != self._pid:  # a process that the test forked came back from the test as well: it must not report
+        if os.getpid() != self._side.pid:  # a process that the test forked came back from the test as well: it must not report
             os._exit(1)
         report = self._item.ihook.pytest_runtest_makereport(item=self._item, call=call)
         if when == "call":  # subtests fail the report of the whole test here

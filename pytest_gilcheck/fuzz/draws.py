@@ -43,29 +43,26 @@ class Drawn:
             return str(self.outcome)
         if not self.further:
             return f"{self.outcome}, with one draw of its random numbers and orders of sets"
-        return (
-            f"{self.outcome}; and {self.schedules:,} schedules with {self.further} other draw{'s' * (self.further > 1)} of its random "
-            "numbers and orders of sets"
-        )
+        others = f"{self.further} other draw{'s' * (self.further > 1)}"
+        return f"{self.outcome}; and {self.schedules:,} schedules with {others} of its random numbers and orders of sets"
 
 
-def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], begun: float) -> Drawn:
+def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float) -> Drawn:
     """Search until a run of any draw fails, or the limit of the plan is reached.
 
     Args:
         sequential: the sequential runs of the first draw; afterwards, of the draw that failed.
-        begun: when the budget began.
+        until: the end of the search, by the clock.
     """
     chance = explorer.engine.chance
-    until, asked = begun + plan.budget, plan.own_schedules
-    uses = chance.drawn
+    asked, uses = plan.own_schedules, chance.drawn
+    begun = monotonic()
     part = (asked + 1) // 2 if asked is not None and uses else asked
-    searching = monotonic()
-    first = _search(explorer, plan, sequential, begun + plan.budget * (_FIRST if uses and asked is None else 1.0), part)
+    first = _search(explorer, plan, sequential, begun + (until - begun) * (_FIRST if uses and asked is None else 1.0), part)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
-    wanted = first.exhausted if first.complete >= 1 else first.exhausted + first.pending  # all of one preemption, at least
-    each = (monotonic() - searching) / max(1, first.explored)  # seconds of a schedule
+    wanted = first.steps * first.threads  # about all of one preemption
+    each = (monotonic() - begun) / max(1, first.explored)  # seconds of a schedule
     further = schedules = 0
     for draw in range(1, MOST_DRAWS + 1):
         left, turns = until - monotonic(), MOST_DRAWS - draw + 1

@@ -80,6 +80,8 @@ def test_a_clock_that_the_program_sets_back(monkeypatch):
         counter.event.wait(0.1)
         add_locked(counter)
 
+    monkeypatch.setattr(time, "monotonic", time.monotonic)  # so that it gives back the clock of before the check
+
     def setup():
         monkeypatch.setattr(time, "monotonic", itertools.count(1000, -1).__next__)
         counter = Counter()
@@ -87,6 +89,20 @@ def test_a_clock_that_the_program_sets_back(monkeypatch):
         return counter
 
     counted(back, back, setup=setup, invariant=is_two, schedules=20).assert_holds()
+
+
+@pytest.mark.skipif(not hasattr(time, "clock_settime"), reason="no call that sets a clock")
+def test_a_program_that_sets_the_clock_sets_the_virtual_one():
+    def back(counter):
+        assert time.clock_settime.__module__.startswith("pytest_gilcheck"), "or it would set the clock of the machine"
+        before = time.time()
+        time.clock_settime(time.CLOCK_REALTIME, before - 3600)
+        assert time.time() < before - 3000
+        add(counter)
+
+    before = time.time()
+    counted(back, back, setup=Counter, invariant=is_two, schedules=200).assert_violated()
+    assert abs(time.time() - before) < 3000
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import _queue
 import _thread
 import sys
 import threading
+import time
 from collections import deque
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any
@@ -36,6 +37,7 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
+_set_clock, _set_clock_ns = getattr(time, "clock_settime", None), getattr(time, "clock_settime_ns", None)
 _WAIT = threading.Condition.wait.__code__
 locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
 
@@ -263,7 +265,7 @@ def _reading(name: str, frame: FrameType) -> int:
     if name != "time_ns":
         return engine.clock.base[0] + now
     told = int(PUBLIC[name]())
-    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + now
+    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + engine.clock.set_by + now
 
 
 def now_of_caller(frame: FrameType) -> float:
@@ -313,6 +315,22 @@ def clock_gettime(which: int) -> float:
     if active is None or active.current() is None:
         return float(PUBLIC["clock_gettime"](which))
     return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1)) / 1e9
+
+
+def clock_settime_ns(which: int, value: int) -> None:
+    """``time.clock_settime_ns``: a program under test sets the virtual clock. That of the machine belongs to others as well."""
+    if (found := _current()) is None:
+        _set_clock_ns(which, value)
+    else:
+        clock = found[0].clock
+        clock.matters, clock.set_by = True, value - clock.base[1] - clock.now
+
+
+def clock_settime(which: int, value: float) -> None:
+    if _current() is None:
+        _set_clock(which, value)
+    else:
+        clock_settime_ns(which, int(value * 1e9))
 
 
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
