@@ -15,11 +15,7 @@ from .pairs.declare import load
 SCHEDULES = 250  # most failures take less than 50
 NOTHING = 30  # schedules of a fixed program
 PAIRS = load()
-LONG = {
-    "ChecksumBeforeUpdate": "32,000 steps, of which one matters",
-    "SelectTimedOut": "blocked in C",
-    "SelectorWithoutEvents": "blocked in C",
-}
+LONG = {"ChecksumBeforeUpdate": "32,000 steps, of which one matters"}
 
 
 def sampled():

@@ -29,7 +29,7 @@ from typing import Any
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import dates, primitives, repeatable
+from . import dates, files, primitives, repeatable
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -115,6 +115,7 @@ class Patches:
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
             *self._repeatable.replacements(),
+            *files.replacements(primitives._current),
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
