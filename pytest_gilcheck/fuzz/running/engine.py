@@ -21,7 +21,8 @@ import ctypes
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from types import CodeType, FrameType
@@ -517,10 +518,7 @@ class Engine:
         task.state = BLOCKED_OUTSIDE
         frame = sys._current_frames().get(task.ident or 0)
         where = place(frame, self.takes_part)
-        self._run.uncontrolled = (
-            *self._run.uncontrolled,
-            f"{task.name} was blocked at {where} by an operation that is not under control",
-        )
+        self.note_uncontrolled(f"{task.name} was blocked at {where} by an operation that is not under control")
         if (target := self._next_task(task)) is not None:
             self._hand_to(target)
         else:
@@ -658,11 +656,21 @@ class Engine:
 
     def await_end_of(self, thread: threading.Thread) -> None:
         """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
-        awake, self._awake = self._awake, None  # or the watcher would take the calling thread for blocked
-        try:
+        with self.unwatched():
             _join(thread)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """While the calling thread really waits, and the watcher is not to take it for blocked."""
+        awake, self._awake = self._awake, None
+        try:
+            yield
         finally:
             self._awake = awake
+
+    def note_uncontrolled(self, what: str) -> None:
+        """Take note of something that happened outside of control."""
+        self._run.uncontrolled = (*self._run.uncontrolled, what)
 
     def clock_reading(self, frame: FrameType) -> int:
         """The virtual time at which the calling thread reads a clock; a visible step if it is code under test."""

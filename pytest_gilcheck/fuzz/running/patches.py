@@ -29,7 +29,7 @@ from typing import Any
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import dates, primitives, repeatable
+from . import dates, files, primitives, repeatable
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -116,6 +116,7 @@ class Patches:
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
             *self._repeatable.replacements(),
+            *files.replacements(primitives._current),
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
@@ -339,6 +340,9 @@ _REPLACEMENTS: dict[Any, Any] = {
 if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime"]] = primitives.clock_gettime
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
+if primitives._set_clock is not None:
+    _REPLACEMENTS[primitives._set_clock] = primitives.clock_settime
+    _REPLACEMENTS[primitives._set_clock_ns] = primitives.clock_settime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
 _KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)
