@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -38,10 +39,12 @@ _RECORDS = pytest.StashKey[list[evidence.Record]]()
 _LONGEST_REASON = 1000
 _TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
 _SILENCE = 10  # times that: how long a phase of a test may take outside checks
-_NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy"})
+_NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy", "contextlib"})
 _PROOF = pytest.StashKey[str]()  # how a schedule broke the test
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
+_BEGUN = pytest.StashKey[list["BegunCheck"]]()
+_CALLED = pytest.StashKey[bool]()  # by our own hook, which runs the checks of its markers
 
 
 def start(config: pytest.Config) -> CheckedTests:
@@ -93,7 +96,45 @@ class FixtureCall:
         """How the result was judged, which its record then says; None if the test had to judge it, and did not."""
         if self.to_be_judged and self.result.judged_by is not None:
             self.record["judged"] = self.result.judged_by
+        elif self.to_be_judged and self.result.raised_by is not None:
+            self.record["judged"] = self.result.raised_by
         return None if self.to_be_judged and self.result.judged_by is None else str(self.record["judged"])
+
+    def advice(self) -> str:
+        """Why the judgement did not decide the test, and what to do."""
+        if (raised_by := self.result.raised_by) is None:
+            return "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+        lost = f".{raised_by}() raised this, but something kept it from the test (an except, a thread, a finalizer)"
+        return f"{lost}: to expect it, use .assert_violated() or read .verdict"
+
+
+@dataclass
+class BegunCheck:
+    """A check that a test has begun, in whatever thread.
+
+    Attributes:
+        name: of the check.
+        place: ``"file:line"`` of the call in the user's code.
+        thread: where it runs.
+        over: whether it has ended.
+        recorded: whether it has a record.
+        error: what it raised in place of a result.
+    """
+
+    name: str
+    place: str
+    thread: threading.Thread
+    over: bool = False
+    recorded: bool = False
+    error: BaseException | None = None
+
+    def lost(self, test_is_over: bool) -> str | None:
+        """Why the test knows nothing of its result; None if it does, or may still."""
+        if not self.over and test_is_over:
+            return f"was still running in thread {self.thread.name} when the test ended"
+        if self.error is not None and not self.recorded and self.thread is not threading.current_thread():
+            return f"raised {type(self.error).__name__} in thread {self.thread.name}: {self.error}"
+        return None
 
 
 class CheckedTests:
@@ -127,6 +168,10 @@ class CheckedTests:
                 measured.forget_judgement()  # an observer judges nothing
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
+            for check in reversed(item.stash.get(_BEGUN, [])):
+                if check.thread is threading.current_thread() and not check.over:
+                    check.recorded = True
+                    break
             unguarded = self.guard.reason_not_isolated
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
             again = "" if entry["rerun"] is None or entry["token"] else f"\n  rerun: {entry['rerun']}"  # a token is in the headline
@@ -138,17 +183,36 @@ class CheckedTests:
             self.keep(item, entry)
             self.guard.check_over(entry)
 
+        @contextmanager
+        def begun(name: str) -> Iterator[None]:
+            check = BegunCheck(name, _line_of(item), threading.current_thread())
+            item.stash.setdefault(_BEGUN, []).append(check)
+            try:
+                yield
+            except BaseException as error:
+                check.error = error
+                raise
+            finally:
+                check.over = True
+
         return Gilcheck(
             self._settings,
             on_record=record,
             on_result=result,
             set_deadline=self.guard.set_deadline,
             progress=self._progress.show,
+            during=begun,
         )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS] = [], Counter(), []  # a rerun starts anew
+        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS], item.stash[_BEGUN] = (
+            [],
+            Counter(),
+            [],
+            [],
+        )  # a rerun starts anew
+        item.stash[_CALLED] = False
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
             yield from self._skipping()
@@ -177,6 +241,7 @@ class CheckedTests:
         __tracebackhide__ = True
         if not uses_check(pyfuncitem):
             return None
+        pyfuncitem.stash[_CALLED] = True
         markers = markers_of(pyfuncitem)
         if self._settings.value("disable")[0]:
             for marker in markers:
@@ -206,14 +271,17 @@ class CheckedTests:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         __tracebackhide__ = True
-        yield from self._judged(item)
+        yield from self._judged(item, test_is_over=False)
+        if markers_of(item) and not self.guard.isolates_now and not item.stash.get(_CALLED, False):
+            words = "another plugin's hook called the test in the place of pytest_pyfunc_call, so its checks did not run"
+            pytest.fail(f"gilcheck: {words} ({place_of(item)})", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
         __tracebackhide__ = True
-        yield from self._judged(item)
+        yield from self._judged(item, test_is_over=True)
 
-    def _judged(self, item: pytest.Item) -> Iterator[None]:
+    def _judged(self, item: pytest.Item, test_is_over: bool) -> Iterator[None]:
         """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
         __tracebackhide__ = True
         try:
@@ -221,11 +289,13 @@ class CheckedTests:
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
+            unknown = self._without_result(item, test_is_over)
+        if unknown:
+            pytest.fail(f"gilcheck: {'; '.join(unknown)}: join its thread, and let the test see what it raises", pytrace=False)
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
             if found := [call for call in unjudged if call.result.verdict is verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
-                advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim; "
-                advice += help_line(NOT_JUDGED)
+                advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
                 raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
@@ -274,6 +344,16 @@ class CheckedTests:
         for check in wanted:
             if check not in recorded:
                 self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON], code)
+
+    def _without_result(self, item: pytest.Item, test_is_over: bool) -> list[str]:
+        """What became of the checks of whose result the test knows nothing; each is on record, once."""
+        lost = []
+        for check in list(item.stash.get(_BEGUN, [])):
+            if (why := check.lost(test_is_over)) is not None:
+                item.stash[_BEGUN].remove(check)
+                self._record_undecided(item, check.name, f"it {why}"[:_LONGEST_REASON])
+                lost.append(f"the {check.name} check of {check.place} {why}")
+        return lost
 
     def _note_refused(self, item: pytest.Item, reason: str) -> None:
         for check in [check_of(marker, item).name for marker in markers_of(item)] or [ENDED_EARLY]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..core.clocks import time
 from ..core.interpreter import GIL, build
 from ..core.system import entries, read
 
+_BETWEEN = 0.0001  # seconds between two readings of a CPU clock
 _HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -68,6 +70,24 @@ def take(pid: int) -> ProcessSnapshot | None:
         )
     except (OSError, KeyError, ValueError):
         return None
+
+
+def waits_for_core(pid: int) -> bool:
+    """Whether the main thread is ready to run and has no core now; False where the system does not tell.
+
+    The CPU clock of a process is exact at any moment, unlike the figures in ``/proc``, which are those of its last scheduler tick.
+    """
+    try:
+        before = time.clock_gettime_ns(_cpu_clock(pid))
+        time.sleep(_BETWEEN)
+        return _stat(f"/proc/{pid}/task/{pid}")[0] == "R" and time.clock_gettime_ns(_cpu_clock(pid)) == before
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _cpu_clock(pid: int) -> int:
+    """The id of a process's CPU clock: what ``clock_getcpuclockid`` returns on Linux."""
+    return (~pid << 3) | 2
 
 
 def _stat(task: str) -> tuple[str, float]:

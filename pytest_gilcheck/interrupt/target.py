@@ -138,6 +138,8 @@ class Target:
         def reporting(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
             def entered(signum: int, frame: FrameType | None) -> Any:
                 now = monotonic_ns()
+                if os.getpid() != self._pid:  # a fork of the workload, or of its setup
+                    return handler(signum, frame)
                 if not self._running:
                     return None
                 self._note("entered", now, signum, _place(frame), where)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.evidence import Record
+from ..core.evidence import Record, asserted_violated
 from .clean import clean, one_line
 from .matrix import Matrix
 from .tables import markdown
 from .terminal import summary_title
-from .words import asserted_violated
 
 _LEVELS = {"violated": "error", "inconclusive": "warning"}
 

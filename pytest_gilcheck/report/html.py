@@ -73,7 +73,7 @@ def page(
     jinja2: Any = importlib.import_module("jinja2")  # an optional dependency, so type checkers must not look for it
     trusted = importlib.import_module("markupsafe").Markup
     found = matrix([_normalised(record) for record in records], reference=reference, ordered=ordered)
-    found = replace(found, rows=sorted(found.rows, key=_worst))
+    found = replace(found, rows=tuple(sorted(found.rows, key=_worst)))
     columns = [_column(found, index) for index in range(len(found.columns))]
     everywhere = {name: columns[0][name] for name in _FACTS if len({column[name] for column in columns}) == 1}
     style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(map(_file, scripts())) + "})();\n"

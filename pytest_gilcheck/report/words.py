@@ -23,11 +23,6 @@ def number(figures: Mapping[str, Any], name: str) -> float | None:
     return float(value)
 
 
-def asserted_violated(record: Record) -> bool:
-    """Whether the claim is violated, and the test passed: it may assert just that, of a known limit."""
-    return record["verdict"] == "violated" and record.get("outcome") in ("passed", "xfailed")
-
-
 def main_figure(record: Record) -> tuple[str, float, str] | None:
     """The figure that the check is about: its name, value and unit ("times", "s" or "1"); None if there is none."""
     if (check := CHECKS.get(record["check"])) is None:

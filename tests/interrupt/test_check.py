@@ -328,19 +328,40 @@ def test_a_workload_that_no_child_process_can_run_is_undecided():
         thread.join()
 
 
+def fork_that_sleeps():  # in the setup, so that no interrupt comes in the middle of the fork
+    if os.fork() == 0:
+        try:
+            time.sleep(60)
+        finally:
+            os._exit(0)
+
+
+def test_a_process_that_the_setup_forks_handles_the_signal_as_it_would_outside_of_a_check():
+    gilcheck.interrupt(asleep, setup=fork_that_sleeps, repeats=1, over=0.1).assert_holds()
+
+
+def test_a_process_that_the_setup_forks_and_that_ignores_the_signal_is_left_behind():
+    def fork():
+        if os.fork() == 0:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            time.sleep(60)
+            os._exit(0)
+
+    result = gilcheck.interrupt(asleep, setup=fork, repeats=1, over=0.1)
+    result.assert_violated()
+    assert result.outcome == "left behind"
+
+
 def test_a_fork_of_the_workload_does_not_report_for_the_target():
     """The fork has the same handlers and the same pipe, and handles the signal in time; the target does not."""
 
-    def fork():  # in the setup, so that no interrupt comes in the middle of the fork
-        if os.fork() == 0:
-            try:
-                time.sleep(60)
-            finally:
-                os._exit(0)
+    def fork_and_block():  # blocked before the workload begins: no load can let the signal in
+        fork_that_sleeps()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
-    result = gilcheck.interrupt(lambda: sum(range(10**9)), setup=fork, repeats=1, over=0.1)
+    result = gilcheck.interrupt(asleep, setup=fork_and_block, repeats=1, over=0.1)
     result.assert_violated()
-    assert result.outcome == "deaf"
+    assert result.outcome == "blocked"
 
 
 def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
