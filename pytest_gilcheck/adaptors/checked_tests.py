@@ -30,6 +30,7 @@ from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
+from .progress import CheckProgress
 from .reporting import figures_as_properties
 from .spawned_test import SpawnedTest, in_this_process
 
@@ -102,7 +103,8 @@ class FixtureCall:
     def advice(self) -> str:
         """Why the judgement did not decide the test, and what to do."""
         if (raised_by := self.result.raised_by) is None:
-            return "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+            advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+            return f"{advice}; {help_line(NOT_JUDGED)}"
         lost = f".{raised_by}() raised this, but something kept it from the test (an except, a thread, a finalizer)"
         return f"{lost}: to expect it, use .assert_violated() or read .verdict"
 
@@ -143,6 +145,7 @@ class CheckedTests:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
+        self._progress = CheckProgress(config)
         limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
         mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
         self.guard = Guard(config, uses_check, mode, limit, self.keep, self._note_refused, spawned)
@@ -158,6 +161,8 @@ class CheckedTests:
         item.user_properties += figures_as_properties(entry, earlier + 1)
 
     def checks(self, item: pytest.Item) -> Gilcheck:
+        self._progress.begin()
+
         def result(measured: Any, entry: evidence.Record, to_be_judged: bool) -> None:
             item.config.hook.pytest_gilcheck_result(item=item, result=measured)
             if isinstance(measured, Judged):
@@ -175,6 +180,7 @@ class CheckedTests:
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
         def record(entry: evidence.Record) -> None:
+            self._progress.clear()
             self.keep(item, entry)
             self.guard.check_over(entry)
 
@@ -190,7 +196,14 @@ class CheckedTests:
             finally:
                 check.over = True
 
-        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline, during=begun)
+        return Gilcheck(
+            self._settings,
+            on_record=record,
+            on_result=result,
+            set_deadline=self.guard.set_deadline,
+            progress=self._progress.show,
+            during=begun,
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -253,6 +266,8 @@ class CheckedTests:
             raise
         except BaseException as error:
             problems.append(error)
+        finally:
+            self._progress.clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:

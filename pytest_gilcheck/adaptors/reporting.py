@@ -21,6 +21,7 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 from ..settings import SPAWNED_TEST
+from .failures import StoryColours
 from .options import settings_of, target
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def start(config: pytest.Config) -> None:
     if _KEY not in config.stash and not hasattr(config, "workerinput") and SPAWNED_TEST not in os.environ:
         config.stash[_KEY] = True
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
+        config.pluginmanager.register(StoryColours(), "gilcheck-colours")
 
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
