@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .checks import FUZZ, LATENCY, MARKERS, SCALING, Check, selected
@@ -34,9 +35,9 @@ class Gilcheck:
         settings: the settings of the whole run; those of the environment alone when used without pytest.
         on_record: called with the evidence record of each check.
         on_result: called with each result, its record, and whether somebody must judge it.
-        set_deadline: called with the seconds until the next progress report is due; None suspends the deadline while waiting for
-            the machine lock.
+        set_deadline: called with the seconds until the next progress report is due; with None when the check is over.
         progress: called with the name of each phase before it begins.
+        during: makes a context for the time of each check, called with its name.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class Gilcheck:
         on_result: Callable[[Any, Record, bool], None] = lambda result, entry, to_be_judged: None,
         set_deadline: Callable[[float | None], None] = lambda seconds: None,
         progress: Callable[[str], None] = lambda label: None,
+        during: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        self.runner = Runner(settings or Settings.from_environment(), on_record, on_result, set_deadline, progress)
+        self.runner = Runner(settings or Settings.from_environment(), on_record, on_result, set_deadline, progress, during)
 
     @property
     def interpreter(self) -> Interpreter:
@@ -169,7 +171,8 @@ class Gilcheck:
         """
         __tracebackhide__ = True
         check = selected("gil_interrupt", arguments)
-        refuse_without_selector(check, arguments, "argument")
+        with self.runner.during(check.name):
+            refuse_without_selector(check, arguments, "argument")
         result: InterruptResult | InjectionResult = self.runner.run(check, work, arguments, name=name, judged=_judged(judge))
         return result
 
@@ -263,9 +266,10 @@ class Gilcheck:
         __tracebackhide__ = True
         from .fuzz.check import program
 
-        result: FuzzResult = self.runner.run(
-            FUZZ, program(threads, setup, invariant, name), _given(FUZZ, locals()), judged=_judged(judge)
-        )
+        given = _given(FUZZ, locals())
+        with self.runner.during(FUZZ.name):
+            work = program(threads, setup, invariant, name)
+        result: FuzzResult = self.runner.run(FUZZ, work, given, judged=_judged(judge))
         return result
 
     def shared(self, container: T) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +30,9 @@ class Runner:
         settings: the settings of the run.
         on_record: called with the evidence record of each check.
         on_result: called with each result, its record, and whether somebody must judge it.
-        set_deadline: called with the seconds until the next progress report is due; None suspends the deadline while waiting
-            for the machine lock.
+        set_deadline: called with the seconds until the next progress report is due; with None when the check is over.
         progress: called with the name of each phase before it begins.
+        during: makes a context for the time of each check, called with its name.
     """
 
     def __init__(
@@ -42,8 +42,10 @@ class Runner:
         on_result: Callable[[Any, Record, bool], None],
         set_deadline: Callable[[float | None], None],
         progress: Progress,
+        during: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.settings = settings
+        self.during = during
         self._on_record, self._on_result = on_record, on_result
         self._set_deadline, self._progress = set_deadline, progress
 
@@ -78,16 +80,17 @@ class Runner:
             BaseException: what the workload raised by itself; see the check.
         """
         __tracebackhide__ = True
-        build_before = build()
-        given_values = self.read(check.of_calls() if known is None else known, given, source)
-        if not check.searches:
-            refuse_workload(work, source)
-        prepared = check.prepare(work, name, given_values, **context)
-        with self._errors_named(given_values):
-            result = self._measured(check, prepared)
-        self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before, judged)
-        if (failure := getattr(result, "failure", None)) is not None:
-            raise failure
+        with self.during(check.name):
+            build_before = build()
+            given_values = self.read(check.of_calls() if known is None else known, given, source)
+            if not check.searches:
+                refuse_workload(work, source)
+            prepared = check.prepare(work, name, given_values, **context)
+            with self._errors_named(given_values):
+                result = self._measured(check, prepared)
+            self._record(check.name, result, result, prepared.claim, prepared.parameters, build_before, judged)
+            if (failure := getattr(result, "failure", None)) is not None:
+                raise failure
         return result
 
     def measure(
@@ -116,13 +119,14 @@ class Runner:
             BadValue: an argument that cannot be used.
         """
         __tracebackhide__ = True
-        build_before = build()
-        refuse_workload(work, given.source)
-        if self.settings.value("disable")[0]:
-            raise Inconclusive(DISABLED)
-        with self._errors_named(given), self._alone():
-            result = measure(self._phases(longest_phase))
-        self._record(name, result, None, {}, parameters, build_before, "nothing to judge")
+        with self.during(name):
+            build_before = build()
+            refuse_workload(work, given.source)
+            if self.settings.value("disable")[0]:
+                raise Inconclusive(DISABLED)
+            with self._errors_named(given), self._alone():
+                result = measure(self._phases(longest_phase))
+            self._record(name, result, None, {}, parameters, build_before, "nothing to judge")
         return result
 
     def read(self, known: tuple[Argument, ...], given: Mapping[str, Any], source: str) -> Arguments:
@@ -143,7 +147,7 @@ class Runner:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         __tracebackhide__ = True
-        with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for a timing check of process {pid}")):
+        with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for another check on this machine (pid {pid})")):
             yield
 
     def _phases(self, longest: float) -> Progress:

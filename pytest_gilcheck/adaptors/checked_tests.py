@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,12 +17,15 @@ import pytest
 from ..calls import Gilcheck
 from ..checks import ENDED_EARLY, FIXTURE, FUZZ
 from ..core import evidence
+from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
+from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
 from ..core.machine import machine
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins, reporting
 from .child_report import ChildFailed
+from .failures import readable, rerun_command
 from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
@@ -34,10 +38,12 @@ _RECORDS = pytest.StashKey[list[evidence.Record]]()
 _LONGEST_REASON = 1000
 _TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
 _SILENCE = 10  # times that: how long a phase of a test may take outside checks
-_NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy"})
+_NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy", "contextlib"})
 _PROOF = pytest.StashKey[str]()  # how a schedule broke the test
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
+_BEGUN = pytest.StashKey[list["BegunCheck"]]()
+_CALLED = pytest.StashKey[bool]()  # by our own hook, which runs the checks of its markers
 
 
 def start(config: pytest.Config) -> CheckedTests:
@@ -89,7 +95,45 @@ class FixtureCall:
         """How the result was judged, which its record then says; None if the test had to judge it, and did not."""
         if self.to_be_judged and self.result.judged_by is not None:
             self.record["judged"] = self.result.judged_by
+        elif self.to_be_judged and self.result.raised_by is not None:
+            self.record["judged"] = self.result.raised_by
         return None if self.to_be_judged and self.result.judged_by is None else str(self.record["judged"])
+
+    def advice(self) -> str:
+        """Why the judgement did not decide the test, and what to do."""
+        if (raised_by := self.result.raised_by) is None:
+            return "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+        lost = f".{raised_by}() raised this, but something kept it from the test (an except, a thread, a finalizer)"
+        return f"{lost}: to expect it, use .assert_violated() or read .verdict"
+
+
+@dataclass
+class BegunCheck:
+    """A check that a test has begun, in whatever thread.
+
+    Attributes:
+        name: of the check.
+        place: ``"file:line"`` of the call in the user's code.
+        thread: where it runs.
+        over: whether it has ended.
+        recorded: whether it has a record.
+        error: what it raised in place of a result.
+    """
+
+    name: str
+    place: str
+    thread: threading.Thread
+    over: bool = False
+    recorded: bool = False
+    error: BaseException | None = None
+
+    def lost(self, test_is_over: bool) -> str | None:
+        """Why the test knows nothing of its result; None if it does, or may still."""
+        if not self.over and test_is_over:
+            return f"was still running in thread {self.thread.name} when the test ended"
+        if self.error is not None and not self.recorded and self.thread is not threading.current_thread():
+            return f"raised {type(self.error).__name__} in thread {self.thread.name}: {self.error}"
+        return None
 
 
 class CheckedTests:
@@ -105,7 +149,7 @@ class CheckedTests:
 
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
-        entry["subject"] = item.nodeid
+        entry["subject"], entry["rerun"] = item.nodeid, rerun_command(entry, item)
         counts = item.stash.setdefault(_COUNTS, Counter())
         counts[entry["check"]] += 1
         entry["number"] = counts[entry["check"]]
@@ -120,20 +164,43 @@ class CheckedTests:
                 measured.forget_judgement()  # an observer judges nothing
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
+            for check in reversed(item.stash.get(_BEGUN, [])):
+                if check.thread is threading.current_thread() and not check.over:
+                    check.recorded = True
+                    break
             unguarded = self.guard.reason_not_isolated
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
-            item.add_report_section("call", "gilcheck", f"{measured}{note}")
+            again = "" if entry["rerun"] is None or entry["token"] else f"\n  rerun: {entry['rerun']}"  # a token is in the headline
+            item.add_report_section("call", "gilcheck", f"{measured}{note}{again}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
         def record(entry: evidence.Record) -> None:
             self.keep(item, entry)
             self.guard.check_over(entry)
 
-        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline)
+        @contextmanager
+        def begun(name: str) -> Iterator[None]:
+            check = BegunCheck(name, _line_of(item), threading.current_thread())
+            item.stash.setdefault(_BEGUN, []).append(check)
+            try:
+                yield
+            except BaseException as error:
+                check.error = error
+                raise
+            finally:
+                check.over = True
+
+        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline, during=begun)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS] = [], Counter(), []  # a rerun starts anew
+        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS], item.stash[_BEGUN] = (
+            [],
+            Counter(),
+            [],
+            [],
+        )  # a rerun starts anew
+        item.stash[_CALLED] = False
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
             yield from self._skipping()
@@ -162,6 +229,7 @@ class CheckedTests:
         __tracebackhide__ = True
         if not uses_check(pyfuncitem):
             return None
+        pyfuncitem.stash[_CALLED] = True
         markers = markers_of(pyfuncitem)
         if self._settings.value("disable")[0]:
             for marker in markers:
@@ -189,14 +257,17 @@ class CheckedTests:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         __tracebackhide__ = True
-        yield from self._judged(item)
+        yield from self._judged(item, test_is_over=False)
+        if markers_of(item) and not self.guard.isolates_now and not item.stash.get(_CALLED, False):
+            words = "another plugin's hook called the test in the place of pytest_pyfunc_call, so its checks did not run"
+            pytest.fail(f"gilcheck: {words} ({place_of(item)})", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
         __tracebackhide__ = True
-        yield from self._judged(item)
+        yield from self._judged(item, test_is_over=True)
 
-    def _judged(self, item: pytest.Item) -> Iterator[None]:
+    def _judged(self, item: pytest.Item, test_is_over: bool) -> Iterator[None]:
         """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
         __tracebackhide__ = True
         try:
@@ -204,10 +275,13 @@ class CheckedTests:
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
+            unknown = self._without_result(item, test_is_over)
+        if unknown:
+            pytest.fail(f"gilcheck: {'; '.join(unknown)}: join its thread, and let the test see what it raises", pytrace=False)
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
             if found := [call for call in unjudged if call.result.verdict is verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
-                advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+                advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
                 raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
@@ -237,6 +311,7 @@ class CheckedTests:
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         if report.failed:
+            readable(report, item)
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"
             ]
@@ -249,19 +324,30 @@ class CheckedTests:
         """Record the checks that a failing test did not reach, or did not return from: a crash must not look like a test that does
         not exist."""
         recorded = {entry["check"] for entry in known}
+        code = getattr(getattr(raised, "value", None), "gilcheck_code", ENDED_EARLY_CODE)
         wanted = [check_of(marker, item).name for marker in markers_of(item)] or ([] if recorded else [ENDED_EARLY])
         why = "" if raised is None else raised.exconly(tryshort=True).partition("\n")[0]
         for check in wanted:
             if check not in recorded:
-                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON], code)
+
+    def _without_result(self, item: pytest.Item, test_is_over: bool) -> list[str]:
+        """What became of the checks of whose result the test knows nothing; each is on record, once."""
+        lost = []
+        for check in list(item.stash.get(_BEGUN, [])):
+            if (why := check.lost(test_is_over)) is not None:
+                item.stash[_BEGUN].remove(check)
+                self._record_undecided(item, check.name, f"it {why}"[:_LONGEST_REASON])
+                lost.append(f"the {check.name} check of {check.place} {why}")
+        return lost
 
     def _note_refused(self, item: pytest.Item, reason: str) -> None:
         for check in [check_of(marker, item).name for marker in markers_of(item)] or [ENDED_EARLY]:
             self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
-    def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
+    def _record_undecided(self, item: pytest.Item, check: str, reason: str, code: str = UNDECIDED) -> None:
         result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
-        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))
+        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}) | {"code": code})
 
 
 def _line_of(item: pytest.Item) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from ..core.broken_pipe import without_sigpipe
 from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ..core.descriptors import OwnDescriptor
 from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
@@ -35,6 +36,7 @@ from .spawned_test import NotSpawned, SpawnedSide, SpawnedTest
 _GRACE = 5.0  # seconds added to the timeout of a lap: the check's own timeout comes first and has the better message
 _INSTEAD = "; --gilcheck-isolate=none runs it in pytest's own process, --gilcheck-isolate=fork forks all the same"
 _PHASES = {"setup": "set-up", "call": "call", "teardown": "teardown"}
+_SHORT = 300  # characters; a pipe takes 4096 bytes at once
 _NEED_TEMPORARY_FOLDER = frozenset({"tmp_path_factory", "tmpdir_factory", "request"})
 
 
@@ -74,16 +76,31 @@ class Guard:
         self.child_report = ChildReport(config)
         self.reason_not_isolated: str | None = None
 
+    @property
+    def isolates_now(self) -> bool:
+        """Whether this process follows a child that runs the current test."""
+        return self._test is not None
+
     def set_deadline(self, seconds: float | None) -> None:
-        """Set the seconds until the child's next progress report is due; None suspends the deadline."""
-        if self._child is not None:
-            self._child.set_deadline(None if seconds is None else seconds + _GRACE)
+        """Set the seconds until the child's next progress report is due; with None, a check is over, and the phase's limit begins
+        anew."""
+        if self._child is None or not self._child.is_mine():
+            return
+        if seconds is None:
+            self._child.check_over()
+        else:
+            self._child.set_deadline(seconds + _GRACE)
 
     def check_over(self, entry: Any) -> None:
         """Send the record of a check home at once: the test may crash later."""
-        if self._child is not None:
+        if self._child is None:
+            return
+        if self._child.is_mine():
             self._child.check_over()
             self._child.send("record", record=entry)
+        else:  # a process that the test has forked; a message that is short is not mixed up with those of the test
+            short = {"details": {}, "parameters": {}, "reason": entry["reason"][:_SHORT]}
+            self._child.send("record", record=entry | short, foreign=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
@@ -265,6 +282,7 @@ class _TestInChild:
         self._on_lost_record = on_lost_record
         self._began = turns is not None  # a process of its own may end before it finds the test
         self._records: list[Any] = []  # not yet part of a report
+        self._foreign: list[Any] = []  # records of other processes that the test has forked
         self._ended = self._called = False
 
     def call(self) -> None:
@@ -313,10 +331,37 @@ class _TestInChild:
                     break
                 case "end":
                     self._fail(f"the child that ran the test ended without a report of the {_PHASES[when]}")
-        if "gilcheck" in message["report"]:
+        own = message["report"].get("gilcheck", [])
+        if own:
             self._records.clear()
         self._reports.receive(self._item, message)
         self._reports.represent()
+        self._judge_foreign(own)
+
+    def _judge_foreign(self, own: list[Any]) -> None:
+        """Decide a phase that passed by the checks that other processes of the test have made.
+
+        Args:
+            own: the records of the phase's report.
+
+        Raises:
+            Failed: one of them is violated.
+            Inconclusive: one is inconclusive.
+        """
+        __tracebackhide__ = True
+        foreign, self._foreign = self._foreign, []
+        if not foreign:
+            return
+        for entry in (*own, *foreign):
+            self._on_lost_record(self._item, entry)
+        for verdict in ("violated", "inconclusive"):
+            for entry in foreign:
+                if entry["verdict"] == verdict and entry["judged"] == "nobody":
+                    words = f"a {entry['check']} check in another process that the test has forked: {verdict}: {entry['reason']}"
+                    advice = "nobody can judge its result there: make the check in the process of the test, or use judge=False"
+                    if verdict == "violated":
+                        pytest.fail(f"gilcheck: {words}\n{advice}", pytrace=False)
+                    raise Inconclusive(f"{words}; {advice}")
 
     def end(self) -> None:
         """Kill the child, if it is still there."""
@@ -331,7 +376,8 @@ class _TestInChild:
         """Have a fork begin the next phase; a process of its own does not wait."""
         try:
             if self._turns is not None:
-                self._turns.write(turn)
+                with without_sigpipe():
+                    self._turns.write(turn)
         except OSError:  # it is gone, which `wait_for` tells
             pass
 
@@ -353,7 +399,7 @@ class _TestInChild:
         message = unpickled(received)
         match message["kind"]:
             case "record":
-                self._records.append(message["record"])
+                (self._foreign if message.get("foreign") else self._records).append(message["record"])
             case "log":
                 self._log(message["report"])
             case "exit":

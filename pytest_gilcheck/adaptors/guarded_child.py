@@ -24,6 +24,7 @@ from ..core.descriptors import OwnDescriptor
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
 
+_getpid, _exit = os.getpid, os._exit  # a test may replace those of os
 CALL, TEARDOWN = b"c", b"t"  # what the parent sends when it begins a phase
 
 
@@ -40,7 +41,6 @@ class GuardedChild:
     ) -> None:
         self._item, self._nextitem, self._side, self._turns, self._limit = item, nextitem, side, turns, limit
         self._hook: Any = item.config.hook
-        self._pid = os.getpid()
         state = item.session._setupstate
         self._inherited = {node: len(finalizers) for node, (finalizers, _) in state.stack.items()}
         self._tear_down_exact = state.teardown_exact
@@ -56,6 +56,10 @@ class GuardedChild:
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
         self._side.set_deadline(seconds)
+
+    def is_mine(self) -> bool:
+        """Whether this is the process of the test, and not one that the test has forked."""
+        return _getpid() == self._side.pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""
@@ -86,8 +90,8 @@ class GuardedChild:
 
     def finish(self, set_up: pytest.TestReport) -> NoReturn:
         """Send the report of the set-up, run the other phases, and exit."""
-        if os.getpid() != self._pid:
-            os._exit(1)
+        if not self.is_mine():
+            _exit(1)
         try:
             self._send_phase(set_up)
             turn = self._turn()
@@ -123,8 +127,8 @@ class GuardedChild:
             )
         except pytest.exit.Exception as error:
             self.exit(error)
-        if os.getpid() != self._pid:  # a process that the test forked came back from the test as well: it must not report
-            os._exit(1)
+        if not self.is_mine():  # a process that the test forked came back from the test as well: it must not report
+            _exit(1)
         report = self._item.ihook.pytest_runtest_makereport(item=self._item, call=call)
         if when == "call":  # subtests fail the report of the whole test here
             self._hook.pytest_report_teststatus(report=report, config=self._item.config)

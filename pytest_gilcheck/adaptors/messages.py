@@ -14,9 +14,9 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Iterable
+from pickle import dumps, loads  # bound here: a test may replace those of the module
 from typing import Any
 
 Message = dict[str, Any]
@@ -25,17 +25,17 @@ Message = dict[str, Any]
 def pickled(message: Message) -> bytes:
     """Pickle a message. What cannot be pickled, such as a user's property or a plugin's attribute, becomes its ``repr``."""
     try:
-        payload = pickle.dumps(message)
-        pickle.loads(payload)
+        payload = dumps(message)
+        loads(payload)
         return payload
     except Exception:  # whatever the pickling hooks of the user's objects raise
-        return pickle.dumps({name: _plain(value) for name, value in message.items()})
+        return dumps({name: _plain(value) for name, value in message.items()})
 
 
 def unpickled(payload: bytes) -> Message:
     """The message of `pickled`; one of the kind ``failed`` if it needs a class that is missing here."""
     try:
-        message: Message = pickle.loads(payload)
+        message: Message = loads(payload)
         return message
     except Exception as error:
         return {"kind": "failed", "text": f"what the child process of the test sent cannot be unpickled: {error!r}"}
@@ -56,7 +56,7 @@ def _importable(category: type[Warning]) -> type[Warning]:
     """The category, or the nearest base of it that another process can import."""
     for base in category.__mro__:
         try:
-            pickle.dumps(base)
+            dumps(base)
         except Exception:  # defined in a function
             continue
         if issubclass(base, Warning):

@@ -32,6 +32,15 @@ _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import 
 _POLL = 0.02  # seconds
 _EXIT_GRACE = 10.0  # seconds that the process gets to exit after its last message
 _CRASH = "Fatal Python error"
+_WRITING = {  # by the attribute of their value: options that have a run write what a second run would damage
+    "xmlpath": "--junitxml=",
+    "log_file": "--log-file=",
+    "report_log": "--report-log=",
+    "htmlpath": "--html=",
+    "allure_report_dir": "--alluredir=",
+    "json_report_file": "--json-report-file=none",
+    "pastebin": "--pastebin=",
+}
 _LAST_LINES = 5  # of its errors, for a message
 _SELECTING = ("lfplugin", "nfplugin", "stepwiseplugin")  # plugins of pytest's cache, which would select other tests
 
@@ -139,10 +148,15 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
+        self._pid = os.getpid()
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
         self._append(DEADLINE, encode_seconds(seconds))
+
+    def is_mine(self) -> bool:
+        """Whether this is the process of the test, and not one that the test has forked."""
+        return os.getpid() == self._pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""
@@ -237,9 +251,8 @@ def _arguments(config: pytest.Config) -> list[str]:
 def _without_side_effects(config: pytest.Config) -> list[str]:
     """Options that keep the new process from writing what this one writes, and from selecting other tests."""
     options = [f"-pno:{name}" for name in _SELECTING]
+    options += [option for name, option in _WRITING.items() if getattr(config.option, name, None)]
     plugins = config.pluginmanager
-    if plugins.has_plugin("junitxml"):
-        options.append("--junitxml=")
     if plugins.has_plugin("xdist"):
         options += ["-n0", "--dist=no"]
     if plugins.has_plugin("pytest_cov"):

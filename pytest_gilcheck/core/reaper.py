@@ -15,6 +15,8 @@ import os
 import subprocess
 import sys
 
+from .broken_pipe import without_sigpipe
+
 _PROGRAM = """
 import os, signal, sys
 for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
@@ -73,7 +75,8 @@ def _send(line: bytes) -> None:
     start()
     assert _pipe is not None, "start has set it"
     try:
-        os.write(_pipe, line)
+        with without_sigpipe():
+            os.write(_pipe, line)
     except OSError:  # a test closed the pipe or killed the reaper; the kernel still ends the child where it can
         pass
 

@@ -8,7 +8,12 @@ from enum import StrEnum
 from typing import Any
 from unittest import SkipTest
 
+from .codes import UNDECIDED, help_line
+
 _PACKAGE = __name__.partition(".")[0]
+_READERS = frozenset(  # modules whose code reads the verdict to show or copy it, which is no judgement
+    {_PACKAGE, "_pytest", "copy", "dataclasses", "devtools", "icecream", "inspect", "pdb", "pluggy", "pprint", "reprlib", "rich"}
+)
 
 
 class Verdict(StrEnum):
@@ -41,8 +46,8 @@ class Judged:
     reason: str
 
     def __getattribute__(self, name: str) -> Any:
-        # Reading the verdict counts as a judgement only in the user's code. To print a result does not: this package reads it then.
-        if name == "verdict" and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != _PACKAGE:
+        # Reading the verdict counts as a judgement only in the user's code. To print a result does not: other code reads it then.
+        if name == "verdict" and str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0] not in _READERS:
             self._record_judgement("verdict")
         return super().__getattribute__(name)
 
@@ -52,27 +57,49 @@ class Judged:
         judged_by: str | None = self.__dict__.get("_judged_by")
         return judged_by
 
+    @property
+    def raised_by(self) -> str | None:
+        """The assertion that raised, if no other judgement followed. Where its test passes all the same, nobody has heard it: a
+        thread or a finalizer has lost the exception, or an ``except`` has caught it."""
+        raised_by: str | None = self.__dict__.get("_raised_by")
+        return raised_by
+
     def forget_judgement(self) -> None:
         """Forget that the verdict was read, because a hook read it and not the test."""
         self.__dict__.pop("_judged_by", None)
 
     def _record_judgement(self, judged_by: str) -> None:
+        self.__dict__.pop("_raised_by", None)
         self.__dict__.setdefault("_judged_by", judged_by)  # not a field: a copy of a result has not been judged
+
+    @property
+    def code(self) -> str:
+        """The code of the finding, such as ``"GC101"``, which ``gilcheck explain`` explains; empty if the claim holds."""
+        if self.verdict is Verdict.HOLDS:
+            return ""
+        return self.finding() or (UNDECIDED if self.verdict is Verdict.INCONCLUSIVE else "")
+
+    def finding(self) -> str:
+        """The code of what was found by a check that does not hold; empty for an undecided check without a known cause."""
+        return ""
 
     def headline(self) -> str:
         """Return the verdict and its reason in one or two lines; ``str(result)`` is the whole report."""
         return f"{self.verdict}: {self.reason}"
 
+    def message(self) -> str:
+        """Return the headline and where its finding is explained: what a failing test says."""
+        return "\n  ".join(filter(None, (self.headline(), help_line(self.code))))
+
     def assert_holds(self) -> None:
         """Return only if the claim holds.
 
         Raises:
-            ClaimViolated: the claim is violated; the message is the headline.
+            ClaimViolated: the claim is violated; the message is the headline, with the code of the finding.
             Inconclusive: the check could not decide the claim.
         """
         __tracebackhide__ = True
-        self._record_judgement("assert_holds")
-        self._assert(Verdict.HOLDS)
+        self._assert(Verdict.HOLDS, "assert_holds")
 
     def assert_violated(self) -> None:
         """Return only if the claim is violated: for a known limitation, whose removal then fails the test.
@@ -82,12 +109,15 @@ class Judged:
             Inconclusive: the check could not decide the claim.
         """
         __tracebackhide__ = True
-        self._record_judgement("assert_violated")
-        self._assert(Verdict.VIOLATED)
+        self._assert(Verdict.VIOLATED, "assert_violated")
 
-    def _assert(self, expected: Verdict) -> None:
+    def _assert(self, expected: Verdict, judged_by: str) -> None:
         __tracebackhide__ = True
+        if self.verdict is expected:
+            self._record_judgement(judged_by)
+            return
+        self.forget_judgement()
+        self.__dict__["_raised_by"] = judged_by
         if self.verdict is Verdict.INCONCLUSIVE:
             raise Inconclusive(self.reason)
-        if self.verdict is not expected:
-            raise ClaimViolated(self.headline())
+        raise ClaimViolated(self.message())

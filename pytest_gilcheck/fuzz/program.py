@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..core.invariants import why_false
 from .schedule import checksum
 
 
@@ -76,7 +77,7 @@ class Program:
         if self.invariant is None:
             return None
         try:
-            return "the invariant returned False" if self.invariant(*arguments) is False else None
+            return why_false(self.invariant, arguments) if self.invariant(*arguments) is False else None
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -220,7 +220,7 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
     unseen = (time.monotonic_ns() - trial.sent) / 1e9
     busy = unseen - trial.denied <= claim.within or _starved(before, process_snapshot.take(process.pid), claim.within)
     outcome = SignalOutcome.BUSY if busy else SignalOutcome.DEAF
-    return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks())
+    return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks(), unhandled=unseen)
 
 
 def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:

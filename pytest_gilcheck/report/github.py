@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.evidence import Record
+from ..core.evidence import Record, asserted_violated
 from .clean import clean, one_line
 from .matrix import Matrix
 from .tables import markdown
 from .terminal import summary_title
-from .words import asserted_violated
 
 _LEVELS = {"violated": "error", "inconclusive": "warning"}
 
@@ -27,7 +26,8 @@ def annotation(record: Record, file: str, line: int) -> str | None:
     level = _LEVELS.get(record["verdict"] or "")
     if level is None or asserted_violated(record):
         return None
-    title = f"gilcheck {record['check']}: {record['verdict']}"
+    code = f" {record['code']}" if record.get("code") else ""
+    title = f"gilcheck {record['check']}: {record['verdict']}{code}"
     properties = f"file={_property(file)},line={line},title={_property(title)}"
     return f"::{level} {properties}::{_data(clean(record['reason']))}"
 

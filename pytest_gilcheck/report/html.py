@@ -46,7 +46,7 @@ _EXACT = 2**53  # JSON.parse rounds larger integers
 
 def unavailable() -> str | None:
     """Return what must be installed before a page can be made; None if nothing is missing."""
-    return None if importlib.util.find_spec("jinja2") else "Jinja2, which the HTML report needs: install pytest-gilcheck[html]"
+    return None if importlib.util.find_spec("jinja2") else "Jinja2: pip install 'pytest-gilcheck[html]'"
 
 
 def page(

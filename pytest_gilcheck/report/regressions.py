@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import BadValue
-from ..core.evidence import Record
+from ..core.evidence import Record, asserted_violated
 from .matrix import cost, label_of, newest, one_thread
-from .words import asserted_violated, interval, number, short_figure, slower
+from .words import interval, number, short_figure, slower
 
 ALONE = ("violated", "inconclusive")  # conditions that need no baseline
 PLAIN = (*ALONE, "verdict-changed", "regressed", "missing")

@@ -321,3 +321,50 @@ def test_hooks_of_other_plugins_see_that_a_test_failed_in_its_child(run, pyteste
     result = run("def test_fails(gilcheck): assert 0\ndef test_passes(gilcheck): pass", "-s")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*seen: test_fails ChildFailed"])
+
+
+def test_a_test_whose_process_ends_between_its_phases_ends_no_pytest_that_sigpipe_would_end(run, pytester):
+    pytester.makeconftest(
+        """
+        import os, pathlib, time
+        def pytest_runtest_logreport(report):
+            if report.when == "call" and "leaves" in report.nodeid:
+                pathlib.Path("reported").touch()
+                child = int(pathlib.Path("child").read_text())
+                while pathlib.Path(f"/proc/{child}/stat").read_text().split()[2] != "Z": time.sleep(0.01)
+        """
+    )
+    result = run(
+        """
+        import os, pathlib, signal, threading, time
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+        def leave():
+            while not pathlib.Path("reported").exists(): time.sleep(0.01)
+            os._exit(3)
+
+        def test_leaves(gilcheck):
+            pathlib.Path("child").write_text(str(os.getpid()))
+            threading.Thread(target=leave).start()
+
+        def test_after(): pass
+        """
+    )
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*in the teardown, the process exited with status 3*"])
+
+
+def test_the_limit_of_a_phase_is_back_after_a_check_that_raised(run):
+    result = run(
+        """
+        import pytest, threading
+        def fails(): raise ValueError
+        def test_hangs(gilcheck):
+            with pytest.raises(ValueError): gilcheck.scaling(fails)
+            threading.Event().wait()
+        """,
+        "--gilcheck-timeout=0.1",
+        timeout=60,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*did not end within its time limit*"])

@@ -2,13 +2,14 @@
 
 import json
 import os
+import sys
 
 import pytest
 
 pytestmark = pytest.mark.xdist_group("judged")  # one worker makes the fixture
 
 CALLS = """
-    import pytest
+    import concurrent.futures, contextlib, multiprocessing, pprint, pytest, threading
 
     values = []
     def add(): values.append(1)
@@ -61,6 +62,52 @@ CALLS = """
         gilcheck.fuzz(**VIOLATED)
 
     def test_violated_in_a_teardown(checked_late): pass
+
+    def in_thread(function):
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+    def in_process(function):
+        process = multiprocessing.get_context("fork").Process(target=function)
+        process.start()
+        process.join()
+
+    def test_asserted_in_a_thread_that_loses_it(gilcheck):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            pool.submit(lambda: gilcheck.fuzz(**VIOLATED).assert_holds())
+
+    def test_asserted_in_a_thread_that_tells(gilcheck):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            pool.submit(lambda: gilcheck.fuzz(**HOLDS).assert_holds()).result()
+
+    def test_asserted_and_swallowed(gilcheck):
+        with contextlib.suppress(Exception): gilcheck.fuzz(**VIOLATED).assert_holds()
+
+    def test_undecided_and_swallowed(gilcheck):
+        with contextlib.suppress(Exception): gilcheck.fuzz(**UNDECIDED).assert_holds()
+
+    def test_asserted_and_read_after_all(gilcheck):
+        result = gilcheck.fuzz(**VIOLATED)
+        with contextlib.suppress(Exception): result.assert_holds()
+        assert result.verdict == "violated"
+
+    def test_shown_by_a_library(gilcheck):
+        pprint.pprint(gilcheck.fuzz(**VIOLATED))
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_refused_in_a_thread(gilcheck):
+        in_thread(lambda: gilcheck.fuzz(threads=[]))
+
+    def test_not_over_at_the_end(gilcheck):
+        threads = [threading.Event().wait] * 2
+        threading.Thread(target=lambda: gilcheck.fuzz(threads=threads, timeout=60).assert_holds(), daemon=True).start()
+
+    def test_violated_in_a_forked_process(gilcheck):
+        in_process(lambda: gilcheck.fuzz(**VIOLATED).assert_holds())
+
+    def test_holds_in_a_forked_process(gilcheck):
+        in_process(lambda: gilcheck.fuzz(**HOLDS).assert_holds())
 """
 
 
@@ -68,7 +115,6 @@ CALLS = """
 def outcomes(tmp_path_factory):
     """Run all tests once, also with --gilcheck-strict; returns the outcomes by test, the output and the records."""
     import subprocess
-    import sys
     import textwrap
 
     folder = tmp_path_factory.mktemp("judged")
@@ -115,6 +161,16 @@ def outcomes(tmp_path_factory):
         ("test_violated_in_a_fixture_and_judged_in_the_test", ["PASSED"], ["PASSED"], "assert_violated"),
         ("test_that_fails_anyway", ["FAILED"], ["FAILED"], "nobody"),
         ("test_violated_in_a_teardown", ["PASSED", "ERROR"], ["PASSED", "ERROR"], "nobody"),
+        ("test_asserted_in_a_thread_that_loses_it", ["FAILED"], ["FAILED"], "assert_holds"),
+        ("test_asserted_in_a_thread_that_tells", ["PASSED"], ["PASSED"], "assert_holds"),
+        ("test_asserted_and_swallowed", ["FAILED"], ["FAILED"], "assert_holds"),
+        ("test_undecided_and_swallowed", ["SKIPPED"], ["FAILED"], "assert_holds"),
+        ("test_asserted_and_read_after_all", ["PASSED"], ["PASSED"], "verdict"),
+        ("test_shown_by_a_library", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_refused_in_a_thread", ["FAILED"], ["FAILED"], "nothing to judge"),
+        ("test_not_over_at_the_end", ["PASSED", "ERROR"], ["PASSED", "ERROR"], "nothing to judge"),
+        ("test_violated_in_a_forked_process", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_holds_in_a_forked_process", ["PASSED"], ["PASSED"], "nobody"),
     ],
 )
 def test_a_call_that_is_not_judged_does_not_pass(outcomes, name, outcome, strict, judged):
@@ -139,3 +195,60 @@ def test_a_hook_that_reads_the_verdict_judges_nothing(run, pytester):
         def test_it(gilcheck): gilcheck.fuzz(threads=[add, add], invariant=lambda: False)
     """
     run(source).assert_outcomes(failed=1)
+
+
+def test_a_marked_test_that_another_plugin_calls_in_our_place_does_not_pass(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        class CallsFirst:
+            @pytest.hookimpl(tryfirst=True)
+            def pytest_pyfunc_call(self, pyfuncitem):
+                if "taken" in pyfuncitem.name:
+                    pyfuncitem.obj()
+                    return True
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(session): session.config.pluginmanager.register(CallsFirst())
+        """
+    )
+    source = """
+        import pytest
+        values = []
+        @pytest.mark.gil_fuzz(schedules=5)
+        def test_taken(): values.append(1)
+        @pytest.mark.gil_fuzz(schedules=5)
+        def test_left(): values.append(1)
+    """
+    for isolation in ("auto", "none"):
+        result = run(source, f"--gilcheck-isolate={isolation}")
+        result.assert_outcomes(failed=1, passed=1)
+        result.stdout.fnmatch_lines(["*another plugin's hook called the test*so its checks did not run*"])
+
+
+def test_a_violation_that_a_hook_turned_into_a_pass_fails_a_comparison(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_call(item):
+            try:
+                return (yield)
+            except BaseException:
+                return None
+        """
+    )
+    source = """
+        import pytest
+        values = []
+        @pytest.mark.gil_fuzz(schedules=5, invariant=lambda: False)
+        def test_it(): values.append(1)
+
+        def test_known(gilcheck):
+            gilcheck.fuzz(threads=[lambda: values.append(1)] * 2, schedules=5, invariant=lambda: False).assert_violated()
+    """
+    run(source, "--gilcheck-json=e.json").assert_outcomes(passed=2)
+    compared = pytester.run(sys.executable, "-m", "pytest_gilcheck", "compare", "e.json", "--fail-on=violated")
+    assert compared.ret == 1
+    text = compared.stdout.str()
+    assert text.count("violated:") == 1, text
+    assert "test_known on" not in " ".join(text.split())

@@ -112,9 +112,10 @@ def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     assert compared(pytester.path).returncode == 3
 
 
-def test_a_run_that_only_collects_leaves_older_evidence(run_in):
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-only"])
+def test_a_run_that_calls_no_test_leaves_older_evidence(run_in, option):
     _, before, _ = run_in({"test_it": HOLDS})
-    _, after, _ = run_in({"test_it": HOLDS}, "--collect-only")
+    _, after, _ = run_in({"test_it": HOLDS}, option)
     assert after == before
 
 

@@ -94,7 +94,7 @@ class Patches:
         self._wrap_existing_locks()
         futures = sys.modules.get("concurrent.futures._base")
         self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds.values()])
-        self._engine.begins = self._repeatable.begin
+        self._engine.chance = self._repeatable
         primitives.active = self._engine
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import _queue
 import _thread
+import os
 import sys
 import threading
 from collections import deque
@@ -69,8 +70,15 @@ class Lock:
         self._where = _creation_place() if where is None else where
         self._holder: Task | None = None
         self._taken = ""
+        self._hash: int | None = None
         if sys._getframe(1).f_code is _WAIT:
             self.kind = "a notification"
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            found = _current()
+            self._hash = object.__hash__(self) if found is None or not found[0].in_run else found[0].chance.next_number()
+        return self._hash
 
     @staticmethod
     def _plain() -> Any:
@@ -414,6 +422,26 @@ def refusing(what: str, function: Any) -> Any:
         return function(*arguments, **keywords)
 
     return refused
+
+
+def _note_fork() -> None:
+    """Before any fork: one that the program under test reached without the name of the function, which `refusing` replaces."""
+    if (found := _current()) is not None and found[0].exploring:
+        try:
+            found[0].refuse("it forks (os.fork)")
+        except Uncontrolled:  # a fork cannot be prevented from here: the copy leaves, and this process goes on to its next step
+            pass
+
+
+def _leave_fork() -> None:
+    """In the copy: nobody controls its only thread, which would wait for its turn for ever."""
+    if (found := _current()) is not None and found[0].exploring:
+        _exit(1)
+
+
+_exit = os._exit
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_note_fork, after_in_child=_leave_fork)
 
 
 def _creation_place() -> str:
