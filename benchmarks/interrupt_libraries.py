@@ -199,7 +199,7 @@ def main() -> int:
     end = time.monotonic() + 60 * given.minutes
     with neighbours(given.neighbours), servers.running():
         for repeat in range(given.repeats):
-            for workload in chosen:
+            for workload in random.sample(chosen, len(chosen)):  # what --minutes leaves out is left out by chance
                 if workload.missing or time.monotonic() > end:
                     continue
                 for _ in range(given.plainly if repeat == 0 else 0):
