@@ -37,6 +37,7 @@ _TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
 _SILENCE = 10  # times that: how long a phase of a test may take outside checks
 _NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy", "contextlib"})
 _PROOF = pytest.StashKey[str]()  # how a schedule broke the test
+_FAILURE = pytest.StashKey[str]()  # of an earlier run of the test
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
 _BEGUN = pytest.StashKey[list["BegunCheck"]]()
@@ -199,7 +200,7 @@ class CheckedTests:
         item.stash[_CALLED] = False
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
-            yield from self._skipping()
+            yield from self._skipping(item)
         except BaseException:
             item.stash[_CALLS] = []  # the test has failed already
             raise
@@ -267,7 +268,7 @@ class CheckedTests:
         """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
         __tracebackhide__ = True
         try:
-            yield from self._skipping()
+            yield from self._skipping(item)
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
@@ -280,15 +281,24 @@ class CheckedTests:
                 advice = found[0].advice()
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
+                self._fail_as_before(item, message)
                 raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
 
-    def _skipping(self) -> Iterator[None]:
+    def _fail_as_before(self, item: pytest.Item, message: str) -> None:
+        """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
+        __tracebackhide__ = True
+        if failure := item.stash.get(_FAILURE, ""):
+            words = "an earlier run of this test failed, and this one is inconclusive, which takes nothing back"
+            pytest.fail(f"gilcheck: {words}: {failure}\ninconclusive: {message}", pytrace=False)
+
+    def _skipping(self, item: pytest.Item) -> Iterator[None]:
         """An inconclusive check is a skip, with its reason (pytest sees to that by itself); a failure if strict."""
         __tracebackhide__ = True
         try:
             return (yield)
         except Inconclusive as error:
             message = str(error)
+        self._fail_as_before(item, message)
         if self._strict:
             pytest.fail(f"inconclusive, and strict: {message}", pytrace=False)
         raise pytest.skip.Exception(f"inconclusive: {message}", _use_item_location=True)
@@ -307,6 +317,7 @@ class CheckedTests:
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         if report.failed:
+            item.stash[_FAILURE] = item.stash.get(_FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"
             ]

@@ -23,6 +23,8 @@ from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
+from .suite_properties import suite_properties
+from .wider_values import WiderValues
 
 _getpid, _exit = os.getpid, os._exit  # a test may replace those of os
 CALL, TEARDOWN = b"c", b"t"  # what the parent sends when it begins a phase
@@ -41,7 +43,6 @@ class GuardedChild:
     ) -> None:
         self._item, self._nextitem, self._side, self._turns, self._limit = item, nextitem, side, turns, limit
         self._hook: Any = item.config.hook
-        self._pid = _getpid()
         state = item.session._setupstate
         self._inherited = {node: len(finalizers) for node, (finalizers, _) in state.stack.items()}
         self._tear_down_exact = state.teardown_exact
@@ -53,6 +54,8 @@ class GuardedChild:
         _silence(self._hook.pytest_runtest_logreport)
         item.config.pluginmanager.register(_Log(self._log))
         self._coverage = ChildCoverage.begin()
+        self._wider = WiderValues(item)
+        self._suite_properties = len(suite_properties(item.config))
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
@@ -60,7 +63,7 @@ class GuardedChild:
 
     def is_mine(self) -> bool:
         """Whether this is the process of the test, and not one that the test has forked."""
-        return _getpid() == self._pid
+        return _getpid() == self._side.pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""
@@ -101,7 +104,13 @@ class GuardedChild:
                 self._turn()
             self._run("teardown", nextitem=self._nextitem)
             flush()
-            content: Message = {"kind": "end", "coverage": self._coverage.end(), "warnings": packed_warnings(self._caught)}
+            content: Message = {
+                "kind": "end",
+                "coverage": self._coverage.end(),
+                "warnings": packed_warnings(self._caught),
+                "changed": self._wider.changed(),
+                "suite": suite_properties(self._item.config)[self._suite_properties :],
+            }
         except BaseException as error:
             shown = pytest.ExceptionInfo.from_exception(error).getrepr(style="long")
             content = {"kind": "failed", "text": f"an internal error of pytest in the child that ran the test\n{shown}"}

@@ -49,7 +49,14 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
     ]
 
 
-_SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setuponly", "setupplan", "cacheshow")  # options that run no test
+_SHOWS = (
+    "collectonly",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "setuponly",
+    "setupplan",
+    "cacheshow",
+)  # options that run no test
 _OUTCOMES = ("passed", "xpassed", "xfailed", "skipped", "failed")  # the worst last
 
 

@@ -27,13 +27,13 @@ from ..core.parent_side import Ending, Outcome
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from ..settings import SPAWNED_TEST
 from .messages import packed_warnings, pickled
+from .suite_properties import suite_properties
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 _POLL = 0.02  # seconds
 _EXIT_GRACE = 10.0  # seconds that the process gets to exit after its last message
 _CRASH = "Fatal Python error"
 _WRITING = {  # by the attribute of their value: options that have a run write what a second run would damage
-    "xmlpath": "--junitxml=",
     "log_file": "--log-file=",
     "report_log": "--report-log=",
     "htmlpath": "--html=",
@@ -63,6 +63,8 @@ class SpawnedSide:
         arguments = [*_arguments(item.config), *_without_side_effects(item.config)]
         self._folder = tempfile.TemporaryDirectory(prefix="gilcheck-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
+        if getattr(item.config.option, "xmlpath", None):  # where properties of the suite are gathered
+            arguments.append(f"--junitxml={folder / 'junit.xml'}")
         self._messages, self._errors = folder / "messages", folder / "errors"
         self._messages.touch()
         (folder / "stacks").touch()
@@ -212,7 +214,9 @@ class SpawnedTest:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        self._append(ANSWER, pickled({"kind": "end", "coverage": None, "warnings": self._warnings}))
+        self._append(
+            ANSWER, pickled({"kind": "end", "coverage": None, "warnings": self._warnings, "suite": suite_properties(self._config)})
+        )
 
     def _serialised(self, report: pytest.TestReport) -> Any:
         return self._hook.pytest_report_to_serializable(config=self._config, report=report)

@@ -11,6 +11,7 @@ _HEADER = struct.Struct("!cQ")  # kind, length of the payload in bytes
 ANSWER = b"A"  # the payload is what the child was started for; its last message
 DEADLINE = b"D"  # the payload is a number of seconds from now; empty: no deadline
 NOTE = b"N"  # the payload is for whoever reads the notes
+STANDBY = b"S"  # the payload is the process id, as text, of the one that takes over if this one dies; empty: none does any more
 PIPE_LOST = 213  # exit status of a child that cannot answer, because code of the test has closed the pipe
 
 
@@ -58,6 +59,7 @@ class Inbox:
         self.deadline: float | None = monotonic() + limit
         self.answer: bytes | None = None
         self.notes: list[bytes] = []
+        self.standby: int | None = None  # the process that takes over if the child dies
         self._decoder = Decoder()
 
     @property
@@ -71,6 +73,8 @@ class Inbox:
                 self.answer = payload
             elif kind == NOTE:
                 self.notes.append(payload)
+            elif kind == STANDBY:
+                self.standby = int(payload) if payload else None
             else:
                 seconds = decode_seconds(payload)
                 self.deadline = None if seconds is None else monotonic() + seconds

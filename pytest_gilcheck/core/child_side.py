@@ -5,9 +5,17 @@ from __future__ import annotations
 import os
 from typing import IO, NoReturn
 
-from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, encode, encode_seconds
+from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
 from .stack_dumps import write_stacks_to
+
+_of_this_process: ChildSide | None = None
+
+
+def of_this_process() -> ChildSide | None:
+    """The side of this process, if it is a guarded child itself; not in a process that it has forked in other ways."""
+    side = _of_this_process
+    return side if side is not None and side.pid == os.getpid() else None
 
 
 class ChildSide:
@@ -26,6 +34,8 @@ class ChildSide:
         self._stacks = OwnDescriptor.duplicate(stacks.fileno())
         write_stacks_to(self._stacks.number)
         self.set_deadline(limit)
+        global _of_this_process
+        self.pid, _of_this_process = os.getpid(), self
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline, for instance to wait for a lock."""
@@ -34,6 +44,15 @@ class ChildSide:
     def send_note(self, payload: bytes) -> None:
         """Send a note to `ParentSide.receive_notes`, if the pipe is still open. It may be called in a signal handler."""
         self._send(NOTE, payload)
+
+    def announce(self, standby: int | None) -> None:
+        """Tell the parent which process takes over if this one dies; None if none does any more."""
+        self._send(STANDBY, b"" if standby is None else b"%d" % standby)
+
+    @property
+    def stacks(self) -> int:
+        """Descriptor of the file to which this process writes its stacks when it crashes."""
+        return self._stacks.number
 
     def answer(self, payload: bytes) -> NoReturn:
         """Send the answer and exit, without running the parent's exit handlers and flushing its buffers a second time."""

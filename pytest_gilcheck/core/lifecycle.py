@@ -71,6 +71,8 @@ class Lifecycle:
 
     def __init__(self, pid: int, *, group: bool, program: subprocess.Popen[bytes] | None = None) -> None:
         self.pid, self._group, self.program = pid, group and _POSIX, program
+        self._leader = pid
+        self._foreign = False  # whether it is a process that another one forked
         self._tree, self._ended = group and not _POSIX, False
         self.gone_at: int | None = None
         self.status: int | None = None
@@ -82,10 +84,25 @@ class Lifecycle:
         if self._group:
             reaper.watch(pid)
 
+    def continue_as(self, pid: int) -> None:
+        """Take another process, which is in the group and no child of this one, for the process: that one has died."""
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+        self.pid, self._foreign = pid, True
+        self.gone_at = self.status = None
+        self.pidfd = _open_pidfd(pid)
+        self._exits = select.poll() if self.pidfd is not None else None
+        if self._exits is not None and self.pidfd is not None:
+            self._exits.register(self.pidfd, select.POLLIN)
+
     def gone(self) -> bool:
         """Look whether the process has exited, without waiting."""
         if self.gone_at is not None:
             return True
+        if self._foreign:
+            if self._foreign_is_gone():
+                self._noticed(None)
+            return self.gone_at is not None
         if not _POSIX:
             assert self.program is not None, "without fork, subprocess started it"
             if (code := self.program.poll()) is not None:
@@ -121,7 +138,7 @@ class Lifecycle:
             self._end_on_windows()
             return
         if self._group:
-            _kill_group(self.pid)
+            _kill_group(self._leader)
         if self.gone_at is None:  # it may have left its group
             try:
                 os.kill(self.pid, signal.SIGKILL)
@@ -137,17 +154,26 @@ class Lifecycle:
             os.close(self.pidfd)
             self.pidfd = None
 
+    def _foreign_is_gone(self) -> bool:
+        if self._exits is not None:
+            return bool(self._exits.poll(0))
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
     def _noticed(self, status: int | None) -> None:
         self.gone_at, self.status = monotonic_ns(), status
         if self.program is not None:  # or it would try to wait for it
             self.program.returncode = -signal.SIGKILL if status is None else status
-        if self._group and not _group_exists(self.pid):  # from now on the number may be given to another process
+        if self._group and not _group_exists(self._leader):  # from now on the number may be given to another process
             self._release_group()
 
     def _release_group(self) -> None:
         if self._group:
             self._group = False
-            reaper.release(self.pid)
+            reaper.release(self._leader)
 
     def _end_on_windows(self) -> None:
         """Windows has no process groups that can be killed, so the descendants of the process are."""

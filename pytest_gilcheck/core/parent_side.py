@@ -155,6 +155,11 @@ class ParentSide:
                 return self._outcome(ending)
         return self._inbox.notes.pop(0)
 
+    def hung(self) -> Outcome:
+        """End a child that hangs; its stacks are in the outcome."""
+        self.stacks()
+        return self._outcome(Ending.HUNG)
+
     def finish(self) -> Outcome:
         """The outcome of a child that is gone; kills what is left of its process group."""
         return self._outcome(None)
@@ -184,6 +189,10 @@ class ParentSide:
                 return Ending.ANSWERED
             if self._life.wait(0 if open_ else _POLL):
                 self._receive_all()
+                if self._inbox.answer is None and self._inbox.standby is not None:
+                    self._life.continue_as(self._inbox.standby)
+                    self._inbox.standby = None
+                    continue
                 return None
             if self._life.stopped:
                 return Ending.STOPPED

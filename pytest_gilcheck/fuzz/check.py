@@ -10,6 +10,7 @@ from ..core.clocks import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict
+from .deadline import Deadline
 from .explaining.explain import explain
 from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
@@ -17,6 +18,7 @@ from .program import Program
 from .result import FuzzResult, Kind
 from .running.engine import ScheduleRun
 from .running.events import MonitoringConflict, check_alone
+from .running.journal import Journal
 from .running.policy import Planned
 from .running.virtual_time import BOUND
 from .schedule import Token, checksum
@@ -58,11 +60,18 @@ def program(
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
 
 
-def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = lambda label: None) -> FuzzResult:
+def fuzz(
+    program: Program,
+    plan: FuzzPlan,
+    *,
+    progress: Callable[[str], None] = lambda label: None,
+    journal: Journal | None = None,
+) -> FuzzResult:
     """Search the schedules of ``program`` for one that breaks it.
 
     Args:
         progress: called with what is being done, at the beginning of each phase, which takes ``plan.budget`` seconds or less.
+        journal: notes each run, for a process that looks after this one.
 
     Raises:
         BaseException: what the setup raised, or what every thread raises in every sequential order.
@@ -70,14 +79,7 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
         ReplayDiverged: the run does not go where the plan's token says.
     """
     begun = monotonic()
-    template = FuzzResult(
-        verdict=Verdict.INCONCLUSIVE,
-        reason="",
-        workload=program.name,
-        interpreter=Interpreter.current(),
-        mode=plan.mode,
-        seed=plan.seed,
-    )
+    template = undecided(program, plan)
     if plan.mode == EXHAUSTIVE and len(program.threads) > 2:
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
@@ -87,8 +89,8 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
         if plan.mode == STRESS:
             result = stressed(program, plan, template, progress)
         else:
-            with explorer_for(program, plan, progress) as explorer:
-                result = _explored(explorer, plan, template, begun)
+            with explorer_for(program, plan, progress, journal) as explorer:
+                result = _explored(explorer, plan, template)
                 result = replace(result, schedules=explorer.runs)
     except MonitoringConflict as error:
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
@@ -105,19 +107,37 @@ def fuzz(program: Program, plan: FuzzPlan, *, progress: Callable[[str], None] = 
     return replace(result, seconds=monotonic() - begun)
 
 
-def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult, begun: float) -> FuzzResult:
+def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:
+    """The result of a check that claims nothing."""
+    return FuzzResult(
+        verdict=Verdict.INCONCLUSIVE,
+        reason=reason,
+        workload=program.name,
+        interpreter=Interpreter.current(),
+        mode=plan.mode,
+        seed=plan.seed,
+    )
+
+
+def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzResult:
     """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
+    journal = explorer.engine.journal
+    if journal is not None:
+        journal.set_sequential(True)
     sequential = explorer.sequential()
+    deadline = Deadline(plan.budget, begun=explorer.ready)
+    if journal is not None:
+        journal.set_sequential(False)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     difference = _nondeterminism(explorer)
     if plan.replay is not None:
         if difference:
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
-    result = _searched(explorer, plan, template, sequential, begun, difference)
+    result = _searched(explorer, plan, template, sequential, deadline, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
-        result = without_each_lock(explorer, plan, result, sequential)
+        result = without_each_lock(explorer, plan, result, sequential, deadline)
     return result
 
 
@@ -129,13 +149,13 @@ def _not_repeatable(program: Program, template: FuzzResult, error: BaseException
 
 
 def _searched(
-    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], begun: float, unrepeatable: str
+    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], deadline: Deadline, unrepeatable: str
 ) -> FuzzResult:
     """The result of a search; ``unrepeatable`` says what the same schedule does differently the second time."""
     search = Search(
         explorer,
         plan.preemptions,
-        limited(begun + plan.budget, plan.own_schedules),
+        limited(deadline.end_of_search(plan.sensitivity), plan.own_schedules),
         plan.seed,
         gil=plan.mode == GIL_POINTS,
         sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
@@ -148,7 +168,7 @@ def _searched(
     if searched.failure is not None:
         if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
             return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
-        return violated(explorer, plan, template, searched, sequential, unrepeatable)
+        return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
     if unrepeatable:
         why = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
         return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.arguments import Arguments
-from ..core.interpreter import Interpreter
 from ..core.prepared import Prepared
-from ..core.verdict import Verdict
-from .check import fuzz
+from .check import undecided
+from .isolated import isolated
 from .plan import plan
 from .program import Program
 from .result import FuzzResult
@@ -29,15 +28,8 @@ def prepare(program: Program, name: str | None, given: Arguments, *, share: tupl
     if planned.replay is not None and given.source_of("replay") != given.source and planned.replay.program != program.checksum:
         planned = replace(planned, replay=None)  # the token of the whole run belongs to another test
     return Prepared(
-        run=lambda progress: fuzz(program, planned, progress=progress),
-        undecided=lambda reason: FuzzResult(
-            verdict=Verdict.INCONCLUSIVE,
-            reason=reason,
-            workload=program.name,
-            interpreter=Interpreter.current(),
-            mode=planned.mode,
-            seed=planned.seed,
-        ),
+        run=lambda progress: isolated(program, planned, progress),
+        undecided=lambda reason: undecided(program, planned, reason),
         plainly=program.run_sequentially,
         claim={
             "text": f"survives its schedules of at most {planned.preemptions} preemptions",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..core.clocks import monotonic
 from ..core.verdict import Verdict
+from .deadline import Deadline
 from .explaining.explain import explain
 from .plan import FuzzPlan
 from .result import FuzzResult, Kind
@@ -18,7 +20,7 @@ from .searching.search import Search, SearchOutcome
 
 _REPLAYS = 10
 _RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice
-_MINIMISING = 1.0  # seconds, if the plan has no number of schedules
+_MINIMISING = 0.4  # of the budget, if the plan has no number of schedules
 _MINIMISING_RUNS = 3_000  # if it has one
 _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
 _CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
@@ -30,6 +32,7 @@ def violated(
     template: FuzzResult,
     searched: SearchOutcome,
     sequential: list[ScheduleRun],
+    deadline: Deadline,
     unrepeatable: str = "",
 ) -> FuzzResult:
     """The result of a search that has found a failure.
@@ -45,23 +48,23 @@ def violated(
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
     late: list[str] = []  # what expired: on a faster machine, the report may be another
     if searched.sampled and not unrepeatable:
-        failure = _smaller(explorer, plan, failure, late)
-    failure, kind = _classified(explorer, plan, failure, sequential, late)
+        failure = _smaller(explorer, plan, failure, deadline, late)
+    failure, kind = _classified(explorer, plan, failure, sequential, deadline, late)
     explorer.progress("replaying")
-    again = [explorer.follow(failure.schedule)[1] for _ in range(_REPLAYS)]
+    again = _replayed(explorer, plan, failure, deadline)
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
-    explanation, last = explain(explorer, failure)
+    explanation, last = explain(explorer, failure, over=_over(plan, deadline))
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {few} preemption{'s' * (few != 1)}{_delays(failure.run)}"
     if late:
         reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
-    elif kind is None:
-        reason += "; whether it breaks today was not decided within the budget"
+    if deadline.unfinished:
+        reason += f"; {' and '.join(deadline.unfinished)}: the budget was spent"
     if unrepeatable:
-        reason += f"; {count} of {_REPLAYS} runs of its schedule failed, and it has no token: {unrepeatable}"
-    elif count < _REPLAYS:
-        reason += f"; only {count} of {_REPLAYS} replays failed: the outcome also depends on something other than the schedule"
+        reason += f"; {count} of {len(again)} runs of its schedule failed, and it has no token: {unrepeatable}"
+    elif count < len(again):
+        reason += f"; only {count} of {len(again)} replays failed: the outcome also depends on something other than the schedule"
     if explorer.uncontrolled:
         reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
     return replace(
@@ -72,7 +75,7 @@ def violated(
         symptom=str(failure.symptom),
         token="" if unrepeatable else _token(explorer, failure),
         preemptions=few,
-        replays=(count, _REPLAYS),
+        replays=(count, len(again)),
         story=explanation.text,
         rows=explanation.rows,
         coverage=_until_failure(plan, searched),
@@ -100,36 +103,55 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
     return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 
-def _smaller(explorer: Explorer, plan: FuzzPlan, failure: Failure, late: list[str]) -> Failure:
+def _over(plan: FuzzPlan, deadline: Deadline) -> Callable[[], bool]:
+    """Whether no time is left; with a number of schedules nothing depends on time."""
+    return (lambda: False) if plan.schedules is not None else (lambda: deadline.left() <= 0)
+
+
+def _replayed(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline) -> list[Failure | None]:
+    """How the schedule fails when it is followed again: once, and more often if there is time."""
+    over, again = _over(plan, deadline), []
+    while len(again) < _REPLAYS and not (again and over()):
+        again.append(explorer.follow(failure.schedule)[1])
+    return again
+
+
+def _smaller(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline, late: list[str]) -> Failure:
     explorer.progress("minimising")
-    limit = _limit(plan, _MINIMISING, _MINIMISING_RUNS)
+    limit = _limit(plan, deadline, _MINIMISING, _MINIMISING_RUNS)
     smaller = minimised(explorer, failure, limit)
     if limit.expired:
         late.append("minimising")
+    elif plan.schedules is None and limit.reached():
+        deadline.gave_up("not fully minimised")
     return smaller
 
 
 def _classified(
-    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], late: list[str]
+    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline, late: list[str]
 ) -> tuple[Failure, Kind | None]:
     """The failure in a form that a build with a GIL can show, if there is one; and its kind, None if that was not decided."""
     if not failure.run.masked:
         return failure, Kind.BREAKS_TODAY
     explorer.progress("does it break today?")
-    limit = _limit(plan, _CLASSIFYING * plan.budget, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
+    limit = _limit(plan, deadline, _CLASSIFYING, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
     today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
     if today.failure is not None:
-        found = _smaller(explorer, plan, today.failure, late) if today.sampled else today.failure
+        found = _smaller(explorer, plan, today.failure, deadline, late) if today.sampled else today.failure
         return found, Kind.BREAKS_TODAY
     if today.expired:
         late.append("the search for a failure with a GIL")
-    return failure, None if today.too_few or today.expired else Kind.GIL_MASKED
+        return failure, None
+    if today.too_few:
+        deadline.gave_up("whether it breaks today was not decided")
+        return failure, None
+    return failure, Kind.GIL_MASKED
 
 
-def _limit(plan: FuzzPlan, seconds: float, runs: int) -> Limit:
-    """So many seconds; or, if the plan has a number of schedules, so many runs within another budget."""
+def _limit(plan: FuzzPlan, deadline: Deadline, share: float, runs: int) -> Limit:
+    """This share of the budget; or, if the plan has a number of schedules, so many runs within another budget."""
     if plan.schedules is None:
-        return limited(monotonic() + seconds, None)
+        return limited(deadline.share(share), None)
     return limited(monotonic() + plan.budget, runs)
 
 

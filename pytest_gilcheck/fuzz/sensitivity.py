@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..core.clocks import monotonic
 from ..core.verdict import Verdict
+from .deadline import Deadline
 from .plan import FuzzPlan
 from .result import FuzzResult, LockSensitivity
 from .running import primitives
@@ -15,18 +16,23 @@ from .searching.limits import limited
 from .searching.search import Search
 
 
-def without_each_lock(explorer: Explorer, plan: FuzzPlan, result: FuzzResult, sequential: list[ScheduleRun]) -> FuzzResult:
+def without_each_lock(
+    explorer: Explorer, plan: FuzzPlan, result: FuzzResult, sequential: list[ScheduleRun], deadline: Deadline
+) -> FuzzResult:
     """Search again without each lock in turn. The program must then fail, or the check says nothing about that lock.
 
     Args:
         result: of the search with all locks, which holds.
     """
     tried: list[LockSensitivity] = []
-    for where in list(primitives.locks_used):
+    locks = list(primitives.locks_used)
+    for index, where in enumerate(locks):
         explorer.progress(f"without the lock {where}")
         primitives.disabled_lock = where
         try:
-            limit = limited(monotonic() + plan.budget, plan.own_schedules)
+            now = monotonic()  # a search by time shares what is left of the budget with the locks that follow
+            until = now + (deadline.left() / (len(locks) - index) if plan.schedules is None else plan.budget)
+            limit = limited(until, plan.own_schedules)
             searched = Search(explorer, plan.preemptions, limit, plan.seed, asked=plan.schedules).run(sequential)
         finally:
             primitives.disabled_lock = None

@@ -80,6 +80,8 @@ def test_a_clock_that_the_program_sets_back(monkeypatch):
         counter.event.wait(0.1)
         add_locked(counter)
 
+    monkeypatch.setattr(time, "monotonic", time.monotonic)  # so that it gives back the clock of before the check
+
     def setup():
         monkeypatch.setattr(time, "monotonic", itertools.count(1000, -1).__next__)
         counter = Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,12 @@ class Explanation:
     rows: tuple[SourceRow | SwitchRow, ...]
 
 
-def explain(explorer: Explorer, failure: Failure) -> tuple[Explanation, Failure]:
-    """Explain a failure; also returns the failure as it occurred in the run that was recorded for this."""
+def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = lambda: False) -> tuple[Explanation, Failure]:
+    """Explain a failure; also returns the failure as it occurred in the run that was recorded for this.
+
+    Args:
+        over: whether no time is left for more runs than that one.
+    """
     steps, run, again = _watched(explorer, failure.schedule)
     again = again or failure
     lines = []
@@ -30,7 +35,7 @@ def explain(explorer: Explorer, failure: Failure) -> tuple[Explanation, Failure]
         lines += _table(run.blocked)
     rows = rows_of(steps, run)
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
-    if (pair := _deciding(explorer, failure, steps)) is not None:
+    if (pair := _deciding(explorer, failure, steps, over)) is not None:
         first, second = pair
         lines.append(f"  decided by  T{first.thread} {first.deed or first.source} at {first.place}")
         lines.append(
@@ -61,13 +66,17 @@ def _table(waiting: tuple[BlockedThread, ...]) -> list[str]:
     return lines
 
 
-def _deciding(explorer: Explorer, failure: Failure, steps: list[RecordedStep]) -> tuple[RecordedStep, RecordedStep] | None:
+def _deciding(
+    explorer: Explorer, failure: Failure, steps: list[RecordedStep], over: Callable[[], bool]
+) -> tuple[RecordedStep, RecordedStep] | None:
     """The pair of accesses whose order differs between this run and the nearest schedule that does not fail; None if unknown."""
     choices = failure.schedule.choices
     preemptions = [index for index, choice in enumerate(choices) if not choice.forced]
     for position in reversed(preemptions):
         for offset in (1, -1, 2, -2, 3, -3):
             point = choices[position].point + offset
+            if over():
+                return None
             if point < 1:
                 continue
             neighbour = Schedule((*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :]))

@@ -30,10 +30,11 @@ from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.source import frame_place, innermost
 from ...core.system import HAS_PROC, read
-from ..schedule import CLOCK, Choice, Schedule
+from ..schedule import CLOCK, Choice, Schedule, checksum
 from ..steps import switch_points
 from ..steps.visible import Access
 from .handoff import HandoffSemaphore
+from .journal import Journal, Stage
 from .policy import NEVER, Policy
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
 from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
@@ -135,11 +136,13 @@ class ScheduleRun:
     @property
     def anchors(self) -> list[str]:
         """The place of each choice, ``"function+line kind name"``, with the line relative to the function."""
-        found = []
-        for _, access, place, _ in self.choices:
-            where = "" if place is None else f"{place[0].co_qualname}+{place[1] - place[0].co_firstlineno}"
-            found.append(f"{where} {access.kind} {access.name}")
-        return found
+        return [anchor_of(access, place) for _, access, place, _ in self.choices]
+
+
+def anchor_of(access: Access, place: Place | None) -> str:
+    """The place of a choice, as in `ScheduleRun.anchors`."""
+    where = "" if place is None else f"{place[0].co_qualname}+{place[1] - place[0].co_firstlineno}"
+    return f"{where} {access.kind} {access.name}"
 
 
 class SetupStuck(Exception):
@@ -179,6 +182,7 @@ class Engine:
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
         tracer: for ``sys.settrace``, up to Python 3.11.
+        journal: what notes the choices of each run, in case that the process dies; None if nobody would read it.
     """
 
     def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float, *, hangs: bool = True) -> None:
@@ -188,6 +192,7 @@ class Engine:
         self.clock = VirtualClock()
         self.observer: Observer | None = None
         self.tracer: Any = None
+        self.journal: Journal | None = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
         self.begins: Callable[[], None] = lambda: None
         self.thread_locals: list[threading.local] = []
@@ -259,6 +264,8 @@ class Engine:
     def begin(self) -> None:
         """Begin a new run; what the main thread does from here on belongs to it."""
         self.in_run = True
+        if self.journal is not None:
+            self.journal.begin(Stage.SETUP)
         self.clock.restart()
         self.begins()
         self.point = 0
@@ -323,12 +330,16 @@ class Engine:
         policy.begin(self.tasks)
         self.virtual_sleeps = self._leaps = 0
         self._loop_watch = None
+        if self.journal is not None:
+            self.journal.begin(Stage.THREADS)
         self.exploring = True
         self._main.state, self._main.waits_for = PARKED, "the end of the run"
         if (first := self._next_task(self._main)) is not None:
             self._hand_to(first)
             self._await_end()
         self.exploring = False
+        if self.journal is not None:
+            self.journal.begin(Stage.AFTER)
         self._main.state, self.owner = READY, self._main
         run.points = self.point
         for task in self.tasks:
@@ -725,6 +736,8 @@ class Engine:
             place = frame.f_code, frame.f_lineno or 0
         masked = frame is not None and choice.thread != CLOCK and not task.gil_checked
         self._run.choices.append((choice, access, place, masked))
+        if (journal := self.journal) is not None:
+            journal.choice(choice, masked, checksum(anchor_of(access, place)) if journal.keeps_anchors else 0)
 
     def _hand_to(self, target: Task) -> None:
         self.owner = target

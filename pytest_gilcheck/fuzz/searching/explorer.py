@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import cycle, islice, permutations
 from typing import Any
 
+from ...core.clocks import monotonic
 from ..program import Program, describe_error
 from ..running.engine import Engine, ScheduleRun, SetupStuck
 from ..running.events import Events
@@ -98,6 +99,7 @@ class Explorer:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
+        ready: when the first run had ended, by ``time.monotonic``: what only a first run does counts for no budget.
     """
 
     program: Program
@@ -109,8 +111,10 @@ class Explorer:
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
     passing: list[tuple[int, ...]] = field(default_factory=list)
+    ready: float = 0.0
     _teardown_error: AssertionError | None = None
     _confirming: bool = False
+    _noted: int = -1
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program once.
@@ -122,6 +126,9 @@ class Explorer:
         engine = self.engine
         self.between_runs()
         self.runs += 1
+        if engine.journal is not None and self.events.names.facts_used != self._noted:
+            self._noted = self.events.names.facts_used
+            engine.journal.learn(self.events.names.learnt())
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
@@ -186,6 +193,7 @@ class Explorer:
             NotExplorable: it makes no visible step.
         """
         run, first_failure = self.in_order()  # for what only a first run does, such as imports
+        self.ready = monotonic()
         first_of_all = {index for index, _, _ in run.errors}
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")

@@ -14,6 +14,7 @@ from ..plan import FuzzPlan
 from ..program import Program
 from ..running.engine import Engine
 from ..running.events import Events
+from ..running.journal import Journal
 from ..running.one_core import OneCore
 from ..running.patches import Patches
 from .explorer import Explorer
@@ -22,15 +23,20 @@ _LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
 
 
 @contextmanager
-def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> Any:
-    """A context manager that yields an `Explorer` of this program, with everything installed."""
+def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None], journal: Journal | None = None) -> Any:
+    """A context manager that yields an `Explorer` of this program, with everything installed.
+
+    Args:
+        journal: notes the choices of each run, in case that the process dies.
+    """
     takes_part = _takes_part(plan.include)
     roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
         core = stack.enter_context(OneCore())  # first: threads inherit it
-        limit = min(plan.timeout, max(plan.budget, _LEAST_LIMIT))
+        limit = run_limit(plan)
         engine = stack.enter_context(Engine(len(program.threads), takes_part, limit, hangs=limit == plan.timeout))
+        engine.journal = journal
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, roots))
         gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
@@ -39,6 +45,11 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
         finally:
             if collecting:
                 gc.enable()
+
+
+def run_limit(plan: FuzzPlan) -> float:
+    """Seconds after which a run is ended. It hangs if that is the plan's timeout; otherwise it is too long for the budget."""
+    return min(plan.timeout, max(plan.budget, _LEAST_LIMIT))
 
 
 def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:

@@ -182,6 +182,11 @@ class Changing:
         """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""
         return tuple(sorted({checksum(fact) for fact in self._used - self._at_first}))
 
+    @property
+    def facts_used(self) -> int:
+        """The number of facts that step tables depend on; `learnt` changes when it does."""
+        return len(self._used)
+
     def learn(self, facts: Iterable[int]) -> None:
         """Take over what an earlier check has `learnt`."""
         self._learnt = frozenset(facts)

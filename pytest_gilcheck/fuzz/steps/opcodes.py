@@ -18,7 +18,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
-from .operands import PRIVATE, Operand
+from .operands import ITERATOR_DEPTH, PRIVATE, Operand
 
 _GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _FIRST_IN_PLACE = 13  # the first argument of BINARY_OP that stands for an in-place operation
@@ -110,7 +110,7 @@ def _private(operation: Operation) -> bool:
 
 
 def _private_iterator(operation: Operation) -> bool:
-    return operation.top(1)[0] in (Operand.NUMBERS_ITERATOR, Operand.PRIVATE_ITERATOR)
+    return operation.top(ITERATOR_DEPTH)[0] in (Operand.NUMBERS_ITERATOR, Operand.PRIVATE_ITERATOR)
 
 
 def _truth_known(operation: Operation) -> bool:

@@ -78,6 +78,8 @@ _FRESH = frozenset({"BUILD_LIST", "BUILD_TUPLE", "BUILD_SET"})
 _NO_NEXT = frozenset(
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 )
+ITERATOR_DEPTH = 1 + dis.stack_effect(dis.opmap["GET_ITER"], 0 if dis.opmap["GET_ITER"] in getattr(dis, "hasarg", ()) else None)
+"""Where FOR_ITER finds the iterator: on top, and from 3.15 on below an index into what is iterated."""
 _COMPARED_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on: the result is turned into a truth
 _MOST_ROUNDS = 50  # no function has needed more than 5
 
@@ -207,7 +209,7 @@ class _Flow:
                 iterator = Operand.NUMBERS_ITERATOR
             return (*_popped(stack, 1), iterator, *[unknown] * effect)
         if name == "FOR_ITER":
-            return (*stack, Operand.IMMUTABLE if _at(stack, 1) is Operand.NUMBERS_ITERATOR else unknown)
+            return (*stack, Operand.IMMUTABLE if _at(stack, ITERATOR_DEPTH) is Operand.NUMBERS_ITERATOR else unknown)
         if name in ("UNPACK_SEQUENCE", "UNPACK_EX"):
             element = Operand.IMMUTABLE if name == "UNPACK_SEQUENCE" and _at(stack, 1).immutable else unknown
             return (*_popped(stack, 1), *[element] * (effect + 1))

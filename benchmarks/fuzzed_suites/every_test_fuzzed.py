@@ -1,0 +1,47 @@
+"""A pytest plugin: marks every test that can be with ``gil_fuzz``, and writes one line for each phase of each test.
+
+GILCHECK_SUITE_BUDGET=0.3 GILCHECK_SUITE_LOG=FILE python -m pytest -p every_test_fuzzed
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from pytest_gilcheck.adaptors.markers import unsupported
+
+MARKER = "gil_fuzz"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if unsupported(item, MARKER) is None:
+            item.add_marker(pytest.mark.gil_fuzz(budget=float(os.environ.get("GILCHECK_SUITE_BUDGET", "0.3"))))
+        _write({"item": item.nodeid, "marked": item.get_closest_marker(MARKER) is not None})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    records = [
+        {name: entry.get(name) for name in ("check", "verdict", "reason", "figures", "details")}
+        for entry in getattr(report, "gilcheck", ())
+    ]
+    text = "" if report.passed else report.longreprtext[-1500:] or str(report.longrepr)[-1500:]
+    _write(
+        {
+            "test": report.nodeid,
+            "when": report.when,
+            "outcome": report.outcome,
+            "seconds": report.duration,
+            "text": text,
+            "records": records,
+        }
+    )
+
+
+def _write(line: dict[str, object]) -> None:
+    with open(os.environ["GILCHECK_SUITE_LOG"], "a") as file:
+        file.write(json.dumps(line, default=str) + "\n")

@@ -1,0 +1,149 @@
+"""Every test of real libraries under ``gil_fuzz(budget=0.3)``: does each one get a result, and which?
+
+    python benchmarks/real_suites.py FOLDER...        folders of unpacked source distributions, with their tests
+    python benchmarks/real_suites.py --tests tests/test_x.py FOLDER
+
+The interpreter that runs this needs the plugin and what the suites need. The libraries are imported from the folders. A pytest that
+does not end by itself, an internal error, and a marked test without a record of its check are failures of ours: they are listed, and
+the exit status is then 1. Violated claims are listed for a reader: real ones, false alarms and state shared on purpose look alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+TIMEOUT = 1800.0  # seconds for a suite
+_KINDS = (  # of what a check answers, by its reason; the first that fits
+    ("cut short", r"cut short"),
+    ("proved", r"\bevery (interleaving|schedule)|with any number of preemptions"),
+    ("no visible step", r"no visible step"),
+    ("not deterministic", r"not deterministic"),
+    ("not repeatable", r"not repeatable"),
+    ("uncontrolled", r"partly uncontrolled"),
+    ("not explorable", r"not explorable"),
+    ("crashed", r"crashed"),
+    ("not reached", r"the test ended without it"),
+    ("not isolated", r"not isolated"),
+)
+
+
+def kind_of(record: dict[str, Any]) -> str:
+    """``"holds"``, ``"holds, proved"``, ``"violated"`` or ``"inconclusive: ..."`` with the class of its reason."""
+    found = next((name for name, pattern in _KINDS if re.search(pattern, record["reason"])), "")
+    verdict = str(record["verdict"])
+    if verdict == "holds":
+        return "holds, proved" if found == "proved" else "holds"
+    if verdict == "violated":
+        return "violated, crashed" if found == "crashed" else "violated"
+    return f"inconclusive: {found or 'other'}"
+
+
+def run(folder: Path, tests: list[str], budget: float, options: list[str]) -> dict[str, Any]:
+    """The figures of one suite."""
+    with tempfile.TemporaryDirectory() as name:
+        log = Path(name) / "log"
+        log.touch()
+        source = folder / "src" if (folder / "src").is_dir() else folder
+        paths = [str(HERE / "fuzzed_suites"), str(source), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "GILCHECK_SUITE_LOG": str(log),
+            "GILCHECK_SUITE_BUDGET": str(budget),
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "every_test_fuzzed", "-p", "no:cacheprovider", *options, *tests]
+        begun, before = time.monotonic(), os.times()
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                timeout=TIMEOUT,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+            )
+            status, output = done.returncode, done.stdout + done.stderr
+        except subprocess.TimeoutExpired as error:
+            status, output = "did not end", str(error.stdout)[-3000:]
+        wall, after = time.monotonic() - begun, os.times()
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+    marked = {line["item"] for line in lines if line.get("marked")}
+    unmarked = sum("item" in line for line in lines) - len(marked)
+    phases = [line for line in lines if "test" in line]
+    results: dict[str, dict[str, Any]] = {}
+    for line in phases:
+        for record in line["records"]:
+            if record["check"] == "fuzz":
+                results[line["test"]] = record
+    skipped = {line["test"] for line in phases if line["when"] == "setup" and line["outcome"] == "skipped"}
+    lost = sorted(marked - results.keys() - skipped - {line["test"] for line in phases if "xfail" in line["text"][:10]})
+    return {
+        "name": folder.name,
+        "tests": len(marked) + unmarked,
+        "marked": len(marked),
+        "skipped": len(skipped),
+        "kinds": Counter(kind_of(record) for record in results.values()),
+        "schedules": sum((record["figures"] or {}).get("schedules") or 0 for record in results.values()),
+        "wall": wall,
+        "cpu": after.children_user + after.children_system - before.children_user - before.children_system,
+        "longest": max((line["seconds"] for line in phases), default=0.0),
+        "status": status,
+        "lost": lost,
+        "crashes": sorted(
+            {line["test"] for line in phases if "the process was killed" in line["text"] or "did not end within" in line["text"]}
+        ),
+        "internal": "INTERNALERROR" in output,
+        "results": results,
+        "output": output,
+        "phases": phases,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--tests", nargs="*", default=[], help="of each folder; default: what its configuration says, or 'tests'")
+    parser.add_argument("--budget", type=float, default=0.3)
+    parser.add_argument("--options", default="", help="more options for pytest")
+    parser.add_argument("--details", type=Path, help="write everything to this folder, a JSON file for each suite")
+    given = parser.parse_args()
+    bad = 0
+    for folder in given.folders:
+        tests = given.tests or [name for name in ("tests", "test", "testing") if (folder / name).is_dir()][:1]
+        found = run(folder.resolve(), tests, given.budget, given.options.split())
+        if given.details is not None:
+            given.details.mkdir(parents=True, exist_ok=True)
+            (given.details / f"{found['name']}.json").write_text(json.dumps(found, default=str, indent=1))
+        ended_well = found["status"] in (0, 1) and not found["internal"]
+        bad += not ended_well or bool(found["lost"])
+        print(
+            f"{found['name']}: {found['tests']} tests, {found['marked']} marked ({found['skipped']} skipped); "
+            f"{found['schedules']:,} runs; {found['wall']:.0f} s wall, {found['cpu']:.0f} s CPU, longest {found['longest']:.1f} s; "
+            f"pytest {'ended with ' if found['status'] != 'did not end' else ''}{found['status']}{', INTERNALERROR' if found['internal'] else ''}"
+        )
+        for kind, number in sorted(found["kinds"].items()):
+            print(f"  {number:5} {kind}")
+        for title, names in (("without a record", found["lost"]), ("crashed or hung", found["crashes"])):
+            for name in names[:20]:
+                print(f"  {title}: {name}")
+        for test, record in found["results"].items():
+            if record["verdict"] == "violated":
+                print(f"  violated: {test}: {record['reason'][:300]}")
+        sys.stdout.flush()
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,318 @@
+"""From the end of the process that searched to a result: what ended it is replayed, minimised, classified and explained.
+
+All of it happens in child processes, because each run of the schedule may kill its process. `Journal` says which schedule it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.child import Ending, Outcome
+from ...core.exit_status import describe_exit
+from ...core.fork_safety import can_fork
+from ...core.origin import ours, under_test
+from ...core.system import scratch_file
+from ...core.verdict import Verdict
+from ..deadline import Deadline
+from ..explaining.recorder import RecordedStep
+from ..explaining.rows import columns_of, rows_of
+from ..plan import FuzzPlan
+from ..program import Program
+from ..result import FuzzResult, Kind
+from ..running.engine import ScheduleRun
+from ..running.journal import Journal, Stage
+from ..running.policy import Planned
+from ..schedule import Schedule, Token
+from ..searching.explorer import Explorer, Symptom
+from ..searching.harness import run_limit
+from ..searching.limits import limited
+from ..searching.minimise import observed
+from ..searching.search import Search
+from ..steps.visible import Access
+from .attempt import Attempt, attempt
+from .recording import StreamedRecorder, recorded_steps
+from .smaller import smaller
+
+_REPLAYS = 3  # each needs a process of its own
+_LEAST = 1.0  # seconds for what must be done, however little of the budget is left
+_MINIMISING, _CLASSIFYING = 0.3, 0.3  # of the budget
+_FATAL = {
+    "Segmentation fault": "SIGSEGV",
+    "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS",
+    "Floating-point exception": "SIGFPE",
+    "Floating point exception": "SIGFPE",
+    "Illegal instruction": "SIGILL",
+}
+_LINE = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
+
+
+@dataclass(frozen=True)
+class Dead:
+    """The end of a process that ran a program: its schedule, and what it died of.
+
+    Attributes:
+        what: completes "the process ...".
+        where: ``"file:line (function)"`` of the user's innermost frame in the thread that was running; empty if unknown.
+        trace: what ``faulthandler`` wrote, without our own frames.
+    """
+
+    schedule: Schedule
+    masked: bool
+    anchors: tuple[int, ...]
+    what: str
+    where: str
+    trace: str
+    hung: bool = False
+
+    @property
+    def message(self) -> str:
+        return f"the process {self.what}" + (f", in {self.where}" if self.where else "")
+
+    @property
+    def symptom(self) -> Symptom:
+        return Symptom.HANGS if self.hung else Symptom.CRASHED
+
+
+def seen_in(trace: str, journal: Journal, hung: bool, limit: float) -> Dead:
+    """What is known of a process that is no child of this one: its stacks, and what it was doing."""
+    where, shown = _place_in(trace, hung=hung)
+    fatal = next((name for text, name in _FATAL.items() if f"Fatal Python error: {text}" in trace), "")
+    what = f"was killed by {fatal}" if fatal else _never_returns(limit) if hung else "ended before its time (os._exit?)"
+    return Dead(journal.schedule, journal.masked, (), what, where, shown, hung)
+
+
+def _of(tried: Attempt, limit: float) -> Dead:
+    where, shown = _place_in(tried.outcome.trace, hung=tried.hung)
+    journal = tried.journal
+    return Dead(journal.schedule, journal.masked, journal.anchors, _what(tried.outcome, limit), where, shown, tried.hung)
+
+
+def _what(outcome: Outcome, limit: float) -> str:
+    if outcome.ending in (Ending.HUNG, Ending.STOPPED):
+        return _never_returns(limit)
+    return describe_exit(None if outcome.ending is Ending.UNKNOWN else _signed(outcome))
+
+
+def _signed(outcome: Outcome) -> int:
+    return -outcome.status if outcome.ending is Ending.KILLED else outcome.status
+
+
+def _never_returns(limit: float) -> str:
+    return f"made no step for {limit:.3g} s in a call that holds the GIL"
+
+
+def crashed(
+    program: Program,
+    plan: FuzzPlan,
+    template: FuzzResult,
+    dead: Dead,
+    journal: Journal,
+    deadline: Deadline,
+    progress: Callable[[str], None],
+) -> FuzzResult:
+    """The result of a check whose process ended in a run of the program.
+
+    Args:
+        template: with what is the same for every result.
+        dead: what is known of that process.
+        journal: what it was doing.
+    """
+    limit = run_limit(plan)
+    schedules = f"{journal.run:,} run{'s' * (journal.run != 1)} until one ended the process"
+    template = replace(template, coverage=schedules, schedules=journal.run)
+    if dead.hung and limit != plan.timeout:
+        reason = f"not explorable: a step of it has not ended after {limit:.3g} s: {dead.message}"
+        return replace(template, reason=reason, story=dead.trace)
+    violated = replace(template, verdict=Verdict.VIOLATED, symptom=str(dead.symptom), story=dead.trace)
+    if journal.stage is not Stage.THREADS:
+        part = "setup" if journal.stage is Stage.SETUP else "invariant or the teardown"
+        return replace(violated, reason=f"{dead.symptom}: {dead.message}, in the {part}, after {schedules}")
+    if journal.sequential:
+        return replace(violated, reason=f"it fails without any concurrency: {dead.symptom}: {dead.message}")
+    reason = f"{dead.symptom}: {dead.message}; with {_preemptions(dead.schedule)}"
+    if not journal.complete:
+        return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
+    if (why := can_fork()) is not None:
+        return replace(violated, reason=f"{reason}; not replayed, because {why}")
+    return _Examination(program, plan, violated, journal.learnt, deadline, progress).result(dead)
+
+
+class _Examination:
+    """Replays, minimises, classifies and explains a schedule that ends its process."""
+
+    def __init__(
+        self,
+        program: Program,
+        plan: FuzzPlan,
+        template: FuzzResult,
+        learnt: tuple[int, ...],
+        deadline: Deadline,
+        progress: Callable[[str], None],
+    ) -> None:
+        self._program, self._plan, self._template, self._learnt = program, plan, template, learnt
+        self._deadline, self._progress = deadline, progress
+        self._limit = run_limit(plan)
+        self._points = 0
+
+    def result(self, first: Dead) -> FuzzResult:
+        """The result, of the first end of a process that was seen."""
+        self._progress("replaying what ended the process")
+        dead, steps = self._recorded(first.schedule)
+        if dead is None:
+            return self._not_again(first)
+        if self._plan.replay is None and not dead.hung:
+            dead, steps = self._smaller(dead, steps)
+        kind = self._kind(dead)
+        if kind is Kind.BREAKS_TODAY and dead.masked:
+            dead, steps = self._today or (dead, steps)
+        replays = 1 if dead.hung or self._deadline.left() <= 0 else _REPLAYS
+        again = 1 + sum(self._dies(dead.schedule) is not None for _ in range(replays - 1))
+        few = _preemptions(dead.schedule)
+        reason = f"{dead.symptom}: {dead.message}; with {few}"
+        if self._plan.replay is not None:
+            reason += "; replayed"
+        if again < replays:
+            reason += f"; only {again} of {replays} replays did: the outcome also depends on something other than the schedule"
+        if self._deadline.unfinished:
+            reason += f"; {' and '.join(self._deadline.unfinished)}: the budget was spent"
+        token = Token(self._program.checksum, len(self._program.threads), dead.schedule, dead.anchors, self._points, self._learnt)
+        run = ScheduleRun()
+        for choice in dead.schedule.choices:
+            run.choices.append((choice, Access("wait", "", 0), None, dead.masked))
+        rows = rows_of(steps, run)
+        story = columns_of(rows, max([len(self._program.threads), *(step.thread + 1 for step in steps)])) if rows else []
+        return replace(
+            self._template,
+            reason=reason,
+            kind=kind,
+            symptom=str(dead.symptom),
+            token=str(token),
+            preemptions=dead.schedule.preemptions,
+            replays=(again, replays),
+            story="\n".join([*story, *(f"  {line}" for line in dead.trace.splitlines())]),
+            rows=tuple(rows),
+        )
+
+    _today: tuple[Dead, list[RecordedStep]] | None = None
+
+    def _not_again(self, first: Dead) -> FuzzResult:
+        reason = f"{first.symptom}: {first.message}; with {_preemptions(first.schedule)}"
+        if first.trace or first.hung:
+            return replace(self._template, reason=f"{reason}; its schedule did not do so again, so it has no token", replays=(0, 1))
+        reason = f"{reason}; its schedule did not do so again: was it killed from outside, for its memory?"
+        return replace(self._template, verdict=Verdict.INCONCLUSIVE, symptom=None, reason=reason)
+
+    def _attempt(self, job: Callable[[Explorer, Journal], Any], plan: FuzzPlan | None = None) -> Attempt:
+        return attempt(self._program, plan or self._plan, job, self._learnt, max(_LEAST, self._deadline.left()))
+
+    def _dies(self, schedule: Schedule) -> Dead | None:
+        """How the process of this schedule ends; None if it does not."""
+        return self._died(self._attempt(lambda explorer, journal: explorer.once(Planned(schedule)) and None))
+
+    def _died(self, tried: Attempt) -> Dead | None:
+        try:
+            if not tried.died or tried.journal.stage is not Stage.THREADS or tried.journal.sequential:
+                return None
+            return _of(tried, self._limit)
+        finally:
+            self._learnt = tried.journal.learnt or self._learnt
+            tried.journal.close()
+
+    def _recorded(self, schedule: Schedule) -> tuple[Dead | None, list[RecordedStep]]:
+        """How the process of this schedule ends, and its steps."""
+        with scratch_file() as file:
+
+            def job(explorer: Explorer, journal: Journal) -> None:
+                with observed(explorer.engine, StreamedRecorder(explorer.engine.takes_part, file.fileno())):
+                    explorer.once(Planned(schedule))
+
+            dead = self._died(self._attempt(job))
+            steps = recorded_steps(file.fileno())
+        if dead is None:  # looking at the steps may be what saves it
+            return self._dies(schedule), []
+        self._points = steps[-1].point if steps else 0
+        if steps and not dead.where:
+            dead = replace(dead, where=steps[-1].place)
+        return dead, steps
+
+    def _smaller(self, dead: Dead, steps: list[RecordedStep]) -> tuple[Dead, list[RecordedStep]]:
+        self._progress("minimising in child processes")
+        until = self._deadline.share(_MINIMISING)
+
+        def dies(job: Callable[[Explorer, Journal], Any]) -> Schedule | None:
+            found = self._died(self._attempt(job))
+            return found.schedule if found is not None and not found.hung and found.masked <= dead.masked else None
+
+        def over() -> bool:
+            if self._deadline.is_past(until):
+                self._deadline.gave_up("not fully minimised")
+                return True
+            return False
+
+        best = smaller(dead.schedule, [step.thread for step in steps], dies, over)
+        if best == dead.schedule:
+            return dead, steps
+        again, shorter = self._recorded(best)
+        return (dead, steps) if again is None else (again, shorter)
+
+    def _kind(self, dead: Dead) -> Kind | None:
+        """Whether it happens on a build with a GIL, too; None if that was not decided."""
+        if not dead.masked:
+            return Kind.BREAKS_TODAY
+        if self._plan.replay is not None:
+            return Kind.GIL_MASKED
+        if dead.hung:  # each further run may take as long
+            return None
+        self._progress("does it break today?")
+        until = self._deadline.share(_CLASSIFYING)
+        if self._deadline.is_past(until):
+            self._deadline.gave_up("whether it breaks today was not decided")
+            return None
+        plan = self._plan
+
+        def job(explorer: Explorer, journal: Journal) -> bool:
+            limit = limited(until, plan.own_schedules)
+            sequential = explorer.measured()
+            return not Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential).too_few
+
+        tried = self._attempt(job)
+        enough = tried.answer
+        found = self._died(tried)
+        if found is not None:
+            again, steps = self._recorded(found.schedule)
+            if again is not None and not again.masked:
+                self._today = self._smaller(again, steps)
+                return Kind.BREAKS_TODAY
+        if enough:
+            return Kind.GIL_MASKED
+        self._deadline.gave_up("whether it breaks today was not decided")
+        return None
+
+
+def _preemptions(schedule: Schedule) -> str:
+    return f"{schedule.preemptions} preemption{'s' * (schedule.preemptions != 1)}"
+
+
+def _place_in(trace: str, *, hung: bool) -> tuple[str, str]:
+    """The innermost place under test in the thread that ran, and the stacks that show it, without our frames.
+
+    Args:
+        hung: whether the process was still running, so that no thread is named as the current one.
+    """
+    found: list[tuple[str, list[str]]] = []
+    for section in trace.split("\n\n"):
+        lines = section.splitlines()
+        if hung is any(line.startswith("Current thread") for line in lines):  # which is then the one that was asked for the stacks
+            continue
+        matches = [(line, _LINE.search(line)) for line in lines]
+        kept = [line for line, match in matches if match is None or not (ours(match["file"]) or "threading.py" in match["file"])]
+        frames = [match for _, match in matches if match is not None and under_test(match["file"])]
+        if frames:
+            found.append((f"{frames[0]['file']}:{frames[0]['line']} ({frames[0]['function']})", kept))
+    if len(found) != 1 and not hung:
+        return "", ""
+    return (found[0][0] if len(found) == 1 else ""), "\n".join(line for _, kept in found for line in kept)

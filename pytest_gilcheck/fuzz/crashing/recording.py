@@ -1,0 +1,49 @@
+"""The steps of a run that kills its process: each is written to a file before the thread makes it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
+from types import FrameType
+
+from ..explaining.recorder import RecordedStep, Recorder
+from ..running.task import Task
+from ..steps.visible import Access
+
+_MOST = 1 << 26  # bytes
+
+
+class StreamedRecorder(Recorder):
+    """A recorder that writes to a descriptor what it sees."""
+
+    def __init__(self, takes_part: Callable[[str], bool], descriptor: int) -> None:
+        super().__init__(takes_part)
+        self._descriptor = descriptor
+
+    def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        known = len(self.steps)
+        super().__call__(task, point, access, frame)
+        if known and self.steps[known - 1].value:
+            self._send((known - 1, self.steps[known - 1].value))
+        self._send(replace(self.steps[-1], keeps=None))
+
+    def _send(self, part: object) -> None:
+        os.write(self._descriptor, pickle.dumps(part))
+
+
+def recorded_steps(descriptor: int) -> list[RecordedStep]:
+    """What was written, up to the end of the process."""
+    data = BytesIO(os.pread(descriptor, _MOST, 0))
+    steps: list[RecordedStep] = []
+    while True:
+        try:
+            part = pickle.load(data)
+        except (EOFError, pickle.UnpicklingError):
+            return steps
+        if isinstance(part, RecordedStep):
+            steps.append(part)
+        else:
+            steps[part[0]].value = part[1]

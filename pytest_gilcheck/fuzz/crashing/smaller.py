@@ -1,0 +1,104 @@
+"""Minimises a schedule that kills its process, in child processes: a child tries one candidate after another until it dies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..running.journal import Journal
+from ..running.policy import Planned, Policy
+from ..schedule import Choice, Schedule
+from ..searching.explorer import Explorer
+from ..searching.minimise import Segment, Segments
+
+Tries = Callable[[Callable[[Explorer, Journal], Any]], "Schedule | None"]  # runs a job in a child; the schedule that killed it
+
+
+def smaller(schedule: Schedule, order: Sequence[int], dies: Tries, over: Callable[[], bool]) -> Schedule:
+    """A schedule with as few preemptions as are found, each as early as possible, that kills its process as well.
+
+    Args:
+        order: the index of the thread of each step, up to the end of the process; empty if it is unknown.
+        dies: runs policies in a child process until it dies.
+        over: whether the time is over.
+    """
+    best = schedule
+    if best.preemptions <= 1:
+        return best
+    segments = _segments(order)
+    while segments and best.preemptions > 1 and not over():
+        found = dies(_trying([Segments(candidate) for candidate in _candidates(segments)]))
+        if found is None or found.preemptions >= best.preemptions:
+            break
+        best, segments = found, []
+        if (orders := _order_of(found, order)) is not None:
+            segments = orders
+    position = 0
+    while position < len(best.choices) and not over():
+        earlier = list(_earlier(best, position))
+        found = dies(_trying([Planned(each) for each in earlier])) if earlier else None
+        if found is not None and found.preemptions <= best.preemptions:
+            best = found
+        position += 1
+    return best
+
+
+def _trying(policies: Sequence[Policy]) -> Callable[[Explorer, Journal], None]:
+    def job(explorer: Explorer, journal: Journal) -> None:
+        for index, policy in enumerate(policies):
+            journal.set_candidate(index)
+            explorer.once(policy)
+
+    return job
+
+
+def _candidates(segments: list[Segment]) -> Iterator[list[Segment]]:
+    """The segments with a stretch of them sorted by thread: long stretches first."""
+    size = len(segments)
+    while size >= 2:
+        for start in range(0, len(segments) - 1, max(1, size // 2)):
+            stretch: dict[int, int] = {}
+            for index, count in segments[start : start + size]:
+                stretch[index] = stretch.get(index, 0) + count
+            for joined in (list(stretch.items()), list(reversed(stretch.items()))):
+                candidate = _merged([*segments[:start], *joined, *segments[start + size :]])
+                if len(candidate) < len(segments):
+                    yield candidate
+        size = size // 2 if size > 3 else size - 1
+
+
+def _earlier(schedule: Schedule, position: int) -> Iterator[Schedule]:
+    """The schedule with one preemption at each earlier point."""
+    choices = schedule.choices
+    if choices[position].forced:
+        return
+    first = choices[position - 1].point + 1 if position else 1
+    for point in range(first, choices[position].point):
+        yield Schedule((*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :]))
+
+
+def _order_of(schedule: Schedule, order: Sequence[int]) -> list[Segment] | None:
+    """The segments of a schedule that was found, if they follow from its choices; None if they do not."""
+    if any(choice.forced for choice in schedule.choices):
+        return None
+    segments: list[Segment] = []
+    last, thread = 1, 0
+    for choice in schedule.choices:
+        segments.append((thread, choice.point - last))
+        last, thread = choice.point, choice.thread
+    segments.append((thread, max(1, len(order) - last + 1)))
+    return _merged([segment for segment in segments if segment[1] > 0])
+
+
+def _segments(order: Sequence[int]) -> list[Segment]:
+    return _merged([(index, 1) for index in order])
+
+
+def _merged(segments: Sequence[Segment]) -> list[Segment]:
+    merged: list[Segment] = []
+    for index, count in segments:
+        if merged and merged[-1][0] == index:
+            merged[-1] = index, merged[-1][1] + count
+        else:
+            merged.append((index, count))
+    return merged

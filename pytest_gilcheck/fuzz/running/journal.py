@@ -1,0 +1,130 @@
+"""The choices of the current run, in memory that survives the process: what a crash leaves of its schedule.
+
+The engine notes each choice before the thread that was chosen goes on. As in a schedule, what the default
+rule decides is not noted.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable
+from enum import IntEnum
+
+from ..schedule import Choice, Schedule
+
+_MOST = 1 << 16  # choices of a run; one with more cannot be followed again
+_MOST_LEARNT = 1 << 10
+_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _POINT, _SEQUENTIAL, _HEAD = range(8)
+_FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
+
+
+class Stage(IntEnum):
+    """What a run does."""
+
+    IDLE = 0  # there is none
+    SETUP = 1
+    THREADS = 2
+    AFTER = 3  # invariant and teardown
+
+
+class Journal:
+    """Written by a process that searches, and read by another one after it died.
+
+    Attributes:
+        keeps_anchors: whether the place of each choice is kept as well, which takes time.
+    """
+
+    def __init__(self, keeps_anchors: bool = False) -> None:
+        self.keeps_anchors = keeps_anchors
+        self._memory = mmap.mmap(-1, 8 * (_HEAD + _MOST_LEARNT + 2 * _MOST))
+        self._cells = memoryview(self._memory).cast("Q")
+        self._next = 0
+
+    def close(self) -> None:
+        self._cells.release()
+        self._memory.close()
+
+    def begin(self, stage: Stage) -> None:
+        """A run reaches this stage."""
+        cells = self._cells
+        cells[_STAGE] = stage
+        if stage is Stage.SETUP:
+            cells[_RUN] += 1
+            cells[_CHOICES] = self._next = 0
+
+    def choice(self, choice: Choice, masked: bool, anchor: int = 0) -> None:
+        """A run makes this choice next."""
+        number, cells = self._next, self._cells
+        self._next = number + 1
+        if number < _MOST:
+            at = _HEAD + _MOST_LEARNT + 2 * number
+            cells[at] = (choice.point << _THREAD_BITS | choice.thread) << 2 | masked * _MASKED | choice.forced
+            cells[at + 1] = anchor
+        cells[_POINT] = choice.point
+        cells[_CHOICES] = number + 1
+
+    def learn(self, learnt: Iterable[int]) -> None:
+        """What the search has learnt about the program's names, which the steps of a run depend on."""
+        facts = list(learnt)[:_MOST_LEARNT]
+        for index, fact in enumerate(facts):
+            self._cells[_HEAD + index] = fact
+        self._cells[_LEARNT] = len(facts)
+
+    def set_sequential(self, sequential: bool) -> None:
+        """Whether the runs from here on are sequential orders of the threads."""
+        self._cells[_SEQUENTIAL] = sequential
+
+    def set_candidate(self, index: int) -> None:
+        """Which of several schedules is tried next."""
+        self._cells[_CANDIDATE] = index
+
+    # Read afterwards.
+
+    @property
+    def stage(self) -> Stage:
+        return Stage(self._cells[_STAGE])
+
+    @property
+    def run(self) -> int:
+        """The number of runs that have begun."""
+        return int(self._cells[_RUN])
+
+    @property
+    def sequential(self) -> bool:
+        return bool(self._cells[_SEQUENTIAL])
+
+    @property
+    def candidate(self) -> int:
+        return int(self._cells[_CANDIDATE])
+
+    @property
+    def complete(self) -> bool:
+        """Whether all choices of the run are known."""
+        return int(self._cells[_CHOICES]) <= _MOST
+
+    @property
+    def learnt(self) -> tuple[int, ...]:
+        return tuple(self._cells[_HEAD : _HEAD + self._cells[_LEARNT]])
+
+    @property
+    def masked(self) -> bool:
+        """Whether a build with a GIL cannot follow this schedule."""
+        return any(self._cells[at] & _MASKED for at in self._used())
+
+    @property
+    def schedule(self) -> Schedule:
+        choices = []
+        for at in self._used():
+            packed = self._cells[at]
+            rest = packed >> 2
+            choices.append(Choice(rest >> _THREAD_BITS, rest & (1 << _THREAD_BITS) - 1, bool(packed & _FORCED)))
+        return Schedule(tuple(choices))
+
+    @property
+    def anchors(self) -> tuple[int, ...]:
+        """A checksum of the place of each choice, if they are kept."""
+        return tuple(self._cells[at + 1] for at in self._used())
+
+    def _used(self) -> range:
+        first = _HEAD + _MOST_LEARNT
+        return range(first, first + 2 * min(_MOST, self._cells[_CHOICES]), 2)
