@@ -28,7 +28,7 @@ from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .reporting import figures_as_properties
-from .spawned_test import SpawnedTest, in_this_process
+from .spawned_test import FAILURE, SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
@@ -37,7 +37,6 @@ _TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
 _SILENCE = 10  # times that: how long a phase of a test may take outside checks
 _NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy", "contextlib"})
 _PROOF = pytest.StashKey[str]()  # how a schedule broke the test
-_FAILURE = pytest.StashKey[str]()  # of an earlier run of the test
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
 _BEGUN = pytest.StashKey[list["BegunCheck"]]()
@@ -287,7 +286,7 @@ class CheckedTests:
     def _fail_as_before(self, item: pytest.Item, message: str) -> None:
         """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
         __tracebackhide__ = True
-        if failure := item.stash.get(_FAILURE, ""):
+        if failure := item.stash.get(FAILURE, ""):
             words = "an earlier run of this test failed, and this one is inconclusive, which takes nothing back"
             pytest.fail(f"gilcheck: {words}: {failure}\ninconclusive: {message}", pytrace=False)
 
@@ -317,7 +316,7 @@ class CheckedTests:
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         if report.failed:
-            item.stash[_FAILURE] = item.stash.get(_FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
+            item.stash[FAILURE] = item.stash.get(FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"
             ]

@@ -41,6 +41,7 @@ _WRITING = {  # by the attribute of their value: options that have a run write w
     "json_report_file": "--json-report-file=none",
     "pastebin": "--pastebin=",
 }
+FAILURE = pytest.StashKey[str]()  # of an item: the last line of the failure of an earlier run of it
 _LAST_LINES = 5  # of its errors, for a message
 _SELECTING = ("lfplugin", "nfplugin", "stepwiseplugin")  # plugins of pytest's cache, which would select other tests
 
@@ -69,7 +70,7 @@ class SpawnedSide:
         self._messages.touch()
         (folder / "stacks").touch()
         self._stacks = StackDumps((folder / "stacks").open("rb"))
-        job = {"folder": str(folder), "test": item.nodeid, "limit": limit}
+        job = {"folder": str(folder), "test": item.nodeid, "limit": limit, "failure": item.stash.get(FAILURE, "")}
         shows = item.config.getoption("capture", "fd") == "no"
         with self._errors.open("wb") as errors:
             self._life: Lifecycle = start_program(
@@ -150,7 +151,7 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
-        self._pid = os.getpid()
+        self._pid, self._failure = os.getpid(), job["failure"]
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
@@ -192,6 +193,8 @@ class SpawnedTest:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.nodeid == self._test][:1]
+        for item in items:
+            item.stash[FAILURE] = self._failure
 
     def pytest_runtest_logstart(self) -> None:
         self._call_over = False

@@ -213,7 +213,9 @@ def test_a_call_that_never_returns_ends_its_child_alone_and_the_schedule_is_repo
         pass
     """)
     result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["*hangs: the process made no step for 0.3 s in a call that holds the GIL, in *second); with 1 preemption*"])
+    result.stdout.fnmatch_lines(
+        ["*hangs: the process made no step for 0.3 s in a call that holds the GIL, in *second); with 1 preemption*"]
+    )
 
 
 def test_a_crash_in_a_sequential_order_is_no_matter_of_schedules(run):
