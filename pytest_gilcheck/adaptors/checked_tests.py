@@ -32,7 +32,7 @@ from .markers import check_of, markers_of, place_of, raise_worst, run, unsupport
 from .options import settings_of
 from .progress import CheckProgress
 from .reporting import figures_as_properties
-from .spawned_test import SpawnedTest, in_this_process
+from .spawned_test import FAILURE, SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
@@ -216,7 +216,7 @@ class CheckedTests:
         item.stash[_CALLED] = False
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
-            yield from self._skipping()
+            yield from self._skipping(item)
         except BaseException:
             item.stash[_CALLS] = []  # the test has failed already
             raise
@@ -286,7 +286,7 @@ class CheckedTests:
         """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
         __tracebackhide__ = True
         try:
-            yield from self._skipping()
+            yield from self._skipping(item)
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
@@ -299,15 +299,24 @@ class CheckedTests:
                 advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
+                self._fail_as_before(item, message)
                 raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
 
-    def _skipping(self) -> Iterator[None]:
+    def _fail_as_before(self, item: pytest.Item, message: str) -> None:
+        """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
+        __tracebackhide__ = True
+        if failure := item.stash.get(FAILURE, ""):
+            words = "an earlier run of this test failed, and this one is inconclusive, which takes nothing back"
+            pytest.fail(f"gilcheck: {words}: {failure}\ninconclusive: {message}", pytrace=False)
+
+    def _skipping(self, item: pytest.Item) -> Iterator[None]:
         """An inconclusive check is a skip, with its reason (pytest sees to that by itself); a failure if strict."""
         __tracebackhide__ = True
         try:
             return (yield)
         except Inconclusive as error:
             message = str(error)
+        self._fail_as_before(item, message)
         if self._strict:
             pytest.fail(f"inconclusive, and strict: {message}", pytrace=False)
         raise pytest.skip.Exception(f"inconclusive: {message}", _use_item_location=True)
@@ -326,6 +335,7 @@ class CheckedTests:
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         if report.failed:
+            item.stash[FAILURE] = item.stash.get(FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
             readable(report, item)
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"

@@ -53,7 +53,14 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
 
 
 _WRITTEN = {"json": "evidence", "html": "report", "markdown": "table"}
-_SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setuponly", "setupplan", "cacheshow")  # they run no test
+_SHOWS = (
+    "collectonly",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "setuponly",
+    "setupplan",
+    "cacheshow",
+)  # options that run no test
 _OUTCOMES = ("passed", "xpassed", "xfailed", "skipped", "failed")  # the worst last
 
 
