@@ -5,7 +5,8 @@
 
 The interpreter that runs this needs the plugin and what the suites need. The libraries are imported from the folders. A pytest that
 does not end by itself, an internal error, and a marked test without a record of its check are failures of ours: they are listed,
-and the exit status is then 1. Violated claims are listed for a reader: true ones, false alarms and state shared on purpose look alike.
+and the exit status is then 1. Violated claims are listed for a reader: true ones, false
+alarms and state shared on purpose look alike.
 A test whose body fails when it runs twice one after the other, because both use one fixture, "fails in every order".
 """
 
@@ -94,8 +95,9 @@ def run(folder: Path, tests: list[str], budget: float, every: int, options: list
             status, output = "did not end", str(error.stdout)[-3000:]
         wall, after = time.monotonic() - begun, os.times()
         lines = [json.loads(line) for line in log.read_text().splitlines()]
-    marked = {line["item"] for line in lines if line.get("marked")}
-    unmarked = sum("item" in line for line in lines) - len(marked)
+    deselected = {line["deselected"] for line in lines if "deselected" in line}
+    marked = {line["item"] for line in lines if line.get("marked")} - deselected
+    unmarked = len({line["item"] for line in lines if "item" in line and not line["marked"]} - deselected)
     phases = [line for line in lines if "test" in line]
     results: dict[str, dict[str, Any]] = {}
     for line in phases:

@@ -24,6 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         _write({"item": item.nodeid, "marked": item.get_closest_marker(MARKER) is not None})
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    for item in items:
+        _write({"deselected": item.nodeid})
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     records = [

@@ -9,6 +9,7 @@ from dataclasses import replace
 from io import BytesIO
 from types import FrameType
 
+from ...core.descriptors import OwnDescriptor
 from ..explaining.recorder import RecordedStep, Recorder
 from ..running.task import Task
 from ..steps.visible import Access
@@ -21,7 +22,7 @@ class StreamedRecorder(Recorder):
 
     def __init__(self, takes_part: Callable[[str], bool], descriptor: int) -> None:
         super().__init__(takes_part)
-        self._descriptor = descriptor
+        self._file = OwnDescriptor.duplicate(descriptor)  # os.write itself is a step of the program
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         known = len(self.steps)
@@ -31,7 +32,7 @@ class StreamedRecorder(Recorder):
         self._send(replace(self.steps[-1], keeps=None))
 
     def _send(self, part: object) -> None:
-        os.write(self._descriptor, pickle.dumps(part))
+        self._file.write(pickle.dumps(part))
 
 
 def recorded_steps(descriptor: int) -> list[RecordedStep]:
