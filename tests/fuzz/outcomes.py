@@ -15,7 +15,6 @@ from unittest import mock
 from hypothesis import reject
 
 import pytest_gilcheck
-from pytest_gilcheck.fuzz.conflicts.reduction import Reduction
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running import events
@@ -23,6 +22,7 @@ from pytest_gilcheck.fuzz.schedule import Schedule
 from pytest_gilcheck.fuzz.searching import harness
 from pytest_gilcheck.fuzz.searching.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.fuzz.searching.limits import TimeLimit
+from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.searching.search import Search
 
 from .generated import Drawn

@@ -59,10 +59,19 @@ _SETS = frozenset({set, frozenset})
 _DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict, collections.Counter})
 _CONTAINERS = _LISTS | _SETS | _DICTS | {tuple}
 _VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
-_ITERATORS = frozenset(
-    type(iter(each))
-    for each in ([], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]))
-) | {type(iter("\u0100")), type(reversed({})), enumerate, zip, reversed, itertools.count, itertools.chain, itertools.islice}
+_ITERABLE: tuple[Any, ...] = (
+    [], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]),
+)  # fmt: skip
+_ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
+    type(iter("\u0100")),
+    type(reversed({})),
+    enumerate,
+    zip,
+    reversed,
+    itertools.count,
+    itertools.chain,
+    itertools.islice,
+}
 _SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, itertools.chain, bytes, bytearray, collections.deque})
 _DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict, collections.Counter})
 _PURE = frozenset(

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from ...core.origin import ours
+from ..conflicts.races import Race, Races
+from ..conflicts.trace import Trace
 from ..running.engine import ScheduleRun
 from ..schedule import Choice, Schedule
-from ..searching.explorer import Explorer, Failure
 from ..steps.touches import UNKNOWN, called
-from .races import Race, Races
-from .trace import Trace
+from .explorer import Explorer, Failure
 
 _HINTED = 2  # preemptions of a run that gives no more hints
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
