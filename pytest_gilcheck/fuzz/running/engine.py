@@ -21,7 +21,8 @@ import ctypes
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from types import CodeType, FrameType
@@ -474,7 +475,8 @@ class Engine:
                 self._mark_blocked_outside(owner)
             if self._idle and self._returned:
                 self._main.semaphore.post()
-            late = monotonic() - started > self.limit and (asleep or self._idle or process_time() - self._cpu > self.limit / 2)
+            waits = polls > 0 or (self._idle and self._outside())  # a thread that waits for the GIL sleeps for a moment, too
+            late = monotonic() - started > self.limit and (waits or process_time() - self._cpu > self.limit / 2)
             if (late or (not HAS_PROC and monotonic() - started > self.limit)) and not self._run.stuck:
                 self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
                 if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
@@ -490,6 +492,10 @@ class Engine:
                     )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
+
+    def _outside(self) -> bool:
+        """Whether the run waits for a thread that is blocked outside of control; if not, it is over once no thread is runnable."""
+        return any(task.state is BLOCKED_OUTSIDE for task in self.tasks)
 
     def _computes(self, seconds: float, cpu: float) -> bool:
         """Whether the owner surely computes, by the CPU time of this process, which nobody else uses."""
@@ -512,10 +518,7 @@ class Engine:
         task.state = BLOCKED_OUTSIDE
         frame = sys._current_frames().get(task.ident or 0)
         where = place(frame, self.takes_part)
-        self._run.uncontrolled = (
-            *self._run.uncontrolled,
-            f"{task.name} was blocked at {where} by an operation that is not under control",
-        )
+        self.note_uncontrolled(f"{task.name} was blocked at {where} by an operation that is not under control")
         if (target := self._next_task(task)) is not None:
             self._hand_to(target)
         else:
@@ -653,11 +656,21 @@ class Engine:
 
     def await_end_of(self, thread: threading.Thread) -> None:
         """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
-        awake, self._awake = self._awake, None  # or the watcher would take the calling thread for blocked
-        try:
+        with self.unwatched():
             _join(thread)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """While the calling thread really waits, and the watcher is not to take it for blocked."""
+        awake, self._awake = self._awake, None
+        try:
+            yield
         finally:
             self._awake = awake
+
+    def note_uncontrolled(self, what: str) -> None:
+        """Take note of something that happened outside of control."""
+        self._run.uncontrolled = (*self._run.uncontrolled, what)
 
     def clock_reading(self, frame: FrameType) -> int:
         """The virtual time at which the calling thread reads a clock; a visible step if it is code under test."""
