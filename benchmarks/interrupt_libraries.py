@@ -31,7 +31,7 @@ _ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(_ROOT))
 
 from pytest_gilcheck import gilcheck  # noqa: E402
-from tests.interrupt import servers  # noqa: E402
+from tests.interrupt import programs, servers  # noqa: E402, F401 - programs adds workloads
 from tests.interrupt.libraries import WORKLOADS, Workload, wrong  # noqa: E402
 from tests.interrupt.sentences import contradictions  # noqa: E402
 
@@ -41,6 +41,7 @@ _PLAIN = """
 import importlib, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the background job of a shell inherits that it is ignored
 sys.path.insert(0, sys.argv[1])
+from tests.interrupt import programs
 from tests.interrupt.libraries import WORKLOADS
 workload = next(each for each in WORKLOADS if each.name == sys.argv[2])
 for module in workload.needs:
@@ -53,10 +54,15 @@ workload.work()
 
 
 def plainly(workload: Workload) -> str:
-    """What a plain process does: ``"gone"``, ``"stays"``, ``"crashes"``, ``"leaves PID behind"`` or ``"ends early"``."""
-    command = [sys.executable, "-c", _PLAIN, str(_ROOT), workload.name]
+    """What a plain process does: ``"gone"``, ``"stays"``, ``"crashes"``, ``"leaves processes"`` or ``"ends early"``."""
+    command, mark = [sys.executable, "-c", _PLAIN, str(_ROOT), workload.name], f"GILCHECK_TRUTH={os.getpid()}-{random.random()}"
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env=os.environ | dict([mark.split("=")]),
     )
     assert process.stdout is not None
     try:
@@ -71,16 +77,26 @@ def plainly(workload: Workload) -> str:
             return "stays"
         if status in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL, -signal.SIGFPE):
             return "crashes"
-        with contextlib.suppress(ProcessLookupError):
-            time.sleep(0.5)
-            os.killpg(process.pid, 0)
-            return "leaves processes"
-        return "gone"
+        end = time.monotonic() + _EXITS_WITHIN
+        while (alive := _marked(mark)) and time.monotonic() < end:
+            time.sleep(0.05)
+        return "leaves processes" if alive else "gone"
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        for pid in [process.pid, *_marked(mark)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()
+
+
+def _marked(mark: str) -> list[int]:
+    """The running processes that have the mark in their environment; Linux only."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if mark.encode() in Path(f"/proc/{pid}/environ").read_bytes():  # empty for one that has exited
+                found.append(int(pid))
+    return found
 
 
 @contextlib.contextmanager
@@ -183,7 +199,7 @@ def main() -> int:
     end = time.monotonic() + 60 * given.minutes
     with neighbours(given.neighbours), servers.running():
         for repeat in range(given.repeats):
-            for workload in chosen:
+            for workload in random.sample(chosen, len(chosen)):  # what --minutes leaves out is left out by chance
                 if workload.missing or time.monotonic() > end:
                     continue
                 for _ in range(given.plainly if repeat == 0 else 0):

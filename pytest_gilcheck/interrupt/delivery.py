@@ -114,13 +114,11 @@ def _wait_for_moment(log: TargetLog, moment: float) -> tuple[float, float]:
     until = began + moment + _MOST_DELAY
     while True:
         log.wait(began + moment - time.monotonic(), lambda log: log.left or log.gone)
-        passed = time.monotonic() - began
+        waits = process_snapshot.waits_for_core(pid)  # before the snapshot: it counts no wait that is not over
         denied = _denied(at_start, process_snapshot.take(pid), 0.0)
-        had = passed - denied
-        if log.left is not None or log.gone or time.monotonic() > until:
-            return had, denied
-        if had >= moment and not process_snapshot.waits_for_core(pid):
-            return had, denied
+        had = time.monotonic() - began - denied
+        if (had >= moment and not waits) or log.left is not None or log.gone or time.monotonic() > until:
+            return 0.0 if waits else had, denied
         log.wait(max(moment - had, _SHORT), lambda log: log.left or log.gone)
 
 
@@ -146,6 +144,9 @@ def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: In
     if to_leave and not log.gone:
         late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
         trial = _leaving(log, trial, claim)
+        if trial.outcome is SignalOutcome.SWALLOWED and not log.entered:
+            detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
+            trial = replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail)
         if trial.outcome is SignalOutcome.SWALLOWED:
             instrument.stuck()
             if late:  # that is proved, and the rest may follow from it (a large list that is freed on the way out, say)
@@ -269,7 +270,7 @@ def _over_before(log: TargetLog) -> dict[str, Any]:
 
 def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known: float) -> float:
     """Seconds between two snapshots in which the process was denied a core; ``known`` where there are no snapshots."""
-    return known if before is None or after is None else max(0.0, after.denied - before.denied)
+    return known if before is None or after is None else after.denied_since(before)
 
 
 def _idled(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:

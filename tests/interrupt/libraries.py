@@ -796,7 +796,7 @@ def process_pool_executor():
         executor.submit(nap_in_a_child, 60).result()
 
 
-@workload(VIOLATED, {"lingers", "stuck in cleanup", "left behind", "swallowed"}, "child process", "pid")
+@workload(VIOLATED, {"lingers", "stuck in cleanup", "left behind", "swallowed"}, "child process", "pid", "hook")
 def processes_that_are_forked_all_the_time():
     while True:
         forking.Process(target=nap_in_a_child, args=(60,)).start()

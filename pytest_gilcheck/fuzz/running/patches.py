@@ -49,6 +49,7 @@ _NOT_CHANGED = (
 )
 _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})  # most of what there is: told apart first
 _LEAVES = (*_PLAIN, Engine, Repeatable, primitives.Lock)  # through our own, everything could be reached
 
 _FIXED = (types.ModuleType, tuple, set, frozenset)  # their contents have no names that could be replaced
@@ -161,6 +162,8 @@ class Patches:
             if id(kind) not in self._kinds and self._is_of_module_under_test(kind.__module__):
                 self._kinds[id(kind)] = kind
             for place, name, value in _contents(thing, path):
+                if type(value) in _ATOMS:
+                    continue
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
                         self._engine.thread_locals.append(value)

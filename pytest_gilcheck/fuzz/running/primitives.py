@@ -23,7 +23,7 @@ from typing import Any
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
-from .engine import Engine, place
+from .engine import Deed, Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
 
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
@@ -94,6 +94,7 @@ class Lock:
         engine, task = found
         if self._where == disabled_lock:
             engine.step(_ACQUIRE, sys._getframe(1))
+            self._report(engine, Deed.TRY)
             self._real.acquire(False)
             return True
         if not blocking and timeout != -1:
@@ -106,10 +107,15 @@ class Lock:
             task.gil_checked = True  # it has entered a function
         engine.step(_ACQUIRE, frame)
         deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)
+        tries = not blocking or deadline is not None
         while not self._real.acquire(False):
+            self._report(engine, Deed.TRY if tries else Deed.WAIT)
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
             task.gil_checked = True
+        if tries:
+            self._report(engine, Deed.TRY)
+        self._report(engine, Deed.ACQUIRE)
         if in_library or outer is frame or _WITH_CALLS:
             task.gil_checked = True  # after a call of C
         engine.acquisitions += 1
@@ -125,8 +131,13 @@ class Lock:
         self._holder, self._taken = None, ""
         self._released()
 
+    def _report(self, engine: Engine, deed: Deed) -> None:
+        if engine.recorder is not None and engine.exploring:
+            engine.recorder.lock(self, deed)
+
     def _released(self) -> None:
         if (engine := active) is not None:
+            self._report(engine, Deed.RELEASE)
             engine.wake(self)
             if engine.owner.ident == _get_ident():
                 engine.owner.gil_checked = True  # after a call of C, or in a function of the standard library
@@ -134,6 +145,7 @@ class Lock:
     def locked(self) -> bool:
         if (found := _current()) is not None:
             found[0].step(_ACQUIRE, sys._getframe(1))
+            self._report(found[0], Deed.TRY)
         return self._real.locked()  # type: ignore[no-any-return]
 
     def __enter__(self) -> bool:
