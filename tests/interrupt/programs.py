@@ -174,7 +174,7 @@ def thread_that_blocks_all_signals():
 # cleanup and the end
 
 
-@workload(VIOLATED, {"stuck in cleanup"}, "`finally`", "with")
+@workload(VIOLATED, {"stuck in cleanup"}, "`finally`", "with", core=True)
 def generator_with_a_slow_finally():
     def numbers():
         try:
@@ -224,7 +224,7 @@ def slow_exit_handler():
     time.sleep(60)
 
 
-@workload(VIOLATED, {"lingers"}, "exit handler", "finalize")
+@workload(VIOLATED, {"lingers"}, "exit handler", "finalize", core=True)
 def slow_finalize():
     class Kept:
         pass
@@ -400,7 +400,7 @@ def tls_handshake():
 # processes
 
 
-@workload(VIOLATED, {"ignored", "swallowed"}, "system", "SIG_IGN")
+@workload(VIOLATED, {"ignored", "swallowed"}, "system", "SIG_IGN", core=True)
 def os_system_in_a_loop():
     while True:
         os.system("sleep 60")
@@ -464,7 +464,7 @@ def forked_workers_that_their_parent_ends():
             os.waitpid(pid, 0)
 
 
-@workload(VIOLATED, {"left behind"}, "pid", data=workers_that_ignore_the_signal)
+@workload(VIOLATED, {"left behind"}, "pid", data=workers_that_ignore_the_signal, core=True)
 def forked_workers_that_ignore_the_signal():
     time.sleep(60)
 
