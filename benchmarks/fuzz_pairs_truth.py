@@ -2,9 +2,10 @@
 
     python benchmarks/fuzz_pairs_truth.py [--only NAME] [--jobs 10]
 
-One thread sleeps before its k-th bytecode while the others run, for each thread and k; then random delays, two at a time. A buggy
-program must break at least once, and its fixed twin never, in at least as many attempts. An exception counts unless every order of the
-threads without any delay raises its type, and one of them the same message. It needs opcode events of `sys.settrace` (not CPython 3.12).
+One thread sleeps before its k-th bytecode while the others run, for each thread and k; then random delays, two or three at a time.
+A buggy program must break at least once, and its fixed twin never, in at least as many attempts. An exception counts unless every
+order of the threads without any delay raises its type, and one of them the same message. It needs opcode events of `sys.settrace`
+(not CPython 3.12).
 """
 
 from __future__ import annotations

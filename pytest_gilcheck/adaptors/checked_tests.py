@@ -30,8 +30,9 @@ from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
+from .progress import CheckProgress
 from .reporting import figures_as_properties
-from .spawned_test import SpawnedTest, in_this_process
+from .spawned_test import FAILURE, SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
 _RECORDS = pytest.StashKey[list[evidence.Record]]()
@@ -102,7 +103,8 @@ class FixtureCall:
     def advice(self) -> str:
         """Why the judgement did not decide the test, and what to do."""
         if (raised_by := self.result.raised_by) is None:
-            return "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+            advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+            return f"{advice}; {help_line(NOT_JUDGED)}"
         lost = f".{raised_by}() raised this, but something kept it from the test (an except, a thread, a finalizer)"
         return f"{lost}: to expect it, use .assert_violated() or read .verdict"
 
@@ -143,6 +145,7 @@ class CheckedTests:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
+        self._progress = CheckProgress(config)
         limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
         mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
         self.guard = Guard(config, uses_check, mode, limit, self.keep, self._note_refused, spawned)
@@ -158,6 +161,8 @@ class CheckedTests:
         item.user_properties += figures_as_properties(entry, earlier + 1)
 
     def checks(self, item: pytest.Item) -> Gilcheck:
+        self._progress.begin()
+
         def result(measured: Any, entry: evidence.Record, to_be_judged: bool) -> None:
             item.config.hook.pytest_gilcheck_result(item=item, result=measured)
             if isinstance(measured, Judged):
@@ -175,6 +180,7 @@ class CheckedTests:
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
         def record(entry: evidence.Record) -> None:
+            self._progress.clear()
             self.keep(item, entry)
             self.guard.check_over(entry)
 
@@ -190,7 +196,14 @@ class CheckedTests:
             finally:
                 check.over = True
 
-        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline, during=begun)
+        return Gilcheck(
+            self._settings,
+            on_record=record,
+            on_result=result,
+            set_deadline=self.guard.set_deadline,
+            progress=self._progress.show,
+            during=begun,
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -203,7 +216,7 @@ class CheckedTests:
         item.stash[_CALLED] = False
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
-            yield from self._skipping()
+            yield from self._skipping(item)
         except BaseException:
             item.stash[_CALLS] = []  # the test has failed already
             raise
@@ -253,6 +266,8 @@ class CheckedTests:
             raise
         except BaseException as error:
             problems.append(error)
+        finally:
+            self._progress.clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -271,7 +286,7 @@ class CheckedTests:
         """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
         __tracebackhide__ = True
         try:
-            yield from self._skipping()
+            yield from self._skipping(item)
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
@@ -284,15 +299,24 @@ class CheckedTests:
                 advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
+                self._fail_as_before(item, message)
                 raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
 
-    def _skipping(self) -> Iterator[None]:
+    def _fail_as_before(self, item: pytest.Item, message: str) -> None:
+        """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
+        __tracebackhide__ = True
+        if failure := item.stash.get(FAILURE, ""):
+            words = "an earlier run of this test failed, and this one is inconclusive, which takes nothing back"
+            pytest.fail(f"gilcheck: {words}: {failure}\ninconclusive: {message}", pytrace=False)
+
+    def _skipping(self, item: pytest.Item) -> Iterator[None]:
         """An inconclusive check is a skip, with its reason (pytest sees to that by itself); a failure if strict."""
         __tracebackhide__ = True
         try:
             return (yield)
         except Inconclusive as error:
             message = str(error)
+        self._fail_as_before(item, message)
         if self._strict:
             pytest.fail(f"inconclusive, and strict: {message}", pytrace=False)
         raise pytest.skip.Exception(f"inconclusive: {message}", _use_item_location=True)
@@ -311,6 +335,7 @@ class CheckedTests:
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
         if report.failed:
+            item.stash[FAILURE] = item.stash.get(FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
             readable(report, item)
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"

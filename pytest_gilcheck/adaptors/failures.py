@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +59,46 @@ def _without_first(text: str, shown: str) -> str:
     while lines and lines[0].strip() and lines[0].strip() in shown:
         del lines[0]
     return "".join(lines) or text
+
+
+_LANES = ("cyan", "purple", "blue", "green")  # threads of a story
+_STEP = re.compile(r" {0,4}\d+  ( *)\S")
+_SWITCH = re.compile(r" +-- T\d+ .* --$")
+_HEADS = re.compile(r" +T0( +T\d+)+$")
+
+
+class StoryColours:
+    """Colours the failing schedule in a terminal: each thread, and the switches between them."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest shows failures, and after other plugins have written their files
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+        writer = terminalreporter._tw
+        if writer.hasmarkup:
+            for report in terminalreporter.stats.get("failed", []):
+                report.sections = [
+                    (title, coloured(text, writer.markup) if title.endswith(_SECTION) else text) for title, text in report.sections
+                ]
+        return (yield)
+
+
+def coloured(text: str, markup: Callable[..., str]) -> str:
+    """The text with its story coloured; text without a story is returned as it is.
+
+    Args:
+        markup: returns a text with markup, which is given by name.
+    """
+    lines, lane = [], None
+    inside = False
+    for line in text.split("\n"):
+        if _HEADS.match(line):
+            inside = True
+        elif line.startswith("  ") and not line.startswith("    ") and not _STEP.match(line):
+            inside = False  # the lines that explain the story
+        if not inside or not line.strip():
+            lines.append(markup(line, bold=True) if line.startswith("  decided by") else line)
+            continue
+        if step := _STEP.match(line):
+            lane = _LANES[len(step[1]) // 8 % len(_LANES)]
+        style = {"yellow": True, "bold": True} if _SWITCH.match(line) else {"bold": True} if lane is None else {lane: True}
+        lines.append(markup(line, **style))
+    return "\n".join(lines)

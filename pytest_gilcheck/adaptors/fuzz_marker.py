@@ -51,6 +51,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         name=item.name,
         teardown=fixtures.tear_down,
         may_raise=False,
+        calls=(item.obj,),
         shared=_shared_by_runs(item),
     )
     fixtures.discard_first()
@@ -101,7 +102,7 @@ def _with_hypothesis(
     def explored(*values: Any, **named: Any) -> None:
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
-        program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant)
+        program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant, calls=(inner,))
         result = runner.run(FUZZ, program, given, source, judged="marker")
         results.append(result)
         if result.verdict == "inconclusive":

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -27,14 +27,18 @@ from ..core.descriptors import OwnDescriptor
 from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
 from ..core.interpreter import watcher
 from ..core.verdict import Inconclusive
+from . import read_ahead
 from .child_report import ChildFailed, ChildReport, ChildSkipped
 from .coverage_data import add_to_parent
 from .guarded_child import CALL, TEARDOWN, GuardedChild, flush
 from .messages import Message, show_warnings, unpickled
 from .spawned_test import NotSpawned, SpawnedSide, SpawnedTest
+from .suite_properties import add_to_suite
+from .wider_values import warning
 
 _GRACE = 5.0  # seconds added to the timeout of a lap: the check's own timeout comes first and has the better message
 _INSTEAD = "; --gilcheck-isolate=none runs it in pytest's own process, --gilcheck-isolate=fork forks all the same"
+_CHANGED = pytest.StashKey[set[str]]()
 _PHASES = {"setup": "set-up", "call": "call", "teardown": "teardown"}
 _SHORT = 300  # characters; a pipe takes 4096 bytes at once
 _NEED_TEMPORARY_FOLDER = frozenset({"tmp_path_factory", "tmpdir_factory", "request"})
@@ -413,7 +417,19 @@ class _TestInChild:
             case "end":
                 show_warnings(message["warnings"])
                 add_to_parent(message["coverage"])
+                read_ahead.in_parent(message.get("files", ()))
+                add_to_suite(self._item.config, message.get("suite", ()))
+                self._warn_of_changes(message.get("changed", ()))
         return message
+
+    def _warn_of_changes(self, changed: Iterable[str]) -> None:
+        """Say once of each wider fixture that a test changed it where nobody else sees that."""
+        known = self._item.config.stash.setdefault(_CHANGED, set())
+        for words in changed:
+            if words not in known:
+                known.add(words)
+                file, line, _ = self._item.location
+                show_warnings([(warning(self._item.name, words), pytest.PytestWarning, file, (line or 0) + 1)])
 
     def _fail(self, text: str) -> None:
         __tracebackhide__ = True

@@ -21,8 +21,11 @@ import pytest
 
 from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
+from . import read_ahead
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
+from .suite_properties import suite_properties
+from .wider_values import WiderValues
 
 _getpid, _exit = os.getpid, os._exit  # a test may replace those of os
 CALL, TEARDOWN = b"c", b"t"  # what the parent sends when it begins a phase
@@ -52,6 +55,8 @@ class GuardedChild:
         _silence(self._hook.pytest_runtest_logreport)
         item.config.pluginmanager.register(_Log(self._log))
         self._coverage = ChildCoverage.begin()
+        self._wider = WiderValues(item)
+        self._suite_properties = len(suite_properties(item.config))
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
@@ -100,7 +105,14 @@ class GuardedChild:
                 self._turn()
             self._run("teardown", nextitem=self._nextitem)
             flush()
-            content: Message = {"kind": "end", "coverage": self._coverage.end(), "warnings": packed_warnings(self._caught)}
+            content: Message = {
+                "kind": "end",
+                "coverage": self._coverage.end(),
+                "warnings": packed_warnings(self._caught),
+                "files": read_ahead.files_of_child(),
+                "changed": self._wider.changed(),
+                "suite": suite_properties(self._item.config)[self._suite_properties :],
+            }
         except BaseException as error:
             shown = pytest.ExceptionInfo.from_exception(error).getrepr(style="long")
             content = {"kind": "failed", "text": f"an internal error of pytest in the child that ran the test\n{shown}"}

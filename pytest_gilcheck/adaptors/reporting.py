@@ -21,6 +21,7 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 from ..settings import SPAWNED_TEST
+from .failures import StoryColours
 from .options import settings_of, target
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def start(config: pytest.Config) -> None:
     if _KEY not in config.stash and not hasattr(config, "workerinput") and SPAWNED_TEST not in os.environ:
         config.stash[_KEY] = True
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
+        config.pluginmanager.register(StoryColours(), "gilcheck-colours")
 
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
@@ -51,7 +53,14 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
 
 
 _WRITTEN = {"json": "evidence", "html": "report", "markdown": "table"}
-_SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setuponly", "setupplan", "cacheshow")  # they run no test
+_SHOWS = (
+    "collectonly",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "setuponly",
+    "setupplan",
+    "cacheshow",
+)  # options that run no test
 _OUTCOMES = ("passed", "xpassed", "xfailed", "skipped", "failed")  # the worst last
 
 

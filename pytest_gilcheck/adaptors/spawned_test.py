@@ -27,13 +27,13 @@ from ..core.parent_side import Ending, Outcome
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from ..settings import SPAWNED_TEST
 from .messages import packed_warnings, pickled
+from .suite_properties import suite_properties
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 _POLL = 0.02  # seconds
 _EXIT_GRACE = 10.0  # seconds that the process gets to exit after its last message
 _CRASH = "Fatal Python error"
 _WRITING = {  # by the attribute of their value: options that have a run write what a second run would damage
-    "xmlpath": "--junitxml=",
     "log_file": "--log-file=",
     "report_log": "--report-log=",
     "htmlpath": "--html=",
@@ -41,6 +41,7 @@ _WRITING = {  # by the attribute of their value: options that have a run write w
     "json_report_file": "--json-report-file=none",
     "pastebin": "--pastebin=",
 }
+FAILURE = pytest.StashKey[str]()  # of an item: the last line of the failure of an earlier run of it
 _LAST_LINES = 5  # of its errors, for a message
 _SELECTING = ("lfplugin", "nfplugin", "stepwiseplugin")  # plugins of pytest's cache, which would select other tests
 
@@ -63,11 +64,13 @@ class SpawnedSide:
         arguments = [*_arguments(item.config), *_without_side_effects(item.config)]
         self._folder = tempfile.TemporaryDirectory(prefix="gilcheck-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
+        if getattr(item.config.option, "xmlpath", None):  # where properties of the suite are gathered
+            arguments.append(f"--junitxml={folder / 'junit.xml'}")
         self._messages, self._errors = folder / "messages", folder / "errors"
         self._messages.touch()
         (folder / "stacks").touch()
         self._stacks = StackDumps((folder / "stacks").open("rb"))
-        job = {"folder": str(folder), "test": item.nodeid, "limit": limit}
+        job = {"folder": str(folder), "test": item.nodeid, "limit": limit, "failure": item.stash.get(FAILURE, "")}
         shows = item.config.getoption("capture", "fd") == "no"
         with self._errors.open("wb") as errors:
             self._life: Lifecycle = start_program(
@@ -148,7 +151,7 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
-        self._pid = os.getpid()
+        self._pid, self._failure = os.getpid(), job["failure"]
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
@@ -190,6 +193,8 @@ class SpawnedTest:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.nodeid == self._test][:1]
+        for item in items:
+            item.stash[FAILURE] = self._failure
 
     def pytest_runtest_logstart(self) -> None:
         self._call_over = False
@@ -212,7 +217,9 @@ class SpawnedTest:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        self._append(ANSWER, pickled({"kind": "end", "coverage": None, "warnings": self._warnings}))
+        self._append(
+            ANSWER, pickled({"kind": "end", "coverage": None, "warnings": self._warnings, "suite": suite_properties(self._config)})
+        )
 
     def _serialised(self, report: pytest.TestReport) -> Any:
         return self._hook.pytest_report_to_serializable(config=self._config, report=report)

@@ -68,6 +68,7 @@ _ROWS = (
     FindingCode("GC509", "fuzz", "not repeatable", "it fails when it runs again, without any concurrency"),
     FindingCode("GC510", "fuzz", "insensitive", "the test does not notice that a lock is missing"),
     FindingCode("GC511", "fuzz", "diverged", "a replay went another way than its token"),
+    FindingCode("GC512", "fuzz", "crashed", "a schedule ends the interpreter"),
     FindingCode("GC601", "stress", "C-LEVEL", "it breaks only when threads really run at once"),
     FindingCode("GC602", "stress", "crashed", "the process died while threads ran at once"),
     FindingCode("GC901", "any", "undecided", "the check could not decide"),

@@ -43,10 +43,8 @@ class Drawn:
             return str(self.outcome)
         if not self.further:
             return f"{self.outcome}, with one draw of its random numbers and orders of sets"
-        return (
-            f"{self.outcome}; and {self.schedules:,} schedules with {self.further} other draw{'s' * (self.further > 1)} of its random "
-            "numbers and orders of sets"
-        )
+        others = f"{self.further} other draw{'s' * (self.further > 1)}"
+        return f"{self.outcome}; and {self.schedules:,} schedules with {others} of its random numbers and orders of sets"
 
 
 def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float) -> Drawn:
@@ -63,18 +61,19 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
     first = _search(explorer, plan, sequential, begun + (until - begun) * (_FIRST if uses and asked is None else 1.0), part)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
-    draws = MOST_DRAWS if asked is None else min(MOST_DRAWS, asked // 2 // _FEWEST_SCHEDULES)
+    wanted = first.steps * first.threads  # about all of one preemption
+    each = (monotonic() - begun) / max(1, first.explored)  # seconds of a schedule
     further = schedules = 0
-    for draw in range(1, draws + 1):
-        left = until - monotonic()
-        if left <= 0:
+    for draw in range(1, MOST_DRAWS + 1):
+        left, turns = until - monotonic(), MOST_DRAWS - draw + 1
+        rest = None if asked is None else asked - first.explored - schedules
+        if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
             break
         chance.draw = draw
         own = explorer.sequential()
-        count = None if asked is None else asked // 2 // draws
-        outcome = _search(
-            explorer, plan, own, until if asked is not None else until - left * (draws - draw) / (draws - draw + 1), count
-        )
+        seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
+        count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
+        outcome = _search(explorer, plan, own, monotonic() + seconds, count)
         further, schedules = further + 1, schedules + outcome.explored
         first.expired = first.expired or outcome.expired
         if outcome.failure is not None:

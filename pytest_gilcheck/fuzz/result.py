@@ -10,6 +10,7 @@ from ..core.codes import code_of
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 from .explaining.rows import SourceRow, SwitchRow
+from .plan import STRESS
 
 
 class Kind(StrEnum):
@@ -92,7 +93,7 @@ class FuzzResult(Judged):
         if self.verdict is not Verdict.VIOLATED:
             return ""
         if self.symptom == "crashed":
-            return code_of("stress", "crashed")
+            return code_of("stress" if self.mode == STRESS else "fuzz", "crashed")
         if self.kind is Kind.C_LEVEL:
             return code_of("stress", Kind.C_LEVEL)
         if self.kind is Kind.GIL_MASKED and self.symptom in ("invariant", "exception"):

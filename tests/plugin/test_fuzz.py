@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 COUNTER = """
 import threading
 import pytest
@@ -357,3 +359,37 @@ def test_flaky(gilcheck):
     result.stdout.fnmatch_lines(["*found a schedule that breaks it, which no rerun can take back: invariant: *"])
     records = json.loads((pytester.path / "e.json").read_text())["records"]
     assert {record["verdict"] for record in records if "racy" in record["subject"]} == {"violated"}
+
+
+@pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)])
+def test_an_inconclusive_rerun_takes_no_failure_back(run, pytester, monkeypatch, hidden):
+    monkeypatch.setenv("GILCHECK_HIDE", hidden)
+    pytester.makeconftest(RERUNS)
+    result = run(
+        """
+import pathlib
+values = []
+WORKS = dict(threads=[lambda: values.append(1)] * 2)
+
+def is_first_run(name):
+    path = pathlib.Path(name)
+    exists = path.exists()
+    path.touch()
+    return not exists
+
+def test_asserted(gilcheck):
+    assert not is_first_run("asserted")
+    gilcheck.fuzz(**WORKS, schedules=10_000, budget=1e-6).assert_holds()
+
+def test_unjudged(gilcheck):
+    assert not is_first_run("unjudged")
+    gilcheck.fuzz(**WORKS, schedules=10_000, budget=1e-6)
+
+def test_holds(gilcheck):
+    assert not is_first_run("holds")
+    gilcheck.fuzz(**WORKS, schedules=5).assert_holds()
+""",
+    )
+    outcomes = result.parseoutcomes()
+    assert (outcomes["failed"], outcomes["passed"], outcomes.get("skipped", 0)) == (2, 1, 0)
+    result.stdout.fnmatch_lines(["*an earlier run of this test failed, and this one is inconclusive, which takes nothing back*"])

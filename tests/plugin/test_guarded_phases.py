@@ -107,7 +107,7 @@ def test_a_crash_in_any_phase_of_a_marked_test_is_a_result(run, pytester):
     assert found == {
         "test_set_up": ("fuzz", "inconclusive", "failed"),
         "test_interrupt": ("interrupt", "inconclusive", "failed"),
-        "test_call": ("fuzz", "inconclusive", "failed"),
+        "test_call": ("fuzz", "violated", "failed"),
         "test_teardown": ("fuzz", "holds", "failed"),
     }
 
@@ -441,3 +441,61 @@ def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_from_the_tes
     result.assert_outcomes(passed=4)
     [record] = json.loads((pytester.path / "e.json").read_text())["records"]
     assert (record["check"], record["verdict"], record["outcome"]) == ("fuzz", "holds", "passed")
+
+
+def test_a_change_of_a_wider_fixture_that_its_teardown_cannot_see_is_told_once(run):
+    result = run(
+        """
+        import pytest
+
+        class Recorder:
+            def __init__(self): self.errors, self.cached = [], 1
+
+        @pytest.fixture(scope="module")
+        def errors():
+            found = []
+            yield found
+            assert not found
+        @pytest.fixture(scope="session")
+        def recorder():
+            yield Recorder()
+        @pytest.fixture(scope="module")
+        def untouched():
+            yield {"a": [1, 2]}
+        @pytest.fixture(scope="module")
+        def without_teardown(): return []
+
+        def test_list(gilcheck, errors, untouched, without_teardown):
+            errors.append(1)
+            without_teardown.append(1)
+        def test_again(gilcheck, errors): errors.append(1)
+        def test_attribute(gilcheck, recorder): recorder.errors.append("x")
+        def test_nothing(gilcheck, errors, recorder, untouched): assert not errors and recorder.errors == []
+        """,
+        "-W",
+        "error",
+    )
+    result.assert_outcomes(passed=4, warnings=2)
+    text = " ".join(result.stdout.str().split())
+    for words in ("'errors' is module-scoped, and test_list", "'recorder' is session-scoped, and test_attribute"):
+        assert f"gilcheck: {words} changed it in its own process: neither its teardown nor a later test sees that" in text
+    assert "'untouched'" not in text
+
+
+@pytest.mark.parametrize("hidden", ["", "fork"])
+def test_properties_of_the_suite_come_home_and_no_file_that_the_run_writes_is_damaged(run, pytester, monkeypatch, hidden):
+    monkeypatch.setenv("GILCHECK_HIDE", hidden)
+    source = """
+        import logging
+        def test_first(): logging.warning("from the first")
+        def test_it(gilcheck, record_testsuite_property): record_testsuite_property("of the suite", "<here>")
+        def test_last(): logging.warning("from the last")
+    """
+    run(source, "--junitxml=junit.xml", "--log-file=log.txt").assert_outcomes(passed=3)
+    junit = (pytester.path / "junit.xml").read_text()
+    assert junit.count('<property name="of the suite" value="&lt;here&gt;"') == 1
+    assert junit.count("<testcase ") == 3
+    log = (pytester.path / "log.txt").read_text()
+    assert "from the first" in log
+    assert "from the last" in log
+    assert "\0" not in log
