@@ -272,7 +272,8 @@ def executor_that_is_shut_down_without_waiting():
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-@workload(VIOLATED, {"lingers"}, "waiter")
+# before 3.13, a join that is interrupted marks its thread as ended (bpo-45274), and the interpreter does not wait for it
+@workload(VIOLATED, {"lingers"}, "waiter", holds_before=(3, 13))
 def join_of_a_thread_that_waits():
     thread = threading.Thread(target=threading.Event().wait, name="waiter")
     thread.start()
