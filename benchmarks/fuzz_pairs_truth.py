@@ -2,9 +2,10 @@
 
     python benchmarks/fuzz_pairs_truth.py [--only NAME] [--jobs 10]
 
-One thread sleeps before its k-th bytecode while the others run, for each thread and k; then random delays, two at a time. A buggy
-program must break at least once, and its fixed twin never, in at least as many attempts. An exception counts unless an order of the
-threads without any delay raises it too. It needs opcode events of `sys.settrace` (not CPython 3.12).
+One thread sleeps before its k-th bytecode while the others run, for each thread and k; then random delays, two or three at a time.
+A buggy program must break at least once, and its fixed twin never, in at least as many attempts. An exception counts unless every
+order of the threads without any delay raises its type, and one of them the same message. It needs opcode events of `sys.settrace`
+(not CPython 3.12).
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ class Attempt:
 
     def __init__(self, program, files, delays):
         self.program, self.files, self.delays = program, files, delays
-        self.errors, self.counts = [], {}
+        self.errors, self.counts, self.places = [], {}, {}
         self.lock, self.next_index = threading.Lock(), itertools.count(len(program.threads))
 
     def tracer(self, index):
         def local(frame, event, argument):
             if event == "opcode":
                 self.counts[index] = count = self.counts.get(index, 0) + 1
+                self.places.setdefault((index, frame.f_code, frame.f_lasti), [count])[1:] = [count]
                 if (seconds := self.delays.get((index, count))) is not None:
                     self.reached.set()
                     time.sleep(seconds)
@@ -122,29 +124,35 @@ def examine(pair, side, attempts_wanted):
     """(what broke first or None, with which delays, attempts)."""
     program = getattr(pair, side)
     files = {pair.file, *(importlib.import_module(name).__file__ for name in pair.also)}
-    expected, counts, total = set(), {}, len(program.threads)
+    raised, counts, total, seen = [], {}, len(program.threads), {}
     for order in itertools.permutations(range(total)):
         attempt = Attempt(program, files, {})
-        broken = attempt.run(order, apart=0.2)
+        broken = attempt.run(order, apart=0.01 if pair.kind == "time" else 0.2)
         if broken == "invariant" or broken == "stuck" or (broken or "").startswith("invariant"):
             return broken, f"order {order}", 1
-        expected.update(attempt.errors)
+        raised.append(set(attempt.errors))
+        seen |= attempt.places
         for index, count in attempt.counts.items():
             counts[index] = max(count, counts.get(index, 0))
+    always = set.intersection(*({error.partition(":")[0] for error in errors} for errors in raised))
+    expected = {error for errors in raised for error in errors if error.partition(":")[0] in always}
     delay = 0.08 if pair.kind == "time" else 0.04
     generator = random.Random(1)
     places = []
     counts.pop(-1, None)
     for index, count in counts.items():
         bytecodes = list(range(1, count + 4))
-        if len(bytecodes) > 240:
-            bytecodes = bytecodes[:60] + bytecodes[-60:] + generator.sample(bytecodes[60:-60], 120)
+        if len(bytecodes) > 240:  # the first and the last time of each bytecode, and some others
+            ends = {count for (where, *_), both in seen.items() if where == index for count in both}
+            bytecodes = [*ends, *generator.sample(bytecodes, 40)]
         places += [(index, bytecode) for bytecode in bytecodes]
     generator.shuffle(places)
     begun, attempts = time.monotonic(), 0
     plans = [{place: delay} for place in places]
     for _ in range(RANDOM_ATTEMPTS if places else 0):
-        chosen = generator.sample(places, min(len(places), generator.choice((2, 2, 3))))
+        chosen = generator.sample(places, min(len(places), generator.choice((2, 3))))
+        if generator.random() < 0.6:
+            chosen = [generator.choice([place for place in places if place[0] == index]) for index in counts]
         plans.append({place: generator.choice((delay, delay / 2)) for place in chosen})
     for plan in plans:
         if time.monotonic() - begun > SECONDS and attempts >= attempts_wanted:

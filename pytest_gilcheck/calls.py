@@ -54,7 +54,7 @@ class Gilcheck:
 
     @property
     def interpreter(self) -> Interpreter:
-        """The running interpreter, as it is now: version, build, GIL."""
+        """The running interpreter as it is now, with its version, build and GIL."""
         return Interpreter.current()
 
     def scaling(

@@ -46,6 +46,9 @@ class MainFigure(NamedTuple):
         noun: what a count counts.
         instead: a figure whose text is shown in its place, where it has one.
         bounds: the figures that bound it, low and high; empty if nothing does.
+        beyond: a figure that it is known to exceed, for what was given up.
+        limit: the figure, or the part of the claim, that it is compared with.
+        at_least: whether the claim holds above that limit.
     """
 
     names: tuple[str, ...]
@@ -53,6 +56,9 @@ class MainFigure(NamedTuple):
     noun: str = ""
     instead: str = ""
     bounds: tuple[str, ...] = ()
+    beyond: str = ""
+    limit: str = ""
+    at_least: bool = False
 
 
 class Check(NamedTuple):
@@ -162,7 +168,7 @@ SCALING = Check(
         _SETUP,
     ),
     wing="scaling",
-    figure=MainFigure(("speedup",), "times", bounds=("low", "high")),
+    figure=MainFigure(("speedup",), "times", bounds=("low", "high"), limit="threshold", at_least=True),
     units=_SECONDS
     | dict.fromkeys(("speedup", "low", "high", "ceiling", "threshold", "cpu_inflation"), "times")
     | dict.fromkeys(("efficiency", "held", "blocked", "denied"), "share")
@@ -193,8 +199,8 @@ INTERRUPT = Check(
         _SETUP_WITH_FIXTURES,
     ),
     wing="interrupt",
-    figure=MainFigure(("delivery_max",), "s"),
-    units=_SECONDS | dict.fromkeys(("lasted", "over", *_DELAYS), "s"),
+    figure=MainFigure(("delivery_max",), "s", instead="signal_outcome", beyond="unhandled", limit="within"),
+    units=_SECONDS | dict.fromkeys(("lasted", "over", "unhandled", *_DELAYS), "s"),
     properties=(
         "delivery_min", "delivery_median", "unwinding_max", "exit_max", "signals", "signal_outcome", "culprit", "seed", "seconds",
     ),
@@ -240,7 +246,7 @@ INJECTION = Check(
         _SETUP_WITH_FIXTURES,
     ),
     wing="injection",
-    figure=MainFigure(("steps",), "1", noun="steps"),
+    figure=MainFigure(("steps",), "1", noun="steps", instead="unsafe"),
     units=_SECONDS | {"rate": "steps/s"},
     properties=("reachable", "tried", "broken", "seed", "seconds"),
     in_children=True,
@@ -276,7 +282,7 @@ LATENCY = Check(
         _SETUP,
     ),
     wing="latency",
-    figure=MainFigure(("heartbeat_beside_p99", "echo_beside_p99", "loop_beside_p99"), "s"),
+    figure=MainFigure(("heartbeat_beside_p99", "echo_beside_p99", "loop_beside_p99"), "s", limit="p99_limit"),
     units=_SECONDS
     | dict.fromkeys(("requests_alone", "requests_beside"), "requests/s")
     | dict.fromkeys(("calls_alone", "calls_beside"), "calls/s")

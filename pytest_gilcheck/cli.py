@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from .calls import Gilcheck
 from .checks import SCALING, UNITS
 from .core import evidence, evidence_files
 from .core.child import ChildSide, Ending, fork
+from .core.codes import CODES
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
 from .core.verdict import Verdict
@@ -128,6 +131,14 @@ def _parser() -> argparse.ArgumentParser:
     probe.set_defaults(run=_probe, guarded=True)  # the user's function may crash, exit or hang
     compare.add(commands)
     audit_command.add_parser(commands, html.page)
+    explain = commands.add_parser(
+        "explain",
+        help="what the code of a finding means, and how to mend it",
+        description="Print the page about a code: GC of a check, GA of the audit. Nothing is downloaded.",
+        epilog="Exit status: 0 the page or the list was printed, 2 there is no such code.",
+    )
+    explain.add_argument("code", metavar="CODE", nargs="?", help="for instance GC101 or GA201 (default: a list of all)")
+    explain.set_defaults(run=_explain)
     replay = commands.add_parser(
         "replay",
         help="replay a failure of a fuzz check",
@@ -143,6 +154,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(run=_replay)
     return parser
+
+
+def _explain(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
+    from . import findings
+    from .audit import catalogue
+
+    if arguments.code is None:
+        audit = [f"{rule.code} {'audit':12} {rule.name}: {rule.title}" for rule in catalogue.CATALOGUE.values()]
+        print("\n".join([*findings.listed(), *audit]))
+        return 0
+    text = findings.explain(arguments.code) or catalogue.explain(arguments.code)
+    if text is None:
+        known = [*CODES, *catalogue.CATALOGUE]
+        names = {row.name.lower(): row.code for row in CODES.values()}
+        names |= {rule.name: rule.code for rule in catalogue.CATALOGUE.values()}
+        asked = arguments.code.strip()
+        near = [names[asked.lower()]] if asked.lower() in names else difflib.get_close_matches(asked.upper(), known, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise BadValue("CODE", arguments.code, f"a code of a finding; {hint}`gilcheck explain` lists them", "command line")
+    print(text)
+    return 0
 
 
 def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
@@ -188,6 +220,7 @@ def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None],
     if arguments.curve and claims:
         raise BadValue(claims[0], getattr(arguments, claims[0]), "nothing beside --curve, which has no verdict", "command line")
     work = _resolve(arguments.target)
+    _refuse_arguments(work, arguments.target)
     records: list[evidence.Record] = []
     checks = Gilcheck(Settings.from_environment(), on_record=records.append, set_deadline=set_deadline, progress=progress)
     names = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup")
@@ -231,6 +264,27 @@ def _resolve(target: str) -> Callable[[], Any]:
     if not callable(function):
         raise BadValue("target", target, "a function or another callable", "command line")
     return function  # type: ignore[no-any-return]
+
+
+def _refuse_arguments(function: Callable[[], Any], target: str) -> None:
+    """Check that a function can be called without arguments, as far as its signature says.
+
+    Raises:
+        BadValue: it needs one; the message names it.
+    """
+    try:
+        signature = inspect.signature(function)
+        signature.bind()
+    except ValueError:  # no signature: the call will tell
+        return
+    except TypeError:
+        needed = next(name for name, each in signature.parameters.items() if each.default is each.empty)
+        raise BadValue(
+            "target",
+            target,
+            f"a function without arguments; this one needs {needed!r}: write one that calls it",
+            "command line",
+        ) from None
 
 
 def _show_progress(label: str) -> None:

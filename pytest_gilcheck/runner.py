@@ -147,7 +147,7 @@ class Runner:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         __tracebackhide__ = True
-        with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for a timing check of process {pid}")):
+        with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for another check on this machine (pid {pid})")):
             yield
 
     def _phases(self, longest: float) -> Progress:

@@ -187,8 +187,8 @@ def test_every_public_name_exists():
 
 
 FUZZ_PARTS = (
-    "schedule", "program", "plan", "steps", "running", "searching", "explaining", "result", "stress", "sensitivity", "failing",
-    "check", "entry",
+    "schedule", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws", "explaining", "result",
+    "stress", "sensitivity", "failing", "check", "crashing", "isolated", "entry",
 )  # fmt: skip
 
 

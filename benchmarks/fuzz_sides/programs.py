@@ -2,6 +2,7 @@
 
 ``counter``: three times ``v += 1`` in each of two threads, 44 instructions on CPython 3.13.
 ``corpus:NAME:buggy`` and ``corpus:NAME:fixed``: the twins of ``tests/quality/corpus``.
+``pair:NAME:buggy`` and ``pair:NAME:fixed``: those of ``tests/quality/pairs``.
 ``public:NAME``: a bug of ``tests/quality/public_bugs``, its library in a folder of its own.
 """
 
@@ -53,6 +54,12 @@ def load(name: str, target: str | None = None) -> Given:
             return Given(twin.setup, tuple(twin.threads), twin.invariant)
         invariant = None if twin.invariant is None else _without_state(twin.invariant)
         return Given(lambda: None, tuple(_without_state(thread) for thread in twin.threads), invariant)
+    if kind == "pair":
+        from tests.quality.pairs.declare import load as pairs
+
+        wanted, _, which = rest.partition(":")
+        program = getattr(next(pair for pair in pairs() if pair.name == wanted), which)
+        return Given(program.setup, program.threads, program.invariant)
     from tests.quality.public_bugs import BUGS
 
     bug = next(bug for bug in BUGS if bug.name == rest)

@@ -52,10 +52,15 @@ def _now() -> float:
     return time.clock_gettime(time.CLOCK_MONOTONIC)  # the clocks that programs ask stand still between the explorer's runs
 
 
-def find(program: Given, seconds: float, seed: int) -> dict[str, Any]:
-    """One check, as a test would make it."""
+def find(program: Given, seconds: float, seed: int, schedules: int | None = None) -> dict[str, Any]:
+    """One check, as a test would make it; with a number of schedules, the seconds are a limit alone."""
     start = time.perf_counter()
-    result = gilcheck.fuzz(**_arguments(program), budget=seconds, seed=seed)
+    try:
+        result = gilcheck.fuzz(**_arguments(program), budget=seconds, seed=seed, **({"schedules": schedules} if schedules else {}))
+    except Exception as error:  # every sequential order raises it
+        why = f"raised {type(error).__name__}: {error}"
+        answer = {"said": "found", "seconds": time.perf_counter() - start, "schedules": 0, "why": why[:300], "kind": None}
+        return answer | {"symptom": None, "preemptions": 0, "token": "", "report": why}
     spent = time.perf_counter() - start
     verdict = str(result.verdict)
     return {
@@ -91,7 +96,7 @@ def main() -> None:
         return
     if given.get("warm"):
         find(load("counter"), 0.2, 0)
-    answer = find(program, given["seconds"], given["seed"])
+    answer = find(program, given["seconds"], given["seed"], given.get("schedules"))
     print("\n" + json.dumps(answer), flush=True)  # an answer even if a replay hangs
     answer["replayed"] = replayed(program, answer, given["replays"])
     print("\n" + json.dumps(answer), flush=True)

@@ -17,6 +17,7 @@ MARKER = "gil_fuzz"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = items[:: int(os.environ.get("GILCHECK_SUITE_EVERY", "1"))]
     for item in items:
         if unsupported(item, MARKER) is None:
             item.add_marker(pytest.mark.gil_fuzz(budget=float(os.environ.get("GILCHECK_SUITE_BUDGET", "0.3"))))

@@ -17,16 +17,20 @@ import pytest
 from ..calls import Gilcheck
 from ..checks import ENDED_EARLY, FIXTURE, FUZZ
 from ..core import evidence
+from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
+from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
 from ..core.machine import machine
 from ..core.verdict import Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins, reporting
 from .child_report import ChildFailed
+from .failures import readable, rerun_command
 from .guard import Guard
 from .machine_turn import MachineTurn
 from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
+from .progress import CheckProgress
 from .reporting import figures_as_properties
 from .spawned_test import FAILURE, SpawnedTest, in_this_process
 
@@ -99,7 +103,8 @@ class FixtureCall:
     def advice(self) -> str:
         """Why the judgement did not decide the test, and what to do."""
         if (raised_by := self.result.raised_by) is None:
-            return "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+            advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
+            return f"{advice}; {help_line(NOT_JUDGED)}"
         lost = f".{raised_by}() raised this, but something kept it from the test (an except, a thread, a finalizer)"
         return f"{lost}: to expect it, use .assert_violated() or read .verdict"
 
@@ -140,13 +145,14 @@ class CheckedTests:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
+        self._progress = CheckProgress(config)
         limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
         mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
         self.guard = Guard(config, uses_check, mode, limit, self.keep, self._note_refused, spawned)
 
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
-        entry["subject"] = item.nodeid
+        entry["subject"], entry["rerun"] = item.nodeid, rerun_command(entry, item)
         counts = item.stash.setdefault(_COUNTS, Counter())
         counts[entry["check"]] += 1
         entry["number"] = counts[entry["check"]]
@@ -155,6 +161,8 @@ class CheckedTests:
         item.user_properties += figures_as_properties(entry, earlier + 1)
 
     def checks(self, item: pytest.Item) -> Gilcheck:
+        self._progress.begin()
+
         def result(measured: Any, entry: evidence.Record, to_be_judged: bool) -> None:
             item.config.hook.pytest_gilcheck_result(item=item, result=measured)
             if isinstance(measured, Judged):
@@ -168,10 +176,12 @@ class CheckedTests:
                     break
             unguarded = self.guard.reason_not_isolated
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
-            item.add_report_section("call", "gilcheck", f"{measured}{note}")
+            again = "" if entry["rerun"] is None or entry["token"] else f"\n  rerun: {entry['rerun']}"  # a token is in the headline
+            item.add_report_section("call", "gilcheck", f"{measured}{note}{again}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
 
         def record(entry: evidence.Record) -> None:
+            self._progress.clear()
             self.keep(item, entry)
             self.guard.check_over(entry)
 
@@ -187,7 +197,14 @@ class CheckedTests:
             finally:
                 check.over = True
 
-        return Gilcheck(self._settings, on_record=record, on_result=result, set_deadline=self.guard.set_deadline, during=begun)
+        return Gilcheck(
+            self._settings,
+            on_record=record,
+            on_result=result,
+            set_deadline=self.guard.set_deadline,
+            progress=self._progress.show,
+            during=begun,
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -250,6 +267,8 @@ class CheckedTests:
             raise
         except BaseException as error:
             problems.append(error)
+        finally:
+            self._progress.clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -278,7 +297,7 @@ class CheckedTests:
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
             if found := [call for call in unjudged if call.result.verdict is verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
-                advice = found[0].advice()
+                advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
                 self._fail_as_before(item, message)
@@ -318,6 +337,7 @@ class CheckedTests:
             item.stash[_RECORDS] = []
         if report.failed:
             item.stash[FAILURE] = item.stash.get(FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
+            readable(report, item)
             broke = [
                 entry for entry in getattr(report, "gilcheck", ()) if entry["check"] == FUZZ.name and entry["verdict"] == "violated"
             ]
@@ -330,11 +350,12 @@ class CheckedTests:
         """Record the checks that a failing test did not reach, or did not return from: a crash must not look like a test that does
         not exist."""
         recorded = {entry["check"] for entry in known}
+        code = getattr(getattr(raised, "value", None), "gilcheck_code", ENDED_EARLY_CODE)
         wanted = [check_of(marker, item).name for marker in markers_of(item)] or ([] if recorded else [ENDED_EARLY])
         why = "" if raised is None else raised.exconly(tryshort=True).partition("\n")[0]
         for check in wanted:
             if check not in recorded:
-                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON])
+                self._record_undecided(item, check, f"the test ended without it: {why}"[:_LONGEST_REASON], code)
 
     def _without_result(self, item: pytest.Item, test_is_over: bool) -> list[str]:
         """What became of the checks of whose result the test knows nothing; each is on record, once."""
@@ -351,9 +372,9 @@ class CheckedTests:
         for check in [check_of(marker, item).name for marker in markers_of(item)] or [ENDED_EARLY]:
             self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
-    def _record_undecided(self, item: pytest.Item, check: str, reason: str) -> None:
+    def _record_undecided(self, item: pytest.Item, check: str, reason: str, code: str = UNDECIDED) -> None:
         result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
-        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}))
+        self.keep(item, evidence.record(check, item.nodeid, result, {}, {}) | {"code": code})
 
 
 def _line_of(item: pytest.Item) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from ..checks import FUZZ
 from ..core.errors import BadValue
+from ..core.invariants import standing_for
 from ..fuzz.program import Program
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
@@ -46,15 +47,27 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
     program = Program(
         (body,) * threads,
         setup=fixtures.set_up,
-        invariant=None if invariant is None else lambda call_test: invariant(),
+        invariant=None if invariant is None else _without_arguments(invariant),
         name=item.name,
         teardown=fixtures.tear_down,
         may_raise=False,
+        calls=(item.obj,),
         shared=_shared_by_runs(item),
     )
     fixtures.discard_first()
     result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config))
     return result
+
+
+def _without_arguments(invariant: Callable[[], Any]) -> Callable[..., Any]:
+    """The invariant as one that takes the threads' argument, and says what the invariant says."""
+
+    def called(call_test: object) -> Any:
+        return invariant()
+
+    function, named = getattr(invariant, "stands_for", (invariant, dict))
+    check: Callable[..., Any] = standing_for(called, function, named)
+    return check
 
 
 def _share(config: pytest.Config) -> tuple[int, int]:
@@ -89,7 +102,7 @@ def _with_hypothesis(
     def explored(*values: Any, **named: Any) -> None:
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
-        program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant)
+        program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant, calls=(inner,))
         result = runner.run(FUZZ, program, given, source, judged="marker")
         results.append(result)
         if result.verdict == "inconclusive":

@@ -27,6 +27,7 @@ from ..core.descriptors import OwnDescriptor
 from ..core.fork_safety import can_fork, declare_harmless, declare_harmless_unknown
 from ..core.interpreter import watcher
 from ..core.verdict import Inconclusive
+from . import read_ahead
 from .child_report import ChildFailed, ChildReport, ChildSkipped
 from .coverage_data import add_to_parent
 from .guarded_child import CALL, TEARDOWN, GuardedChild, flush
@@ -416,6 +417,7 @@ class _TestInChild:
             case "end":
                 show_warnings(message["warnings"])
                 add_to_parent(message["coverage"])
+                read_ahead.in_parent(message.get("files", ()))
                 add_to_suite(self._item.config, message.get("suite", ()))
                 self._warn_of_changes(message.get("changed", ()))
         return message

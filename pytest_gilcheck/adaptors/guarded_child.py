@@ -21,6 +21,7 @@ import pytest
 
 from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
+from . import read_ahead
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
 from .suite_properties import suite_properties
@@ -108,6 +109,7 @@ class GuardedChild:
                 "kind": "end",
                 "coverage": self._coverage.end(),
                 "warnings": packed_warnings(self._caught),
+                "files": read_ahead.files_of_child(),
                 "changed": self._wider.changed(),
                 "suite": suite_properties(self._item.config)[self._suite_properties :],
             }

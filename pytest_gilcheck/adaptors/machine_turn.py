@@ -37,7 +37,7 @@ class MachineTurn:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:  # not in a worker of xdist
             reporter.ensure_newline()
-            reporter.write_line(f"gilcheck: waiting for a timing check of process {pid}")
+            reporter.write_line(f"gilcheck: waiting for another check on this machine (pid {pid})")
 
     def _extend_session_timeout(self, seconds: float) -> None:
         """The limit of pytest-timeout for the whole run begins later by the time of the wait."""

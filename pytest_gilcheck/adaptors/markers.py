@@ -11,7 +11,9 @@ import pytest
 from ..calls import Gilcheck, refuse_without_selector
 from ..checks import MARKERS, Check, selected
 from ..core.arguments import Argument, refuse_unknown
+from ..core.codes import USAGE, code_of, help_line
 from ..core.errors import BadValue
+from ..core.invariants import standing_for
 from ..core.team import TeamHung
 from ..core.verdict import Inconclusive, Judged
 from ..fuzz.check import ReplayDiverged
@@ -80,6 +82,9 @@ def unsupported(item: pytest.Item, marker: str) -> str | None:
     return None
 
 
+_CAUSES = {TeamHung: ("scaling", "hangs"), ReplayDiverged: ("fuzz", "diverged")}  # errors that are findings: check and name
+
+
 class _Outcome(BaseException):
     """Carries an outcome of pytest (skip, fail, xfail, exit) from a child to the parent: pytest's exceptions cannot be pickled."""
 
@@ -94,12 +99,12 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
         started_by: which fixture started which thread, both by name.
 
     Raises:
-        Failed: the claim is violated (the message is the result's headline), or the marker's arguments cannot be used.
+        Failed: the claim is violated (the message is the result's), or the marker's arguments cannot be used.
         Inconclusive: the check could not decide the claim.
         BaseException: the exception that the body raised.
     """
     __tracebackhide__ = True
-    message, group, raised = "", None, None
+    message, code, group, raised = "", "", None, None
     body = _body(item)
     if in_children(marker):
         body = _carrying_outcomes(body)
@@ -107,7 +112,9 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
         result = _run_check(item, marker, checks, body)
     except (BadValue, TeamHung, ReplayDiverged) as error:
         named = _starter_of_thread(error.expected, item, started_by) if isinstance(error, BadValue) else ""
-        message = f"gilcheck: {error}{named} ({place_of(item)})"
+        code = USAGE if isinstance(error, BadValue) else code_of(*_CAUSES[type(error)])
+        about = "" if code == USAGE else f"\n  {help_line(code)}"  # a refused argument says what to do
+        message = f"gilcheck: {error}{named} ({place_of(item)}){about}"
     except _Outcome as error:
         raised = _outcome(*error.args)
     except BaseExceptionGroup as error:
@@ -121,14 +128,16 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
     if raised is not None:  # from a child: its traceback is in its notes, and that of this process does not help
         _raise(raised)
     if message:  # outside the except blocks, so that pytest shows one line without the chain of exceptions
-        _raise(pytest.fail.Exception(message, pytrace=False))
+        failure = pytest.fail.Exception(message, pytrace=False)
+        failure.gilcheck_code = code  # type: ignore[attr-defined] # for the record of the check
+        _raise(failure)
     if group is not None:
         if group.split(pytest.skip.Exception)[1] is None:  # pytest would skip the test
             message = "gilcheck: the test skipped itself in some of its calls, but not in the first"
             _raise(pytest.fail.Exception(f"{message}: {'; '.join(_skips(group))}", pytrace=False))
         _raise(group)
     if result.verdict == "violated":
-        _raise(pytest.fail.Exception(result.headline(), pytrace=False))
+        _raise(pytest.fail.Exception(result.message(), pytrace=False))
     if result.verdict == "inconclusive" and (named := _starter_of_thread(result.reason, item, started_by)):
         raise Inconclusive(f"{result.reason}{named}")
     result.assert_holds()
@@ -252,7 +261,12 @@ def _with_fixtures(item: pytest.Function, source: str, name: str, function: Call
         required = []
     if missing := [parameter for parameter in required if parameter not in item.funcargs]:
         raise BadValue(name, function, f"a function whose arguments are fixtures of the test; {missing[0]!r} is not", source)
-    return lambda: function(**{parameter: item.funcargs[parameter] for parameter in required})
+
+    def values() -> dict[str, Any]:
+        return {parameter: item.funcargs[parameter] for parameter in required}
+
+    called: Callable[[], Any] = standing_for(lambda: function(**values()), function, values)
+    return called
 
 
 def _skips(group: BaseExceptionGroup[BaseException]) -> list[str]:

@@ -64,7 +64,7 @@ def _check_files(config: pytest.Config, settings: Settings) -> None:
             from ..report import html
 
             if (why := html.unavailable()) is not None:
-                raise BadValue(name, str(path), f"a file that can be written, but {why}", source)
+                raise pytest.UsageError(f"gilcheck: {source.removeprefix('command line ')} needs {why}")
 
 
 def _ini_text(config: pytest.Config, name: str) -> str | None:

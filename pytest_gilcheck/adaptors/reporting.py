@@ -16,10 +16,12 @@ import pytest
 
 from ..checks import CHECKS, ENDED_EARLY, UNITS
 from ..core import evidence, evidence_files
+from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 from ..settings import SPAWNED_TEST
+from .failures import StoryColours
 from .options import settings_of, target
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def start(config: pytest.Config) -> None:
     if _KEY not in config.stash and not hasattr(config, "workerinput") and SPAWNED_TEST not in os.environ:
         config.stash[_KEY] = True
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
+        config.pluginmanager.register(StoryColours(), "gilcheck-colours")
 
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
@@ -49,6 +52,7 @@ def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[st
     ]
 
 
+_WRITTEN = {"json": "evidence", "html": "report", "markdown": "table"}
 _SHOWS = (
     "collectonly",
     "showfixtures",
@@ -69,6 +73,7 @@ class Summary:
         self._records: list[evidence.Record] = []
         self._places: dict[str, tuple[str, int]] = {}  # a test's file and line
         self._open: dict[tuple[str, str], tuple[str, list[evidence.Record]]] = {}  # a test's outcome so far, and its records
+        self._files: list[tuple[str, Path]] = []  # written, each with what it is
         self._lines: list[tuple[str, bool]] = []  # what to say of files, and whether it is bad
         self._ran: set[str] = set()  # node ids of tests that came to their end
         self._deselected = self._failed_to_collect = 0
@@ -148,6 +153,7 @@ class Summary:
                 )
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
                 continue
+            self._files.append((_WRITTEN[name], written))
             if written.name != path.resolve().name:
                 words = f"gilcheck: {path} is of another run that went on at the same time; ours is in {written.name}"
                 self._lines.append((words, False))
@@ -159,6 +165,8 @@ class Summary:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for words, bad in self._lines:
             terminalreporter.write_line(words, red=bad, yellow=not bad)
+        for what, path in self._files:  # as pytest announces its JUnit file
+            terminalreporter.write_sep("-", f"generated gilcheck {what}: {path}")
         if self._records and self._github():
             self._tell_github(terminalreporter)
         if not self._records or self._config.get_verbosity() < 0:
@@ -189,7 +197,7 @@ class Summary:
         """The record of a test whose worker died in it: whatever it was to check is undecided."""
         reason = f"the worker process died in this test: {report.longreprtext.partition(chr(10))[0]}"
         result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
-        return evidence.record(ENDED_EARLY, report.nodeid, result, {}, {}) | {"outcome": "failed"}
+        return evidence.record(ENDED_EARLY, report.nodeid, result, {}, {}) | {"outcome": "failed", "code": ENDED_EARLY_CODE}
 
     def _table(self) -> Matrix:
         from ..report.matrix import matrix

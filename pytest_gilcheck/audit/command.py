@@ -1,4 +1,4 @@
-"""``gilcheck audit`` and ``gilcheck explain``: from the command line to the report and the exit status.
+"""``gilcheck audit``: from the command line to the report and the exit status.
 
 Exit status of an audit: 0 every check was made and none found anything at or above ``--fail-on``; 1 one did; 2 bad usage; 3
 something could not be told, and is not allowed to stay so; 4 an error of the audit itself.
@@ -28,7 +28,7 @@ _LOCKS = "look at these dependencies: uv.lock, poetry.lock, pylock.toml or a req
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], page: Page | None = None) -> None:
-    """Add both commands to those of ``gilcheck``.
+    """Add the command to those of ``gilcheck``.
 
     Args:
         page: makes an HTML page of records; without it there is no ``--format html``.
@@ -65,9 +65,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], pa
     add("--format", metavar="HOW", default="text", help=f"{', '.join(OUTPUTS)} (default: text)")
     add("--output", metavar="FILE", type=Path, help="write there instead of printing")
     parser.set_defaults(run=lambda given, clock: run(given, page), guarded=False)
-    explain = commands.add_parser("explain", help="what a code of the audit means, and how to mend it")
-    explain.add_argument("code", metavar="CODE", nargs="?", help="for instance GA201 (default: a list of all)")
-    explain.set_defaults(run=lambda given, clock: run_explain(given), guarded=False)
 
 
 def run(given: argparse.Namespace, page: Page | None = None) -> int:
@@ -104,24 +101,6 @@ def run(given: argparse.Namespace, page: Page | None = None) -> int:
         with open(summary, "a", encoding="utf-8") as file:
             file.write(markdown.render(report) + "\n")
     return report.exit_status
-
-
-def run_explain(given: argparse.Namespace) -> int:
-    """Print the page about a code, or the list of all codes.
-
-    Raises:
-        BadValue: a code that does not exist.
-    """
-    from .catalogue import CATALOGUE, explain
-
-    if given.code is None:
-        _put(None, "\n".join(f"{rule.code} {rule.severity:12} {rule.name}: {rule.title}" for rule in CATALOGUE.values()))
-        return 0
-    text = explain(given.code)
-    if text is None:
-        raise BadValue("code", given.code, "a code of the catalogue: `gilcheck explain` lists them", "command line")
-    _put(None, text)
-    return 0
 
 
 def _request(given: argparse.Namespace) -> Any:

@@ -77,7 +77,7 @@ def refuse_unknown(given: Mapping[str, Any], known: Iterable[Argument], source: 
             import difflib  # only where a user made a mistake
 
             near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(names)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
             raise UnknownArgument(name, given[name], hint, source)
 
 
@@ -85,7 +85,9 @@ class UnknownArgument(BadValue):
     """An argument that the check does not have; the message names the one that was probably meant."""
 
     def __str__(self) -> str:
-        return f"unknown argument {self.name!r} (from {self.source}): {self.expected}"
+        marker = self.source.removeprefix("marker ")
+        where = f"{marker}: " if marker != self.source else "" if self.source == "argument" else f"{self.source}: "
+        return f"{where}unknown argument {self.name!r}, {self.expected}"
 
 
 def read(

@@ -63,6 +63,8 @@ def record(
         "judged": judged,
         "verdict": None if result is None else str(result.verdict),
         "reason": "" if result is None else result.reason,
+        "code": getattr(result, "code", None) or None,
+        "rerun": None,
         "claim": plain(dict(claim)),
         "parameters": plain(parameters or {}),
         "figures": plain(dict(figures)),

@@ -45,14 +45,22 @@ class Accepted:
         expected: the values in words.
         accepts: the predicate.
         convert: called with an accepted value; returns the checked one.
+        meant: called with a refused value; what was probably meant, in words, or an empty text.
     """
 
-    def __init__(self, expected: str, accepts: Callable[[Any], bool], convert: Callable[[Any], Any] = lambda value: value) -> None:
-        self.expected, self.accepts, self.convert = expected, accepts, convert
+    def __init__(
+        self,
+        expected: str,
+        accepts: Callable[[Any], bool],
+        convert: Callable[[Any], Any] = lambda value: value,
+        meant: Callable[[Any], str] = lambda value: "",
+    ) -> None:
+        self.expected, self.accepts, self.convert, self.meant = expected, accepts, convert, meant
 
     def read(self, name: str, value: object, source: str) -> Any:
         if not self.accepts(value):
-            raise BadValue(name, value, self.expected, source)
+            meant = self.meant(value)
+            raise BadValue(name, value, f"{self.expected}; did you mean {meant}?" if meant else self.expected, source)
         return self.convert(value)
 
 
@@ -124,11 +132,15 @@ def whole(least: int) -> Accepted:
 
 def seconds_between(least: float, most: float, why: str = "") -> Accepted:
     """Seconds in a closed range; ``why`` explains the range."""
-    return Accepted(
-        f"seconds from {least:g} to {most:g}{why}" if least else f"seconds above 0, at most {most:g}{why}",
-        lambda value: _real(value) and least <= value <= most and value > 0,
-        float,
-    )
+
+    def accepts(value: Any) -> bool:
+        return _real(value) and least <= value <= most and value > 0
+
+    def meant(value: Any) -> str:
+        return f"{value / 1000:g} ({value:g} ms)" if _real(value) and value > most and accepts(value / 1000) else ""
+
+    expected = f"seconds from {least:g} to {most:g}{why}" if least else f"seconds above 0, at most {most:g}{why}"
+    return Accepted(expected, accepts, float, meant)
 
 
 def one_of(*choices: str) -> Accepted:

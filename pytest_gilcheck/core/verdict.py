@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 from unittest import SkipTest
 
+from .codes import UNDECIDED, help_line
+
 _PACKAGE = __name__.partition(".")[0]
 _READERS = frozenset(  # modules whose code reads the verdict to show or copy it, which is no judgement
     {_PACKAGE, "_pytest", "copy", "dataclasses", "devtools", "icecream", "inspect", "pdb", "pluggy", "pprint", "reprlib", "rich"}
@@ -70,15 +72,30 @@ class Judged:
         self.__dict__.pop("_raised_by", None)
         self.__dict__.setdefault("_judged_by", judged_by)  # not a field: a copy of a result has not been judged
 
+    @property
+    def code(self) -> str:
+        """The code of the finding, such as ``"GC101"``, which ``gilcheck explain`` explains; empty if the claim holds."""
+        if self.verdict is Verdict.HOLDS:
+            return ""
+        return self.finding() or (UNDECIDED if self.verdict is Verdict.INCONCLUSIVE else "")
+
+    def finding(self) -> str:
+        """The code of what was found by a check that does not hold; empty for an undecided check without a known cause."""
+        return ""
+
     def headline(self) -> str:
         """Return the verdict and its reason in one or two lines; ``str(result)`` is the whole report."""
         return f"{self.verdict}: {self.reason}"
+
+    def message(self) -> str:
+        """Return the headline and where its finding is explained: what a failing test says."""
+        return "\n  ".join(filter(None, (self.headline(), help_line(self.code))))
 
     def assert_holds(self) -> None:
         """Return only if the claim holds.
 
         Raises:
-            ClaimViolated: the claim is violated; the message is the headline.
+            ClaimViolated: the claim is violated; the message is the headline, with the code of the finding.
             Inconclusive: the check could not decide the claim.
         """
         __tracebackhide__ = True
@@ -103,4 +120,4 @@ class Judged:
         self.__dict__["_raised_by"] = judged_by
         if self.verdict is Verdict.INCONCLUSIVE:
             raise Inconclusive(self.reason)
-        raise ClaimViolated(self.headline())
+        raise ClaimViolated(self.message())

@@ -11,6 +11,7 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.verdict import Verdict
 from .deadline import Deadline
+from .draws import search_all_draws
 from .explaining.explain import explain
 from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
@@ -24,9 +25,8 @@ from .running.virtual_time import BOUND
 from .schedule import Token, checksum
 from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
-from .searching.limits import limited
 from .searching.minimise import observed
-from .searching.search import Search, SearchOutcome
+from .searching.search import SearchOutcome
 from .sensitivity import without_each_lock
 from .stress.check import stressed
 
@@ -152,25 +152,15 @@ def _searched(
     explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], deadline: Deadline, unrepeatable: str
 ) -> FuzzResult:
     """The result of a search; ``unrepeatable`` says what the same schedule does differently the second time."""
-    search = Search(
-        explorer,
-        plan.preemptions,
-        limited(deadline.end_of_search(plan.sensitivity), plan.own_schedules),
-        plan.seed,
-        gil=plan.mode == GIL_POINTS,
-        sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
-        share=plan.share,
-        asked=plan.schedules,
-        deeper=plan.deeper,
-    )
-    searched = search.run(sequential)
-    template = replace(template, coverage=str(searched))
+    drawn = search_all_draws(explorer, plan, sequential, deadline.end_of_search(plan.sensitivity))
+    searched = drawn.outcome
+    template = replace(template, coverage=str(drawn))
     if searched.failure is not None:
         if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
             return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
     if unrepeatable:
-        why = f"not deterministic: {unrepeatable}; so {searched} without a failure prove nothing"
+        why = f"not deterministic: {unrepeatable}; so {drawn} without a failure prove nothing"
         return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
@@ -179,7 +169,7 @@ def _searched(
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
-    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{searched}{part}{time}: no failure")
+    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{drawn}{part}{time}: no failure")
 
 
 def _unfinished(plan: FuzzPlan, searched: SearchOutcome) -> str | None:
@@ -208,6 +198,7 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     if token.threads != len(explorer.program.threads) or token.program != explorer.program.checksum:
         raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
     explorer.events.names.learn(token.learnt)
+    explorer.engine.chance.draw = token.draw
     explorer.events.tables_unchanged()
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)

@@ -110,7 +110,8 @@ def _over(plan: FuzzPlan, deadline: Deadline) -> Callable[[], bool]:
 
 def _replayed(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline) -> list[Failure | None]:
     """How the schedule fails when it is followed again: once, and more often if there is time."""
-    over, again = _over(plan, deadline), []
+    over = _over(plan, deadline)
+    again: list[Failure | None] = []
     while len(again) < _REPLAYS and not (again and over()):
         again.append(explorer.follow(failure.schedule)[1])
     return again
@@ -158,7 +159,17 @@ def _limit(plan: FuzzPlan, deadline: Deadline, share: float, runs: int) -> Limit
 def _token(explorer: Explorer, failure: Failure) -> str:
     run, program = failure.run, explorer.program
     anchors = tuple(checksum(anchor) for anchor in run.anchors)
-    return str(Token(program.checksum, len(program.threads), failure.schedule, anchors, run.points, explorer.events.names.learnt()))
+    return str(
+        Token(
+            program.checksum,
+            len(program.threads),
+            failure.schedule,
+            anchors,
+            run.points,
+            explorer.events.names.learnt(),
+            explorer.engine.chance.draw,
+        )
+    )
 
 
 def _until_failure(plan: FuzzPlan, searched: SearchOutcome) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..core.invariants import why_false
 from .schedule import checksum
 
 
@@ -21,6 +22,7 @@ class Program:
         name: for reports.
         teardown: called last, also after a failed run; an assertion in it counts as a broken invariant.
         may_raise: whether an exception that every sequential order raises is no failure; the body of a test may never raise.
+        calls: the functions that the threads call, where they themselves are of this package.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
     """
 
@@ -30,6 +32,7 @@ class Program:
     name: str = "program"
     teardown: Callable[[], object] | None = None
     may_raise: bool = True
+    calls: tuple[Callable[..., object], ...] = ()
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"
 
     @property
@@ -76,7 +79,7 @@ class Program:
         if self.invariant is None:
             return None
         try:
-            return "the invariant returned False" if self.invariant(*arguments) is False else None
+            return why_false(self.invariant, arguments) if self.invariant(*arguments) is False else None
         except KeyboardInterrupt:
             raise
         except BaseException as error:

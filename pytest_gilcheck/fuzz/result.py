@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from ..core.codes import code_of
 from ..core.interpreter import Interpreter
-from ..core.verdict import Judged
+from ..core.verdict import Judged, Verdict
 from .explaining.rows import SourceRow, SwitchRow
+from .plan import STRESS
 
 
 class Kind(StrEnum):
@@ -81,6 +83,22 @@ class FuzzResult(Judged):
     rows: tuple[SourceRow | SwitchRow, ...] = ()
     failure: BaseException | None = None
     seconds: float = 0.0
+
+    def finding(self) -> str:
+        """The code of the symptom; a race that the GIL masks, and what only real parallelism shows, have codes of their own."""
+        if self.failure is not None:
+            return code_of("fuzz", "not repeatable")
+        if any(not lock.noticed for lock in self.locks):
+            return code_of("fuzz", "insensitive")
+        if self.verdict is not Verdict.VIOLATED:
+            return ""
+        if self.symptom == "crashed":
+            return code_of("stress" if self.mode == STRESS else "fuzz", "crashed")
+        if self.kind is Kind.C_LEVEL:
+            return code_of("stress", Kind.C_LEVEL)
+        if self.kind is Kind.GIL_MASKED and self.symptom in ("invariant", "exception"):
+            return code_of("fuzz", Kind.GIL_MASKED)
+        return code_of("fuzz", self.symptom or "sequential")
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists, for the evidence record."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 CLOCK = 1 << 20  # in the place of a thread's index: the reading of a clock is delayed
 _PREFIX = "gil1_"
+_DRAW = 16  # bits of the number of threads, below the draw
 
 
 class BadToken(ValueError):
@@ -66,6 +67,7 @@ class Token:
         anchors: a checksum of the place of each choice; a replay that is at another place there has diverged.
         points: the number of points of the whole run.
         learnt: checksums of what the search has learnt about the program's names, on which its visible steps depend.
+        draw: of its random numbers and orders of sets.
     """
 
     program: int
@@ -74,9 +76,10 @@ class Token:
     anchors: tuple[int, ...]
     points: int
     learnt: tuple[int, ...] = ()
+    draw: int = 0
 
     def __str__(self) -> str:
-        numbers = [self.program, self.threads, self.points, len(self.schedule.choices)]
+        numbers = [self.program, self.threads + (self.draw << _DRAW), self.points, len(self.schedule.choices)]
         last = 0
         for choice, anchor in zip(self.schedule.choices, self.anchors, strict=True):
             numbers += [choice.point - last, choice.thread * 2 + choice.forced, anchor]
@@ -114,7 +117,8 @@ class Token:
             learnt = tuple(numbers)
         except (StopIteration, RuntimeError, ValueError):
             raise BadToken("it ends too early") from None
-        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points, learnt)
+        draw, threads = threads >> _DRAW, threads & (1 << _DRAW) - 1
+        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points, learnt, draw)
 
 
 def checksum(text: str) -> int:

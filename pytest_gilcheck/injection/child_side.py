@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core.child import ChildSide
 from ..core.errors import as_failure
+from ..core.invariants import why_false
 from ..core.origin import foreign, module_of, ours, standard
 from ..core.packing import packed
 from ..core.source import innermost
@@ -180,7 +181,7 @@ def _broken_invariant(invariant: Callable[[], object] | None, leaks: list[str]) 
         return [f"the invariant is broken: {type(error).__name__}: {text}", *leaks]
     if answer is None or answer:
         return leaks
-    return [f"the invariant is {'False' if answer is False else repr(answer)}", *leaks]
+    return [why_false(invariant) if answer is False else f"the invariant is {answer!r}", *leaks]
 
 
 async def _awaited(answer: Awaitable[object]) -> object:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.codes import code_of
 from ..core.interpreter import Interpreter
-from ..core.verdict import Judged
+from ..core.verdict import Judged, Verdict
 
 _NAMED = 5  # modules in a list of them
 _SHOWN = 10  # source lines in each list of the report
@@ -86,13 +87,28 @@ class InjectionResult(Judged):
     rate: float = 0.0
     seconds: float = 0.0
 
+    def finding(self) -> str:
+        """Whether the code under test is unsafe, or a library that it calls."""
+        reachable = [entry for entry in self.breaks if entry.reachable]
+        if self.verdict is not Verdict.VIOLATED or not reachable:
+            return ""
+        return code_of("injection", "library" if all(entry.origin for entry in reachable) else "unsafe")
+
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists, for the evidence record."""
         names = (
             "mode", "exception", "steps", "reachable", "tried", "reached", "library_steps", "library_tried", "library_missed",
             "next_step", "swallowed", "seed", "rate", "seconds",
         )  # fmt: skip
-        return {name: getattr(self, name) for name in names} | {"broken": str(self.breaks[0]) if self.breaks else None}
+        return {name: getattr(self, name) for name in names} | {
+            "broken": str(self.breaks[0]) if self.breaks else None,
+            "unsafe": self._unsafe(),
+        }
+
+    def _unsafe(self) -> str | None:
+        """How many lines are unsafe, in words; None if none is."""
+        lines = len({entry.place for entry in self.breaks if entry.reachable})
+        return f"{lines} unsafe line{'s' * (lines != 1)}" if lines else None
 
     def details(self) -> dict[str, Any]:
         """Every step at which something breaks, for the evidence record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -119,10 +120,16 @@ def _without_trials(alone: DryRun, template: InterruptResult) -> InterruptResult
 def _trials(
     starter: Starter, claim: InterruptClaim, plan: InterruptPlan, alone: DryRun, begun: float, progress: Callable[[str], None]
 ) -> list[Trial]:
-    """Send signals until enough have arrived in the running workload, the claim is refuted, or the budget is used up."""
+    """Send signals until enough have arrived in the running workload, the claim is refuted, or the budget is used up.
+
+    A moment whose trial decides nothing is tried again before others: on a busy machine, trials of early moments must not stand
+    for those of late ones.
+    """
     trials: list[Trial] = []
     wanted = plan.repeats * len(claim.signals)
-    for number, moment in _moments(claim, plan, alone):
+    moments, again = _moments(claim, plan, alone), deque[tuple[signal.Signals, float]]()
+    while True:
+        number, moment = again.popleft() if again and len(trials) >= wanted else next(moments)
         good = sum(trial.outcome is None for trial in trials)
         if good >= wanted or len(trials) >= _TRIES * wanted or judgement.refuting(trials, claim) is not None:
             break
@@ -133,6 +140,8 @@ def _trials(
         outcome = trials[-1].outcome
         if outcome in judgement.TO_BE_SEEN_TWICE and sum(trial.outcome is outcome for trial in trials) == 1:
             trials.append(deliver(starter, number, moment, claim, plan.timeout))  # once more at the same moment
+        if outcome in (SignalOutcome.BUSY, SignalOutcome.UNREPORTED):
+            again.append((number, moment))
     return trials
 
 

@@ -159,6 +159,42 @@ def stop(file: str, function: str, lines: list[int]) -> Clause | None:
     return None
 
 
+_CATCHES_ALL = {"BaseException", "KeyboardInterrupt"}
+_LEAVES = (ast.Raise, ast.Return, ast.Break)
+
+
+def clause_around(stack: list[Frame]) -> Clause | None:
+    """The clause that the innermost possible frame of a stack is in, to explain without a trace why the workload goes on.
+
+    Either a ``finally`` or the line of a ``with``, which does not end, or the body of a ``try`` whose handler catches the interrupt
+    and goes on: the workload is in there again. None if there is none.
+    """
+    for frame in stack:
+        clause = stop(frame.file, frame.function, [frame.line])
+        if clause is not None:
+            return clause
+        if (handler := _handler_around(frame)) is not None:
+            return Clause("except", Frame(frame.file, handler.lineno, frame.function))
+    return None
+
+
+def _handler_around(frame: Frame) -> ast.ExceptHandler | None:
+    """The handler of the innermost ``try`` around a line that catches every interrupt and does not leave."""
+    tree = syntax_tree(frame.file)
+    around = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, (ast.Try, ast.TryStar)) and node.body[0].lineno <= frame.line <= (node.body[-1].end_lineno or 0)
+    ]
+    for node in sorted(around, key=lambda node: -node.lineno):
+        for handler in node.handlers:
+            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            catches = any(kind is None or ast.unparse(kind).rpartition(".")[2] in _CATCHES_ALL for kind in kinds)
+            if catches:
+                return None if any(isinstance(part, _LEAVES) for part in ast.walk(handler)) else handler
+    return None
+
+
 def _statement(frame: Frame) -> ast.stmt | None:
     """The innermost statement at a line."""
     tree = syntax_tree(frame.file)

@@ -5,8 +5,9 @@ All clocks are those of the sender or of the kernel. What keeps a trial from bla
 - A busy machine can deny a process its core: time in which its threads were ready and had none is not the workload's.
 - A request for stacks is a signal itself, and would wake a main thread that missed the first one. So a main thread that sleeps
   is only watched, until a second signal has shown whether the first was lost.
-- A process that had no core for most of the time before the signal was not yet where it should have been: what the signal found
-  there decides nothing, unless it refutes the claim.
+- A moment counts the time that the process could use: a signal to one that is denied a core waits until it has had as much. One
+  that had no core for most of the time in spite of that was not yet where it should have been: what the signal found there
+  decides nothing, unless it refutes the claim.
 - The request for stacks, the second signal and the probe come only after the trial has failed its claim.
 """
 
@@ -33,9 +34,11 @@ _KILL = getattr(signal, "SIGKILL", 9)
 _PATIENCE = 3.0  # times `within`, and at least
 _MOST_PATIENCE = 5.0  # seconds more, on a busy machine, until the process has used `within` of CPU time
 _TIMES_DENIED = 3.0  # times `exits_within`, at most, until the process has had that without the time in which it had no core
+_SHORT = 0.002  # seconds
 _LOOK = 0.1  # seconds between two looks at a process on a busy machine
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
-_MOST_DENIED = 0.5  # of the time before the signal: with less of a core, the workload was not yet where the signal was to find it
+_MOST_DELAY = 3.0  # seconds that a signal is delayed at most, until the process has had the time up to its moment
+_LEAST_HAD = 0.5  # of that time: with less of it, the workload was not yet where the signal was to find it
 _SECOND_CHANCE = 0.3  # seconds for that one
 _TICK = 0.02  # seconds: the resolution of CPU times, of two threads
 _SURVIVORS_GRACE = 1.0  # seconds that processes which the target started get to exit after it
@@ -72,14 +75,12 @@ def _delivered(
         if not log.wait(limit, lambda log: log.began or log.left) or log.began is None:
             trial = replace(trial, outcome=SignalOutcome.MISSED, detail="the workload did not begin")
         else:
-            at_start = process_snapshot.take(process.pid)
-            log.wait(log.began / 1e9 + moment - time.monotonic(), lambda log: log.left or log.gone)
+            had, denied = _wait_for_moment(log, moment)
             if log.left is not None or log.gone:
                 trial = replace(trial, **_over_before(log))
             else:
-                denied = _denied(at_start, process_snapshot.take(process.pid), 0.0)
                 trial = _watched(log, trial, claim, instrument or Instrument())
-                if trial.outcome is None and denied > max(_TICK, _MOST_DENIED * moment):
+                if trial.outcome is None and had < _LEAST_HAD * moment:
                     trial = replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     finally:
         if log.gone:
@@ -97,6 +98,28 @@ def _delivered(
     if alive and trial.outcome is None:
         trial = replace(trial, outcome=SignalOutcome.LEFT_BEHIND, detail=", ".join(alive))
     return replace(trial, notes=tuple(log.others))
+
+
+def _wait_for_moment(log: TargetLog, moment: float) -> tuple[float, float]:
+    """Wait until the target has had ``moment`` seconds in which it was not denied a core, or ends.
+
+    The kernel counts the time that a thread waits for a core only when that wait is over. So a signal is not sent in the middle
+    of one: it would come to a process that may have done nothing yet.
+
+    Returns:
+        The seconds that it had, and those in which it was denied a core.
+    """
+    pid = log.process.pid
+    at_start, began = process_snapshot.take(pid), time.monotonic()
+    until = began + moment + _MOST_DELAY
+    while True:
+        log.wait(began + moment - time.monotonic(), lambda log: log.left or log.gone)
+        waits = process_snapshot.waits_for_core(pid)  # before the snapshot: it counts no wait that is not over
+        denied = _denied(at_start, process_snapshot.take(pid), 0.0)
+        had = time.monotonic() - began - denied
+        if (had >= moment and not waits) or log.left is not None or log.gone or time.monotonic() > until:
+            return 0.0 if waits else had, denied
+        log.wait(max(moment - had, _SHORT), lambda log: log.left or log.gone)
 
 
 def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: Instrument) -> Trial:
@@ -121,6 +144,9 @@ def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: In
     if to_leave and not log.gone:
         late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
         trial = _leaving(log, trial, claim)
+        if trial.outcome is SignalOutcome.SWALLOWED and not log.entered:
+            detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
+            trial = replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail)
         if trial.outcome is SignalOutcome.SWALLOWED:
             instrument.stuck()
             if late:  # that is proved, and the rest may follow from it (a large list that is freed on the way out, say)
@@ -194,7 +220,7 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
     unseen = (time.monotonic_ns() - trial.sent) / 1e9
     busy = unseen - trial.denied <= claim.within or _starved(before, process_snapshot.take(process.pid), claim.within)
     outcome = SignalOutcome.BUSY if busy else SignalOutcome.DEAF
-    return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks())
+    return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks(), unhandled=unseen)
 
 
 def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
@@ -244,7 +270,7 @@ def _over_before(log: TargetLog) -> dict[str, Any]:
 
 def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known: float) -> float:
     """Seconds between two snapshots in which the process was denied a core; ``known`` where there are no snapshots."""
-    return known if before is None or after is None else max(0.0, after.denied - before.denied)
+    return known if before is None or after is None else after.denied_since(before)
 
 
 def _idled(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:

@@ -12,7 +12,7 @@ from ..core.signal_names import signal_name
 from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Clause, Frame, call_text, expression, own_frame, slow_part, statement, stop, threads
+from .culprit import Clause, Frame, call_text, clause_around, expression, own_frame, slow_part, statement, stop, threads
 from .trial import SignalOutcome, Trial
 
 
@@ -136,7 +136,7 @@ def _stopping_clause(trial: Trial) -> Clause | None:
     where = own_frame(stack)
     seen = None if where is None else stop(where.file, where.function, [where.line])
     if seen is None or seen.kind == "except":
-        return traced
+        return traced or (None if shows_who_caught(trial) or trial.handler else clause_around(stack))
     if traced is not None and (traced.kind == "except" or any(frame.file == traced.where.file for frame in stack)):
         return traced
     return seen
@@ -199,8 +199,8 @@ def _caught(trial: Trial) -> str:
     if trial.handler and not foreign(trial.handler):
         return f"the handler set at {trial.handler} returned without ending the workload{at}"
     if trial.handler:
-        return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}"
-    return f"code that could not be found{at}"
+        return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}{_others(stack)}"
+    return f"code that could not be found{at}{_others(stack)}"
 
 
 def _workers(stack: list[list[Frame]]) -> str:
@@ -208,6 +208,12 @@ def _workers(stack: list[list[Frame]]) -> str:
     busy = [thread for thread in stack[1:] if len(thread) > 1 and any(f.function.endswith("_worker") for f in thread[1:])]
     places = dict.fromkeys(str(own_frame([frame for frame in thread if "concurrent" not in frame.file])) for thread in busy)
     return f", because of a worker thread of an executor, which is at {' and at '.join(list(places)[:2])}" if places else ""
+
+
+def _others(stack: list[list[Frame]]) -> str:
+    """Where up to two other threads are, to follow a description that does not name the code to blame."""
+    places = list(dict.fromkeys(str(own_frame(thread)) for thread in stack[1:] if thread))[:2]
+    return f"; {'another thread is' if len(places) == 1 else 'other threads are'} at {' and at '.join(places)}" if places else ""
 
 
 _RUNS_NO_PYTHON = "<no Python frame>"  # of `faulthandler`, for the main thread at the interpreter's end

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..core.clocks import time
 from ..core.interpreter import GIL, build
 from ..core.system import entries, read
 
+_BETWEEN = 0.0001  # seconds between two readings of a CPU clock
 _HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -16,12 +18,14 @@ class ProcessSnapshot:
     """The state of a process at one moment.
 
     Attributes:
+        main: number of the main thread, which is that of the process.
         running: whether the main thread had a core or was ready for one; otherwise it slept.
         switches: how often the main thread has gone to sleep by itself so far. The number does not change while a thread sleeps;
             a thread that waits for the GIL wakes every switch interval.
         main_cpu, others_cpu: CPU seconds so far, of the main thread and of all others; in scheduler ticks of about 10 ms.
-        denied: seconds so far in which its threads were ready but had no core. With a GIL they are summed: the thread that has the
-            GIL keeps all others waiting. Without one it is the main thread's own count.
+        denied: for each thread by number, seconds so far in which it was ready but had no core; without a
+            GIL of the main thread only.
+        at: when the snapshot was taken, by ``time.monotonic``.
         blocked, ignored, pending: numbers of the signals that the main thread blocks, that the process ignores, and that are
             pending for either.
     """
@@ -30,14 +34,27 @@ class ProcessSnapshot:
     switches: int
     main_cpu: float
     others_cpu: float
-    denied: float
+    denied: dict[int, float]
+    main: int
     blocked: frozenset[int]
     ignored: frozenset[int]
     pending: frozenset[int]
+    at: float
 
     def asleep_since(self, before: ProcessSnapshot) -> bool:
         """Whether the main thread slept without a break since an earlier snapshot."""
         return not self.running and not before.running and self.switches == before.switches
+
+    def denied_since(self, before: ProcessSnapshot) -> float:
+        """Seconds since an earlier snapshot for which the process was denied a core.
+
+        While the main thread sleeps it may wait for the GIL, for which the threads take turns: then what they were denied adds up.
+        While it runs they run beside it, as the threads of a BLAS do, and it may spin until the last of them is ready.
+        """
+        each = {thread: max(0.0, seconds - before.denied.get(thread, 0.0)) for thread, seconds in self.denied.items()}
+        own = each.pop(self.main, 0.0)
+        asleep = max(0.0, self.at - before.at - own - (self.main_cpu - before.main_cpu))
+        return max(own + min(sum(each.values()), asleep), *each.values(), 0.0)
 
 
 def take(pid: int) -> ProcessSnapshot | None:
@@ -47,12 +64,13 @@ def take(pid: int) -> ProcessSnapshot | None:
         main = f"/proc/{pid}/task/{pid}"
         state, main_cpu = _stat(main)
         facts = dict(line.split(":\t", 1) for line in read(f"{main}/status").splitlines() if ":\t" in line)
-        others, denied = 0.0, 0.0
+        others = 0.0
+        denied: dict[int, float] = {}
         for task in tasks:
             path = f"/proc/{pid}/task/{task}"
             try:
                 if task == str(pid) or build() == GIL:
-                    denied += int(read(f"{path}/schedstat").split()[1]) / 1e9
+                    denied[int(task)] = int(read(f"{path}/schedstat").split()[1]) / 1e9
                 others += _stat(path)[1] if task != str(pid) else 0.0
             except (OSError, IndexError, ValueError):  # a thread that has ended, or a kernel without scheduler statistics
                 continue
@@ -62,12 +80,32 @@ def take(pid: int) -> ProcessSnapshot | None:
             main_cpu=main_cpu,
             others_cpu=others,
             denied=denied,
+            main=pid,
+            at=time.monotonic(),
             blocked=_numbers(facts["SigBlk"]),
             ignored=_numbers(facts["SigIgn"]),
             pending=_numbers(facts["SigPnd"]) | _numbers(facts["ShdPnd"]),
         )
     except (OSError, KeyError, ValueError):
         return None
+
+
+def waits_for_core(pid: int) -> bool:
+    """Whether the main thread is ready to run and has no core now; False where the system does not tell.
+
+    The CPU clock of a process is exact at any moment, unlike the figures in ``/proc``, which are those of its last scheduler tick.
+    """
+    try:
+        before = time.clock_gettime_ns(_cpu_clock(pid))
+        time.sleep(_BETWEEN)
+        return _stat(f"/proc/{pid}/task/{pid}")[0] == "R" and time.clock_gettime_ns(_cpu_clock(pid)) == before
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _cpu_clock(pid: int) -> int:
+    """The id of a process's CPU clock: what ``clock_getcpuclockid`` returns on Linux."""
+    return (~pid << 3) | 2
 
 
 def _stat(task: str) -> tuple[str, float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.codes import code_of
 from ..core.interpreter import Interpreter
 from ..core.signal_names import signal_name
 from ..core.verdict import Judged, Verdict
@@ -92,6 +93,10 @@ class InterruptResult(Judged):
     def exit(self) -> TimeSpread | None:
         return TimeSpread.of(trial.exit for trial in self.decisive)
 
+    def finding(self) -> str:
+        """The code of the outcome."""
+        return code_of("interrupt", self.outcome) if self.outcome is not None else ""
+
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists, for the evidence record."""
         spreads = {name: getattr(self, name) for name in ("delivery", "unwinding", "exit", "idle")}
@@ -101,6 +106,7 @@ class InterruptResult(Judged):
         return times | {
             "signals": len([trial for trial in self.trials if trial.sent]),
             "signal_outcome": None if self.outcome is None else str(self.outcome),
+            "unhandled": max((t.unhandled for t in self.trials if t.unhandled is not None), default=None),
             "culprit": self.culprit or None,
             "lasted": self.lasted,
             "over": self.over,

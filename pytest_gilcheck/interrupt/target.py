@@ -138,6 +138,8 @@ class Target:
         def reporting(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
             def entered(signum: int, frame: FrameType | None) -> Any:
                 now = monotonic_ns()
+                if os.getpid() != self._pid:  # a fork of the workload, or of its setup
+                    return handler(signum, frame)
                 if not self._running:
                     return None
                 self._note("entered", now, signum, _place(frame), where)
@@ -259,9 +261,11 @@ def _place(frame: FrameType | None) -> list[Any]:
 
 
 def _caller() -> str:
-    """``"file:line"`` of the call of ``signal.signal``."""
+    """``"file:line"`` of the call of ``signal.signal``, or of asyncio's ``add_signal_handler``."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename == signal.__file__:
+    while frame is not None and (
+        frame.f_code.co_filename == signal.__file__ or frame.f_code.co_name in ("add_signal_handler", "remove_signal_handler")
+    ):
         frame = frame.f_back
     if frame is None:
         return ""

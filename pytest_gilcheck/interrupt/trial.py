@@ -53,6 +53,7 @@ class Trial:
         dozed: whether the main thread used next to no CPU and woke again and again: it waited for the GIL, or slept briefly in C.
         others_busy: whether its other threads used their cores.
         notes: what the instrument reported.
+        unhandled: seconds for which the signal was not handled, when the trial was given up; None if it was handled.
     """
 
     number: int
@@ -73,6 +74,7 @@ class Trial:
     dozed: bool = False
     others_busy: bool = False
     notes: tuple[tuple[Any, ...], ...] = ()
+    unhandled: float | None = None
 
     @property
     def delivery(self) -> float | None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.codes import code_of
 from ..core.held import Held
 from ..core.interpreter import FREE_THREADED, Interpreter
-from ..core.verdict import Judged
+from ..core.verdict import Judged, Verdict
 from .claim import LatencyClaim
 from .culprit import Culprit
 from .lateness import LatenessSpread, ms
@@ -90,6 +91,12 @@ class LatencyResult(Judged):
         if self.requests_alone is None or self.requests_beside is None or self.requests_alone <= 0:
             return None
         return self.requests_beside / self.requests_alone
+
+    def finding(self) -> str:
+        """Whether a C call or bytecode held the GIL for most of the time that others waited."""
+        if self.verdict is not Verdict.VIOLATED:
+            return ""
+        return code_of("latency", self.holders[0].kind if self.holders else "other")
 
     def figures(self) -> dict[str, Any]:
         """The figures by name; values that JSON can represent."""

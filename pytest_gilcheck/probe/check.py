@@ -106,4 +106,4 @@ def _fact_figures(facts: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def _waiting(progress: Callable[[str], None], label: str, pid: int) -> None:
-    progress(f"{label}: waiting for a timing check of process {pid}")
+    progress(f"{label}: waiting for another check on this machine (pid {pid})")

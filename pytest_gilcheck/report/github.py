@@ -26,7 +26,8 @@ def annotation(record: Record, file: str, line: int) -> str | None:
     level = _LEVELS.get(record["verdict"] or "")
     if level is None or asserted_violated(record):
         return None
-    title = f"gilcheck {record['check']}: {record['verdict']}"
+    code = f" {record['code']}" if record.get("code") else ""
+    title = f"gilcheck {record['check']}: {record['verdict']}{code}"
     properties = f"file={_property(file)},line={line},title={_property(title)}"
     return f"::{level} {properties}::{_data(clean(record['reason']))}"
 

@@ -21,15 +21,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
+from .. import __version__
 from ..checks import UNITS
+from ..core.codes import CODES, page_address
 from ..core.errors import BadValue
 from ..core.evidence import Record
 from .clean import clean, one_line
 from .matrix import Matrix, MatrixCell, MatrixRow, matrix
-from .words import MARKS, number, seconds, short_figure, slower
+from .words import MARKS, WORST_FIRST, number, seconds, short_figure, slower
 
 VERDICTS = ("holds", "violated", "inconclusive", "measured")
 
@@ -40,13 +43,14 @@ _NO_FORMS = "base-uri 'none'; form-action 'none'"
 _AFTER_SEPARATORS = re.compile("(?<=/)|(?<=::)")  # where a long name may be wrapped
 _FACTS = ("GIL", "switch interval", "cores", "platform", "machine", "load", "commit", "recorded")  # facts of an interpreter
 _MOST_CHANGES = 100  # changes listed by name; the filter shows all
+_LONGEST_REASON = 240  # characters in the table; the card has the whole
 _DEEPEST = 12  # nested containers; deeper ones are cut
 _EXACT = 2**53  # JSON.parse rounds larger integers
 
 
 def unavailable() -> str | None:
     """Return what must be installed before a page can be made; None if nothing is missing."""
-    return None if importlib.util.find_spec("jinja2") else "Jinja2, which the HTML report needs: install pytest-gilcheck[html]"
+    return None if importlib.util.find_spec("jinja2") else "Jinja2: pip install 'pytest-gilcheck[html]'"
 
 
 def page(
@@ -69,6 +73,7 @@ def page(
     jinja2: Any = importlib.import_module("jinja2")  # an optional dependency, so type checkers must not look for it
     trusted = importlib.import_module("markupsafe").Markup
     found = matrix([_normalised(record) for record in records], reference=reference, ordered=ordered)
+    found = replace(found, rows=tuple(sorted(found.rows, key=_worst)))
     columns = [_column(found, index) for index in range(len(found.columns))]
     everywhere = {name: columns[0][name] for name in _FACTS if len({column[name] for column in columns}) == 1}
     style, script = _file("page.css"), "(() => {\n'use strict';\n" + "\n".join(map(_file, scripts())) + "})();\n"
@@ -92,12 +97,35 @@ def page(
             reference=found.columns[found.reference].label if found.columns else "",
             reference_index=found.reference,
             replaced=found.replaced,
+            version=__version__,
             **_changes(found),
         )
     )
 
 
 # -- what the template shows -----------------------------------------------------------------------------------------------------
+
+
+def _worst(row: MatrixRow) -> int:
+    """The place of a row: what does not hold comes first."""
+    verdicts = [_verdict(cell) for cell in row.cells if cell]
+    return next((place for place, verdict in enumerate(WORST_FIRST) if verdict in verdicts), len(WORST_FIRST))
+
+
+def _why(cell: MatrixCell) -> dict[str, str] | None:
+    """Why a check does not hold, with the code of its finding and the address of that page; None for one that holds."""
+    record = cell.record
+    if record["verdict"] in ("holds", None):
+        return None
+    code = record.get("code")
+    known = code if isinstance(code, str) and code in CODES else ""
+    cause = record["figures"].get("diagnosis") if record["verdict"] == "violated" else None
+    reason = one_line(cause if isinstance(cause, str) else record["reason"], _LONGEST_REASON)
+    return {"code": known, "page": page_address(known) if known else "", "reason": reason}
+
+
+def _shown(cell: MatrixCell) -> dict[str, Any]:
+    return {"verdict": _verdict(cell), "figure": _figure(cell), "cost": _cost(cell), "why": _why(cell)}
 
 
 def _row(row: MatrixRow) -> dict[str, Any]:
@@ -108,7 +136,7 @@ def _row(row: MatrixRow) -> dict[str, Any]:
         "number": row.number,
         "verdicts": [verdict for verdict in VERDICTS if verdict in verdicts],
         "differs": row.changed,
-        "cells": [cell and {"verdict": _verdict(cell), "figure": _figure(cell), "cost": _cost(cell)} for cell in row.cells],
+        "cells": [cell and _shown(cell) for cell in row.cells],
     }
 
 
@@ -253,7 +281,10 @@ def _big(value: int) -> str:
 
 def _data(found: Matrix) -> str:
     """Return a JSON array with one line for each row: its records by column, null where there is none."""
-    shown = ("verdict", "reason", "claim", "parameters", "figures", "details", "token", "gil", "load", "recorded", "run", "check")
+    shown = (
+        "verdict", "reason", "code", "claim", "parameters", "figures", "details", "token", "rerun", "gil", "load", "recorded",
+        "run", "check",
+    )  # fmt: skip
     lines = [
         json.dumps([cell and {name: cell.record[name] for name in shown if name in cell.record} for cell in row.cells])
         for row in found.rows

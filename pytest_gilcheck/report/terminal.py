@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from ..core.evidence import Record
 from .clean import name_of_test, one_line, wrapped
 from .matrix import label_of
-from .words import WORST_FIRST, short_figure
+from .words import WORST_FIRST, number, seconds, short_claim, short_figure
 
 COLOURS = {"violated": "red", "inconclusive": "yellow", "holds": "green"}
-_VERDICT, _FIGURE = 12, 12  # columns, at least
+_VERDICT, _FIGURE = 12, 9  # columns, at least
 _NAME = 12  # columns for the name of a test, at least
 _INDENT = 2
+_WIDE = 80  # columns from which the claims are shown
 _MANY = 100  # with more checks than this, those that hold are counted and not listed
 
 
@@ -27,10 +28,12 @@ class SummaryLine:
 
 
 def summary_title(records: Iterable[Record]) -> str:
-    """Return the title of the summary: ``gilcheck: 3 holds, 1 inconclusive``."""
+    """Return the title of the summary: ``gilcheck: 3 holds, 1 inconclusive in 4.2 s``."""
+    records = list(records)
+    spent = sum(number(record["figures"], "seconds") or 0.0 for record in records)
     verdicts = Counter(record["verdict"] or "measured" for record in records)
     counted = [f"{verdicts[verdict]} {verdict}" for verdict in (*WORST_FIRST, "measured") if verdicts[verdict]]
-    return f"gilcheck: {', '.join(counted)}"
+    return f"gilcheck: {', '.join(counted)}" + (f" in {seconds(spent)}" if spent else "")
 
 
 def summary(records: Sequence[Record], *, width: int = 80, verbose: bool = False) -> list[SummaryLine]:
@@ -50,11 +53,14 @@ def summary(records: Sequence[Record], *, width: int = 80, verbose: bool = False
     pythons = [label_of(record["interpreter"]) for record in records]
     several = max(map(len, pythons), default=0) + 1 if len(set(pythons)) > 1 else 0
     figures = max([_FIGURE, *(len(short_figure(record)) for record in records)])
+    claims = max((len(short_claim(record)) for record in records), default=0)
+    claims = claims + 2 if claims and width >= _WIDE else 0
     for record, python in zip(records, pythons, strict=True):
         verdict = record["verdict"] or "measured"
         name = record["subject"] if record["number"] == 1 else f"{record['subject']} #{record['number']}"
         head = f"{verdict:{_VERDICT}} {python if several else '':{several}}"
         head += f"{one_line(record['check'], checks):{checks}} {short_figure(record):>{figures}}  "
+        head += f"{short_claim(record):{claims}}" if claims else ""
         lines.append(SummaryLine(verdict, head + name_of_test(name, max(_NAME, width - len(head)))))
         if verbose or verdict not in ("holds", "measured"):
             lines += [SummaryLine(None, text) for text in _explanation(record, width, None if verbose else 2)]
@@ -67,6 +73,10 @@ def _explanation(record: Record, width: int, most: int | None) -> list[str]:
     text = record["reason"] if most is None and not cause else cause or record["reason"]
     if most is None and cause:
         text = f"{record['reason']}; cause: {cause}"
+    if code := record.get("code"):
+        text = f"{one_line(code, 8)} {text}"
+    if most is None and (spent := number(figures, "seconds")):
+        text = f"{text}; took {seconds(spent)}"
     room = max(20, width - _INDENT)
     lines = wrapped(text, room)
     if most is not None and len(lines) > most:

@@ -35,17 +35,36 @@ def main_figure(record: Record) -> tuple[str, float, str] | None:
 
 
 def short_figure(record: Record) -> str:
-    """The main figure, short: ``1.87x``, ``0.21 ms``, ``1,024 schedules``; a failure's kind; ``-`` if there is none."""
+    """The figure that explains the verdict: ``1.87x``, ``> 0.92 s``, ``1,024 schedules``; a failure's kind; ``-``.
+
+    The bound of a speedup that refutes the claim stands in the place of the speedup that was read.
+    """
     found = main_figure(record)
     check = CHECKS.get(record["check"])
+    if check is not None and check.figure.beyond and (least := number(record["figures"], check.figure.beyond)) is not None:
+        return f"> {seconds(least)}"
     if check is not None and check.figure.instead and (text := record["figures"].get(check.figure.instead)):
-        return one_line(text, 12)
+        return one_line(text, 16)
     if found is None or check is None:
         return "-"
     _, value, unit = found
     if unit == "times":
-        return f"{value:.2f}x"
+        high = bounds(record)[1]
+        shown_limit = record["verdict"] == "violated" and high is not None and high < value
+        return f"<= {high:.2f}x" if shown_limit else f"{value:.2f}x"
     return seconds(value) if unit == "s" else f"{value:,.0f} {check.figure.noun}"
+
+
+def short_claim(record: Record) -> str:
+    """The limit that the main figure is compared with, short: ``claim: >= 0.80x``; empty for a claim without a number."""
+    check = CHECKS.get(record["check"])
+    if check is None or not check.figure.limit:
+        return ""
+    limit = number({**record["claim"], **record["figures"]}, check.figure.limit)
+    if limit is None:
+        return ""
+    shown = f"{limit:.2f}x" if check.figure.unit == "times" else seconds(limit)
+    return f"claim: {'>=' if check.figure.at_least else '<='} {shown}"
 
 
 def bounds(record: Record) -> tuple[float | None, float | None]:

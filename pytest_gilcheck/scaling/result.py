@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.codes import code_of
 from ..core.held import Held
 from ..core.interpreter import Interpreter
 from ..core.team import Lap
-from ..core.verdict import Judged
+from ..core.verdict import Judged, Verdict
 from .claim import ScalingClaim
 from .diagnosis import Cause, Diagnosis, Identity
 from .sampling import Round
@@ -79,6 +80,10 @@ class ScalingResult(Judged):
     @property
     def cause(self) -> Cause:
         return self.diagnosis.cause
+
+    def finding(self) -> str:
+        """The code of the cause; of an undecided check only if the machine is to blame."""
+        return code_of("scaling", self.cause) if self.verdict is Verdict.VIOLATED or self.cause is Cause.MACHINE else ""
 
     def figures(self) -> dict[str, Any]:
         """The figures by name, as values that JSON can represent; a missing bound is None."""

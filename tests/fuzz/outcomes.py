@@ -7,12 +7,15 @@ import sys
 import types
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Any
 from unittest import mock
 
 from hypothesis import reject
 
+import pytest_gilcheck
+from pytest_gilcheck.fuzz.conflicts.reduction import Reduction
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running import events
@@ -24,12 +27,13 @@ from pytest_gilcheck.fuzz.searching.search import Search
 
 from .generated import Drawn
 
-# This code runs a thread of the program. It belongs neither to the program nor to the engine, so it makes no steps.
+# This code runs a thread of the program. It counts as code of the package, so it makes no steps. It looks at nothing that the
+# threads share: their results become text when the run is over.
 _RUNNER = """
 def runner(body, results, index):
     def run(state):
         try:
-            results[index] = repr(body(state))
+            results[index] = body(state)
         except Exception as error:
             results[index] = f"{type(error).__name__}: {error}"
     return run
@@ -44,7 +48,7 @@ def follower(follow, results, seen, found, address):
         results[:] = [""] * len(results)
         seen.clear()
         run, failure = follow(schedule, **how)
-        found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *results, *seen)]), run.schedule)
+        found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *map(repr, results), *seen)]), run.schedule)
         return run, failure
     return followed
 
@@ -79,14 +83,53 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
     Args:
         everything: whether every instruction is a step.
     """
+    with _explored(drawn, everything) as (explorer, sequential, found):
+        search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, sampling=False).run(sequential)
+    return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
+
+
+def reduced_outcomes(drawn: Drawn, most: int) -> tuple[Outcomes, str]:
+    """Run the schedules that turn conflicts round; also why they are no proof, or an empty text.
+
+    Args:
+        most: schedules.
+    """
+    with _explored(drawn, everything=False) as (explorer, sequential, found):
+        reduction = Reduction(explorer)
+
+        def stop() -> bool:
+            if not explorer.events.tables_unchanged():
+                raise MoreSteps
+            return reduction.runs >= most
+
+        while True:
+            try:
+                reduction.search(stop)
+                break
+            except MoreSteps:
+                sequential = explorer.measured()
+                found.clear()
+                reduction = Reduction(explorer)
+    why = reduction.doubt or ("" if reduction.finished else "there are more schedules")
+    return Outcomes(found, 0, reduction.runs, max(run.points for run in sequential)), why
+
+
+class MoreSteps(Exception):
+    """Code has started that makes steps of what was none, so the schedules so far are void."""
+
+
+@contextmanager
+def _explored(drawn: Drawn, everything: bool):
+    """The explorer of a program, its sequential runs, and the outcomes that its runs will have, by outcome with a schedule."""
     names = drawn.load()
     sys.modules.setdefault("generated_module", types.ModuleType("generated_module"))
     made: dict[str, Any] = {}
-    exec(compile(_RUNNER, "<frozen runner of generated programs>", "exec"), made)
+    exec(compile(_RUNNER, str(Path(pytest_gilcheck.__file__).with_name("runner of generated programs")), "exec"), made)
     results = [""] * len(drawn.threads)
     seen: list[str] = []
     threads = [made["runner"](names[f"t{index}"], results, index) for index in range(len(drawn.threads))]
-    program = Program(tuple(threads), names["setup"], made["observer"](names["observe"], seen))
+    bodies = tuple(names[f"t{index}"] for index in range(len(drawn.threads)))
+    program = Program(tuple(threads), names["setup"], made["observer"](names["observe"], seen), calls=bodies)
     found: dict[Outcome, str] = {}
 
     with _every_instruction(everything), harness.explorer_for(program, FuzzPlan(timeout=30.0), lambda label: None) as explorer:
@@ -96,8 +139,7 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
             reject()  # it gets stuck in every order
         explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
         explorer._classify = made["passed"]  # a deadlock is an outcome like others
-        search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, sampling=False).run(sequential)
-    return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
+        yield explorer, sequential, found
 
 
 @contextmanager

@@ -42,6 +42,17 @@ def add_locked(counter):
         counter.value += 1
 
 
+def add_after_c(counter):
+    """What the call touches is not known, so nothing is known of the interleavings that are not run."""
+    next(map(int, "1"))
+    counter.value += 1
+
+
+def add_locked_after_c(counter):
+    next(map(int, "1"))
+    add_locked(counter)
+
+
 def is_two(counter):
     return counter.value == 2
 

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_gilcheck.fuzz.running import repeatable
+from pytest_gilcheck.fuzz.schedule import Token
+
 from .programs import Counter, add, add_locked, counted, every_third, is_two
 
 SCHEDULES = 100
@@ -125,6 +128,76 @@ def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fi
     found.assert_violated()
     assert found.replays == (10, 10), str(found)
     counted(fixed, fixed, setup=OtherCounter, invariant=is_two, schedules=SCHEDULES).assert_holds()
+
+
+class Slots:
+    """As many slots that the first draw of two threads takes two different ones."""
+
+    def __init__(self):
+        generator = random.Random(repeatable._SEED)
+        first = [generator.random(), generator.random()]
+        self.slots = [0] * next(size for size in range(3, 20) if int(first[0] * size) != int(first[1] * size))
+        self.lock = threading.Lock()
+
+    def draw(self):
+        return int(random.random() * len(self.slots))
+
+
+def test_a_failure_that_needs_another_draw_is_found_and_its_token_has_the_draw():
+    def buggy(slots):
+        slots.slots[slots.draw()] += 1
+
+    def fixed(slots):
+        slot = slots.draw()
+        with slots.lock:
+            slots.slots[slot] += 1
+
+    def right(slots):
+        return sum(slots.slots) == 2
+
+    found = counted(buggy, buggy, setup=Slots, invariant=right, schedules=800)
+    found.assert_violated()
+    assert Token.read(found.token).draw > 0
+    counted(buggy, buggy, setup=Slots, invariant=right, replay=found.token).assert_violated()
+    result = counted(fixed, fixed, setup=Slots, invariant=right, schedules=60)
+    result.assert_holds()
+    assert "other draw" in result.reason
+
+
+def test_the_order_of_a_set_of_locks_is_the_same_in_each_run_of_a_draw():
+    def setup():
+        counter = OtherCounter()
+        counter.locks = {threading.Lock() for _ in range(8)}
+        next(iter(counter.locks)).acquire()
+        return counter
+
+    def buggy(counter):
+        for lock in counter.locks:
+            if lock.acquire(blocking=False):
+                counter.other += 1
+        add(counter)
+
+    found = counted(buggy, buggy, setup=setup, invariant=is_two, schedules=200)
+    found.assert_violated()
+    assert found.replays == (10, 10), str(found)
+
+
+def test_numpy_draws_the_same_in_each_run_and_goes_on_where_it_was():
+    numpy = pytest.importorskip("numpy")
+
+    def thread(counter):
+        count(counter, int(numpy.random.default_rng().integers(1000)))
+        count(counter, int(numpy.random.random() * 1000))
+        add(counter)
+
+    numpy.random.seed(3)
+    expected = list(numpy.random.random(2))
+    numpy.random.seed(3)
+    first = numpy.random.random()
+    found = counted(thread, thread, setup=OtherCounter, invariant=is_two, schedules=200)
+    found.assert_violated()
+    assert found.replays == (10, 10), str(found)
+    assert [first, numpy.random.random()] == expected
 
 
 ENTROPY = Path("/dev/urandom")  # a source of chance that nothing controls

@@ -98,3 +98,29 @@ def test_the_same_in_c_is_masked():
     result = counted(in_c, in_c, setup=Kept, schedules=150, invariant=lambda kept: kept.plain == 2)
     result.assert_violated()
     assert result.kind is Kind.GIL_MASKED, str(result)
+
+
+class Steps:
+    """A status, and a list of what was done."""
+
+    def __init__(self):
+        self.status, self.done = "new", []
+
+
+def by_append(steps):
+    if steps.status == "new":
+        steps.done.append(1)
+        steps.status = "done"
+
+
+def by_attribute_alone(steps):
+    if steps.status == "new":
+        steps.status = "done"
+        steps.done = [*steps.done, 1]
+
+
+@pytest.mark.parametrize(("thread", "kind"), [(by_append, Kind.BREAKS_TODAY), (by_attribute_alone, Kind.GIL_MASKED)])
+def test_a_call_of_c_that_runs_for_the_first_time_lets_the_gil_go(thread, kind):
+    result = counted(thread, thread, setup=Steps, schedules=150, invariant=lambda steps: len(steps.done) == 1)
+    result.assert_violated()
+    assert result.kind is kind, str(result)

@@ -91,6 +91,20 @@ def test_a_clock_that_the_program_sets_back(monkeypatch):
     counted(back, back, setup=setup, invariant=is_two, schedules=20).assert_holds()
 
 
+@pytest.mark.skipif(not hasattr(time, "clock_settime"), reason="no call that sets a clock")
+def test_a_program_that_sets_the_clock_sets_the_virtual_one():
+    def back(counter):
+        assert time.clock_settime.__module__.startswith("pytest_gilcheck"), "or it would set the clock of the machine"
+        before = time.time()
+        time.clock_settime(time.CLOCK_REALTIME, before - 3600)
+        assert time.time() < before - 3000
+        add(counter)
+
+    before = time.time()
+    counted(back, back, setup=Counter, invariant=is_two, schedules=200).assert_violated()
+    assert abs(time.time() - before) < 3000
+
+
 @pytest.mark.slow
 def test_a_thousand_locks():
     class Many(Counter):

@@ -17,7 +17,9 @@ from .programs import Counter, add_locked, is_two
 def searched(preemptions, share=(0, 1)):
     program = Program((add_locked, add_locked), Counter, is_two)
     with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
-        found = Search(explorer, preemptions, limited(monotonic() + 60, None), 1, share=share).run(explorer.sequential())
+        found = Search(explorer, preemptions, limited(monotonic() + 60, None), 1, share=share, sampling=False).run(
+            explorer.sequential()
+        )
     assert found.complete == preemptions
     return found.enumerated
 
@@ -37,7 +39,7 @@ def test_two_preemptions_at_neighbouring_points_are_among_all_schedules():
         sequential = explorer.sequential()
         follow = explorer.follow
         explorer.follow = lambda schedule, **how: (followed.add(schedule), follow(schedule, **how))[1]
-        Search(explorer, 2, limited(monotonic() + 600, None), 1).run(sequential)
+        Search(explorer, 2, limited(monotonic() + 600, None), 1, sampling=False).run(sequential)
     points = [[choice.point for choice in schedule.choices if not choice.forced] for schedule in followed]
     assert any(len(each) == 2 and each[1] == each[0] + 1 for each in points)
 

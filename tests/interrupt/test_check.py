@@ -5,6 +5,7 @@ import ctypes
 import faulthandler
 import itertools
 import os
+import pdb
 import signal
 import subprocess
 import sys
@@ -328,19 +329,40 @@ def test_a_workload_that_no_child_process_can_run_is_undecided():
         thread.join()
 
 
+def fork_that_sleeps():  # in the setup, so that no interrupt comes in the middle of the fork
+    if os.fork() == 0:
+        try:
+            time.sleep(60)
+        finally:
+            os._exit(0)
+
+
+def test_a_process_that_the_setup_forks_handles_the_signal_as_it_would_outside_of_a_check():
+    gilcheck.interrupt(asleep, setup=fork_that_sleeps, repeats=1, over=0.1).assert_holds()
+
+
+def test_a_process_that_the_setup_forks_and_that_ignores_the_signal_is_left_behind():
+    def fork():
+        if os.fork() == 0:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            time.sleep(60)
+            os._exit(0)
+
+    result = gilcheck.interrupt(asleep, setup=fork, repeats=1, over=0.1)
+    result.assert_violated()
+    assert result.outcome == "left behind"
+
+
 def test_a_fork_of_the_workload_does_not_report_for_the_target():
     """The fork has the same handlers and the same pipe, and handles the signal in time; the target does not."""
 
-    def fork():  # in the setup, so that no interrupt comes in the middle of the fork
-        if os.fork() == 0:
-            try:
-                time.sleep(60)
-            finally:
-                os._exit(0)
+    def fork_and_block():  # blocked before the workload begins: no load can let the signal in
+        fork_that_sleeps()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
-    result = gilcheck.interrupt(lambda: sum(range(10**9)), setup=fork, repeats=1, over=0.1)
+    result = gilcheck.interrupt(asleep, setup=fork_and_block, repeats=1, over=0.1)
     result.assert_violated()
-    assert result.outcome == "deaf"
+    assert result.outcome == "blocked"
 
 
 def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
@@ -551,7 +573,7 @@ def test_signals_that_found_a_process_without_a_core_are_no_pass():
     core = min(os.sched_getaffinity(0))
 
     def work():
-        until = time.process_time() + 0.25
+        until = time.process_time() + 0.15  # the last of three signals within 0.3 s comes later
         while time.process_time() < until:
             pass
         while True:
@@ -571,3 +593,75 @@ def test_signals_that_found_a_process_without_a_core_are_no_pass():
             neighbour.kill()
             neighbour.wait()
     assert result.verdict != "holds", str(result)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no CPU affinity here")
+def test_a_signal_waits_until_the_process_has_had_a_core_for_as_long_as_its_moment(monkeypatch):
+    """Beside a busy process on the same core; the workload ends in time only if it had half of the time before the signal."""
+    from pytest_gilcheck.interrupt import delivery
+    from pytest_gilcheck.interrupt.delivery import deliver
+    from pytest_gilcheck.interrupt.starting import Starter
+
+    monkeypatch.setattr(delivery, "_MOST_DELAY", 30.0)  # on a machine with twenty others it may take so long
+    core, moment = min(os.sched_getaffinity(0)), 0.15
+
+    def work():
+        began = time.thread_time()
+        try:
+            while True:
+                pass
+        except KeyboardInterrupt:
+            if time.thread_time() - began < moment / 2:
+                time.sleep(60)
+
+    spin = f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"
+    neighbours = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(3)]
+    try:
+        starter = Starter(work, lambda: os.sched_setaffinity(0, [core]), (signal.SIGINT,))
+        trial = deliver(starter, signal.SIGINT, moment, InterruptClaim(2.0, 1.0, (signal.SIGINT,)), 30.0)
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
+    assert trial.outcome in (None, "busy"), trial
+
+
+def test_a_signal_that_only_another_thread_gets_is_blocked_and_not_called_handled():
+    def work():
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5, seed=1)
+    result.assert_violated()
+    assert result.outcome == "blocked"
+    assert "another thread" in result.culprit
+
+
+@pytest.mark.skipif(not hasattr(asyncio.AbstractEventLoop, "add_signal_handler"), reason="no signal handlers of event loops here")
+def test_a_handler_of_the_event_loop_that_ends_nothing_is_named_where_it_was_set():
+    async def work():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, len, "nothing")
+        await asyncio.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+    result.assert_violated()
+    assert (result.outcome, f"the handler set at {__file__}:{work.__code__.co_firstlineno + 1}" in result.culprit) == (
+        "swallowed",
+        True,
+    )
+
+
+def test_a_debugger_that_swallows_is_found_although_nothing_can_be_traced_in_it():
+    reading, _writing = os.pipe()
+
+    def work():
+        with open(reading) as commands, open(os.devnull, "w") as nowhere:
+            pdb.Pdb(stdin=commands, stdout=nowhere, nosigint=True).set_trace()
+            time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+    result.assert_violated()
+    assert result.outcome == "swallowed"
+    assert "`except KeyboardInterrupt:` at " in result.culprit

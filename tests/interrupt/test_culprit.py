@@ -1,6 +1,6 @@
 """Names of places, made of stacks and source lines."""
 
-from pytest_gilcheck.interrupt.culprit import Frame, call_text, own_frame, slow_part, stop, threads, trimmed
+from pytest_gilcheck.interrupt.culprit import Frame, call_text, clause_around, own_frame, slow_part, stop, threads, trimmed
 
 SOURCE = """\
 def work(items):
@@ -72,3 +72,36 @@ def test_the_lines_that_ran_show_which_clause_stopped_an_exception(tmp_path):
     assert stop(path, "work", [12]).kind == "finally"
     assert stop(path, "work", [13]).kind == "with"
     assert stop(path, "work", []) is None
+
+
+AROUND = """\
+def goes_on():
+    while True:
+        try:
+            work()
+        except (ValueError, KeyboardInterrupt):
+            pass
+
+def leaves():
+    while True:
+        try:
+            work()
+        except KeyboardInterrupt:
+            return
+
+def cleans_up():
+    try:
+        pass
+    finally:
+        work()
+"""
+
+
+def test_without_a_trace_the_stack_shows_the_handler_around_the_line_if_that_goes_on(tmp_path):
+    path = tmp_path / "around.py"
+    path.write_text(AROUND)
+    inside, leaving, cleaning = Frame(str(path), 4, "goes_on"), Frame(str(path), 11, "leaves"), Frame(str(path), 19, "cleans_up")
+    found = clause_around([leaving, inside])
+    assert (found.kind, found.where.line) == ("except", 5)
+    assert clause_around([cleaning, inside]).kind == "finally"
+    assert clause_around([leaving]) is None

@@ -107,7 +107,7 @@ def test_a_crash_in_any_phase_of_a_marked_test_is_a_result(run, pytester):
     assert found == {
         "test_set_up": ("fuzz", "inconclusive", "failed"),
         "test_interrupt": ("interrupt", "inconclusive", "failed"),
-        "test_call": ("fuzz", "inconclusive", "failed"),
+        "test_call": ("fuzz", "violated", "failed"),
         "test_teardown": ("fuzz", "holds", "failed"),
     }
 

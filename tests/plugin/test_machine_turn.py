@@ -60,7 +60,7 @@ def lines_until(tests, text):
 
 def test_no_time_limit_runs_while_a_test_waits_for_the_machine(start):
     holder, tests = start(MEASURES)
-    before = lines_until(tests, f"waiting for a timing check of process {holder.process.pid}")
+    before = lines_until(tests, f"waiting for another check on this machine (pid {holder.process.pid})")
     assert "the clock runs" not in "".join(before)
     holder.go_on()
     assert "the clock runs" in "".join(lines_until(tests, "1 passed"))

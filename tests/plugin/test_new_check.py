@@ -89,7 +89,7 @@ def test_its_marker_runs_and_its_evidence_is_in_the_file_the_summary_and_junit(w
     result.stdout.fnmatch_lines(
         [
             "violated: the remainder is 1",
-            "gilcheck: unknown argument 'modulo' (from marker gil_parity): did you mean 'modulus'[?] (*.py:6)",
+            "gilcheck: gil_parity: unknown argument 'modulo', did you mean 'modulus'[?] (*.py:6)",
             "gilcheck: modulus=1 (from marker gil_parity): expected a whole number, at least 2 (*.py:8)",
             "holds *parity*0 left over*test_even",
             "violated *parity*1 left over*test_odd",

@@ -49,13 +49,19 @@ class Attempt:
 
 
 def attempt(
-    program: Program, plan: FuzzPlan, job: Callable[[Explorer, Journal], Any], learnt: tuple[int, ...], seconds: float
+    program: Program,
+    plan: FuzzPlan,
+    job: Callable[[Explorer, Journal], Any],
+    learnt: tuple[int, ...],
+    draw: int,
+    seconds: float,
 ) -> Attempt:
     """Do something with a program in a child process.
 
     Args:
         job: what to do, after the sequential orders. Its answer is pickled.
         learnt: what was known about the program's names (`Journal.learnt`).
+        draw: of chance.
         seconds: that the job may take; a run that hangs in C gets its time limit in addition.
     """
     journal = Journal(keeps_anchors=True)
@@ -64,14 +70,14 @@ def attempt(
     side = fork(seconds + limit + _SETTLING, own_group=of_this_process() is None)
     if isinstance(side, ChildSide):
         try:
-            side.answer(pickle.dumps(("answer", _done(program, plan, job, learnt, journal))))
+            side.answer(pickle.dumps(("answer", _done(program, plan, job, learnt, draw, journal))))
         except BaseException as error:
             side.answer(pickle.dumps(("error", f"{type(error).__name__}: {error}")))
         finally:
             os._exit(1)
     outcome = _awaited(side, HangWatch(journal, limit), until)
     kind, answer = pickle.loads(outcome.payload) if outcome.ending is Ending.ANSWERED else ("", None)
-    return Attempt(outcome, journal, answer if kind == "answer" else None, answer if kind == "error" else "")
+    return Attempt(outcome, journal, answer if kind == "answer" else None, str(answer) if kind == "error" else "")
 
 
 def _awaited(side: ParentSide, watch: HangWatch, until: float) -> Outcome:
@@ -87,10 +93,16 @@ def _awaited(side: ParentSide, watch: HangWatch, until: float) -> Outcome:
 
 
 def _done(
-    program: Program, plan: FuzzPlan, job: Callable[[Explorer, Journal], Any], learnt: tuple[int, ...], journal: Journal
+    program: Program,
+    plan: FuzzPlan,
+    job: Callable[[Explorer, Journal], Any],
+    learnt: tuple[int, ...],
+    draw: int,
+    journal: Journal,
 ) -> Any:
     with explorer_for(program, plan, lambda label: None, journal) as explorer:
         journal.set_sequential(True)
+        explorer.engine.chance.draw = draw
         explorer.sequential(visible=False)
         journal.set_sequential(False)
         explorer.events.names.learn(learnt)

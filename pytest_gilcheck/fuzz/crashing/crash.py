@@ -138,7 +138,7 @@ def crashed(
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
     if (why := can_fork()) is not None:
         return replace(violated, reason=f"{reason}; not replayed, because {why}")
-    return _Examination(program, plan, violated, journal.learnt, deadline, progress).result(dead)
+    return _Examination(program, plan, violated, journal, deadline, progress).result(dead)
 
 
 class _Examination:
@@ -149,11 +149,12 @@ class _Examination:
         program: Program,
         plan: FuzzPlan,
         template: FuzzResult,
-        learnt: tuple[int, ...],
+        journal: Journal,
         deadline: Deadline,
         progress: Callable[[str], None],
     ) -> None:
-        self._program, self._plan, self._template, self._learnt = program, plan, template, learnt
+        self._program, self._plan, self._template = program, plan, template
+        self._learnt, self._draw = journal.learnt, journal.draw
         self._deadline, self._progress = deadline, progress
         self._limit = run_limit(plan)
         self._points = 0
@@ -179,7 +180,8 @@ class _Examination:
             reason += f"; only {again} of {replays} replays did: the outcome also depends on something other than the schedule"
         if self._deadline.unfinished:
             reason += f"; {' and '.join(self._deadline.unfinished)}: the budget was spent"
-        token = Token(self._program.checksum, len(self._program.threads), dead.schedule, dead.anchors, self._points, self._learnt)
+        named = self._program.checksum, len(self._program.threads)
+        token = Token(*named, dead.schedule, dead.anchors, self._points, self._learnt, self._draw)
         run = ScheduleRun()
         for choice in dead.schedule.choices:
             run.choices.append((choice, Access("wait", "", 0), None, dead.masked))
@@ -207,7 +209,7 @@ class _Examination:
         return replace(self._template, verdict=Verdict.INCONCLUSIVE, symptom=None, reason=reason)
 
     def _attempt(self, job: Callable[[Explorer, Journal], Any], plan: FuzzPlan | None = None) -> Attempt:
-        return attempt(self._program, plan or self._plan, job, self._learnt, max(_LEAST, self._deadline.left()))
+        return attempt(self._program, plan or self._plan, job, self._learnt, self._draw, max(_LEAST, self._deadline.left()))
 
     def _dies(self, schedule: Schedule) -> Dead | None:
         """How the process of this schedule ends; None if it does not."""

@@ -1,13 +1,20 @@
-"""Notices from another process that a run makes no step any more."""
+"""Notices from another process that a run makes no step any more, because a call in it holds the GIL and does not return.
+
+On a busy machine, what makes no progress has to compute, or all of its threads have to sleep: a thread that waits for a core does
+neither.
+"""
 
 from __future__ import annotations
 
 from ...core.clocks import monotonic
-from ...core.system import HAS_PROC, read
+from ...core.system import HAS_PROC, entries, read
 from ..running.journal import Journal, Stage
 
-_PATIENCE = 1.0  # seconds beyond the limit of a run in which the process ends it by itself, if it can
-_STARVED = 4.0  # times the limit: so long may a run take that has not got the processor
+_PATIENCE = 1.0  # seconds beyond the limit of a run
+_OWN_WATCH = 0.5  # seconds of CPU time in which the process would have ended the run by itself, if it could
+_LOOKS_ASLEEP = 10  # consecutive looks at which all threads sleep
+_UNKNOWN = 4.0  # times the limit, where the system does not tell what a process does
+_TICK = 0.01  # seconds, wherever Linux runs
 
 
 class HangWatch:
@@ -19,25 +26,35 @@ class HangWatch:
 
     def __init__(self, journal: Journal, limit: float) -> None:
         self._journal, self._limit = journal, limit
-        self._run, self._since, self._cpu = -1, 0.0, 0.0
+        self._run, self._since, self._cpu, self._asleep = -1, 0.0, 0.0, 0
 
     def hangs(self, pid: int) -> bool:
         """Look at the process; to be called again and again."""
         journal, now = self._journal, monotonic()
         if journal.stage is not Stage.THREADS or journal.run != self._run:
-            self._run, self._since, self._cpu = journal.run, now, _cpu_seconds(pid)
+            self._run, self._since, self._cpu, self._asleep = journal.run, now, _cpu_seconds(pid), 0
             return False
         if now - self._since < self._limit + _PATIENCE:
             return False
-        return _cpu_seconds(pid) - self._cpu > self._limit / 2 or now - self._since > _STARVED * self._limit + _PATIENCE
+        if not HAS_PROC:
+            return now - self._since > _UNKNOWN * self._limit + _PATIENCE
+        self._asleep = self._asleep + 1 if _all_sleep(pid) else 0
+        return self._asleep >= _LOOKS_ASLEEP or _cpu_seconds(pid) - self._cpu > self._limit / 2 + _OWN_WATCH
+
+
+def _fields(path: str) -> list[str]:
+    """What ``/proc`` says of a process or thread, from its state on; nothing if it is gone."""
+    try:
+        return read(f"{path}/stat").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def _cpu_seconds(pid: int) -> float:
-    """CPU time of a process; of a system that does not tell, 0."""
-    if not HAS_PROC:
-        return 0.0
-    try:
-        fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / 100  # in ticks, which are hundredths of a second wherever Linux runs
-    except (OSError, ValueError, IndexError):
-        return 0.0
+    fields = _fields(f"/proc/{pid}")
+    return (int(fields[11]) + int(fields[12])) * _TICK if len(fields) > 12 else 0.0
+
+
+def _all_sleep(pid: int) -> bool:
+    states = [_fields(f"/proc/{pid}/task/{thread}")[:1] for thread in entries(f"/proc/{pid}/task")]
+    return bool(states) and all(state == ["S"] for state in states)

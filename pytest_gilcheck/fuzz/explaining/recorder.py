@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Any
 
 from ...core.source import code_position, innermost, line_text, position_text
@@ -99,7 +100,7 @@ class Recorder:
         step.value = shown(_part(holder, step.where[1] if step.where else ""))
 
     def _look(self, step: RecordedStep, frame: FrameType) -> None:
-        node = _expression(frame)
+        node = _expression(frame.f_code, frame.f_lasti)
         if node is None:
             return
         if isinstance(node, ast.AugAssign):
@@ -126,9 +127,10 @@ class Recorder:
             step.value = shown(_part(holder, name))
 
 
-def _expression(frame: FrameType) -> ast.AST | None:
-    """The expression or statement that the frame executes now; None if it has no source text in one line."""
-    text = position_text(frame.f_code.co_filename, code_position(frame.f_code, frame.f_lasti))
+@lru_cache(maxsize=10_000)
+def _expression(code: CodeType, offset: int) -> ast.AST | None:
+    """The expression or statement of the instruction at an offset; None if it has no source text in one line."""
+    text = position_text(code.co_filename, code_position(code, offset))
     for mode in ("eval", "exec"):
         try:
             tree = ast.parse(text.strip(), mode=mode)

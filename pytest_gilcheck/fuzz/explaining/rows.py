@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 from ..running.engine import ScheduleRun
 from .recorder import RecordedStep
 
-_WIDTH = 46
+_WIDTH = 80  # columns of a line of the story
+_POINT = 6  # columns for the number of a step
+_LANE = 8  # columns by which each thread is set in
 _MOST_ROWS = 44
 _AROUND = 4  # rows shown before and after each switch, if there are too many rows
 
@@ -23,9 +26,6 @@ class SourceRow:
     deeds: list[str]
     file: str
     line: int
-
-    def __str__(self) -> str:
-        return "; ".join([f"{self.source}  # {self.deeds[0]}", *self.deeds[1:]]) if self.deeds else self.source
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -77,18 +77,25 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
 
 
 def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:
-    """The rows as lines of text, each in its thread's column. If there are too many, only those around switches."""
+    """The rows as text, set in by thread, with file and line at the end; of too many, only those around switches."""
     shown: list[SourceRow | SwitchRow | None] = list(rows)  # None: rows were left out here
     if len(rows) > _MOST_ROWS:
         switches = [index for index, row in enumerate(rows) if isinstance(row, SwitchRow)]
         keep = {near for index in switches for near in range(index - _AROUND, index + _AROUND + 1)}
         shown = [row if index in keep else None for index, row in enumerate(rows)]
         shown = [row for index, row in enumerate(shown) if row is not None or index == 0 or shown[index - 1] is not None]
-    heads = "".join(f"T{index}".ljust(_WIDTH if columns > 1 else 0) for index in range(columns)).rstrip()
-    lines = [f"     {heads}"]
+    lines = [" " * _POINT + "".join(f"T{index}".ljust(_LANE) for index in range(columns)).rstrip()]
     for row in shown:
-        if isinstance(row, SourceRow):
-            lines.append(f"{row.point:>4} {' ' * (_WIDTH * row.thread)}{row}")
-        else:
-            lines.append(f"     {row or '...'}")
+        lines += _source_lines(row) if isinstance(row, SourceRow) else [f"{' ' * _POINT}{row or '...'}"]
     return lines
+
+
+def _source_lines(row: SourceRow) -> list[str]:
+    """A line of source with its place, and below it what the thread read and wrote there."""
+    indent = " " * (_LANE * row.thread)
+    place = f"{row.file.replace(os.sep, '/').rpartition('/')[2]}:{row.line}"
+    head = f"{row.point:>{_POINT - 2}}  {indent}"
+    room = max(20, _WIDTH - len(head) - len(place) - 2)
+    source = row.source if len(row.source) <= room else f"{row.source[: room - 3]}..."
+    lines = [f"{head}{source:<{room}}  {place}"]
+    return [*lines, f"{' ' * (_POINT + 2)}{indent}{'; '.join(row.deeds)}"] if row.deeds else lines

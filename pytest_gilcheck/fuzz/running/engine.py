@@ -21,10 +21,12 @@ import ctypes
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
@@ -36,6 +38,7 @@ from ..steps.visible import Access
 from .handoff import HandoffSemaphore
 from .journal import Journal, Stage
 from .policy import NEVER, Policy
+from .repeatable import Chance
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
 from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .virtual_time import WORK, VirtualClock
@@ -58,6 +61,33 @@ _LEAKS = 20  # threads that did not end, after which no more runs are made
 CLOCK_READING = Access("read", "the clock", 0)
 Place = tuple[CodeType, int]
 Observer = Callable[[Task, int, Access, FrameType], None]
+
+
+class Recorder(Protocol):
+    """What is told what the threads of a run do beside their visible steps."""
+
+    def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
+
+    def forced(self, point: int) -> None:
+        """At this point the running thread could not continue."""
+
+    def lock(self, lock: Any, deed: Deed) -> None:
+        """The running thread does this to a lock."""
+
+    def unknown(self, what: str) -> None:
+        """The running thread does what nobody records."""
+
+
+class Deed(IntEnum):
+    """What a thread does to something that others touch too."""
+
+    READ = 0
+    WRITE = 1
+    ACQUIRE = 2  # a lock, however long that takes
+    RELEASE = 3
+    WAIT = 4  # for a lock that another thread holds
+    TRY = 5  # to acquire a lock without a wait, or to see whether it is free
 
 
 @dataclass(frozen=True)
@@ -177,10 +207,11 @@ class Engine:
         most_points: points after which a run is too long.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
-        begins: called when a run begins.
+        chance: what chance gives to each run.
         release_idle: called with all tasks when exploring has ended.
         is_idle_worker: whether nobody expects this task's thread to end.
         observer: called before every visible step.
+        recorder: told what else the threads do: which of them begins, or goes on after a wait, and what becomes of locks.
         tracer: for ``sys.settrace``, up to Python 3.11.
         journal: what notes the choices of each run, in case that the process dies; None if nobody would read it.
     """
@@ -191,10 +222,11 @@ class Engine:
         self.leaked = 0
         self.clock = VirtualClock()
         self.observer: Observer | None = None
+        self.recorder: Recorder | None = None
         self.tracer: Any = None
         self.journal: Journal | None = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
-        self.begins: Callable[[], None] = lambda: None
+        self.chance = Chance()
         self.thread_locals: list[threading.local] = []
         self.gil_only = False
         self.fresh_threads = False
@@ -267,7 +299,7 @@ class Engine:
         if self.journal is not None:
             self.journal.begin(Stage.SETUP)
         self.clock.restart()
-        self.begins()
+        self.chance.begin()
         self.point = 0
         self.next = NEVER
         self._run = ScheduleRun()
@@ -443,7 +475,8 @@ class Engine:
                 self._mark_blocked_outside(owner)
             if self._idle and self._returned:
                 self._main.semaphore.post()
-            late = monotonic() - started > self.limit and (asleep or self._idle or process_time() - self._cpu > self.limit / 2)
+            waits = polls > 0 or (self._idle and self._outside())  # a thread that waits for the GIL sleeps for a moment, too
+            late = monotonic() - started > self.limit and (waits or process_time() - self._cpu > self.limit / 2)
             if (late or (not HAS_PROC and monotonic() - started > self.limit)) and not self._run.stuck:
                 self._run.blocked = tuple(self._describe_blocked(task) for task in self.tasks if task.state is not DONE)
                 if not HAS_PROC and not self._idle and not self._computes(monotonic() - moved[0], process_time() - moved[1]):
@@ -459,6 +492,10 @@ class Engine:
                     )
                 self._run.stuck = "hangs"
                 self._main.semaphore.post()
+
+    def _outside(self) -> bool:
+        """Whether the run waits for a thread that is blocked outside of control; if not, it is over once no thread is runnable."""
+        return any(task.state is BLOCKED_OUTSIDE for task in self.tasks)
 
     def _computes(self, seconds: float, cpu: float) -> bool:
         """Whether the owner surely computes, by the CPU time of this process, which nobody else uses."""
@@ -481,10 +518,7 @@ class Engine:
         task.state = BLOCKED_OUTSIDE
         frame = sys._current_frames().get(task.ident or 0)
         where = place(frame, self.takes_part)
-        self._run.uncontrolled = (
-            *self._run.uncontrolled,
-            f"{task.name} was blocked at {where} by an operation that is not under control",
-        )
+        self.note_uncontrolled(f"{task.name} was blocked at {where} by an operation that is not under control")
         if (target := self._next_task(task)) is not None:
             self._hand_to(target)
         else:
@@ -622,11 +656,21 @@ class Engine:
 
     def await_end_of(self, thread: threading.Thread) -> None:
         """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
-        awake, self._awake = self._awake, None  # or the watcher would take the calling thread for blocked
-        try:
+        with self.unwatched():
             _join(thread)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """While the calling thread really waits, and the watcher is not to take it for blocked."""
+        awake, self._awake = self._awake, None
+        try:
+            yield
         finally:
             self._awake = awake
+
+    def note_uncontrolled(self, what: str) -> None:
+        """Take note of something that happened outside of control."""
+        self._run.uncontrolled = (*self._run.uncontrolled, what)
 
     def clock_reading(self, frame: FrameType) -> int:
         """The virtual time at which the calling thread reads a clock; a visible step if it is code under test."""
@@ -806,6 +850,8 @@ class Engine:
         task.waits_for = task.frame = task.deadline = None
         if self.aborting:
             raise Abort
+        if self.recorder is not None and self.exploring:
+            self.recorder.goes_on(task)
         return task.timed_out
 
     def wake(self, waits_for: object) -> None:
@@ -823,6 +869,8 @@ class Engine:
         """Register a thread that the code under test starts; it is runnable at once."""
         task = Task(len(self.tasks), name, self._new_semaphore(), daemon=daemon)
         task.thread = thread
+        if self.recorder is not None:
+            self.recorder.unknown("it starts a thread")
         self.tasks.append(task)
         if thread is not None:
             self.by_thread[id(thread)] = task
@@ -836,6 +884,8 @@ class Engine:
         self.by_ident[task.ident] = task
         task.semaphore.wait()
         self._awake = task
+        if self.recorder is not None and self.exploring:
+            self.recorder.goes_on(task)
         if self.tracer is not None:
             sys.settrace(self.tracer)
         return not self.aborting
@@ -902,6 +952,8 @@ class Engine:
         policy = self._policy
         assert policy is not None, "exploring needs a policy"
         point = self.point = self.point + 1
+        if self.recorder is not None:
+            self.recorder.forced(point)
         if point > self.most_points:
             self._record_stuck(self._too_long())
             return None
@@ -1016,6 +1068,8 @@ class Engine:
                 return
             try:
                 if not self.aborting:
+                    if self.recorder is not None:
+                        self.recorder.goes_on(task)
                     if self.tracer is not None:
                         sys.settrace(self.tracer)
                     contextvars.Context().run(task.job, *task.arguments)

@@ -13,6 +13,8 @@ from functools import partial
 
 from ...core.system import HAS_EVENTFD
 
+_write, _close = os.write, os.close  # `files` replaces those of the module
+
 
 class HandoffSemaphore:
     """The semaphore of one thread: `wait` returns once for each `post`."""
@@ -30,9 +32,9 @@ class HandoffSemaphore:
         else:
             self.fd, write = os.pipe()
             self._ends = (self.fd, write)
-            self.post = partial(os.write, write, b"1")
+            self.post = partial(_write, write, b"1")
             self.wait = partial(os.read, self.fd, 1)
 
     def close(self) -> None:
         for end in self._ends:
-            os.close(end)
+            _close(end)

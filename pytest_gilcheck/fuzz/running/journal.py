@@ -14,7 +14,7 @@ from ..schedule import Choice, Schedule
 
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
-_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _POINT, _SEQUENTIAL, _HEAD = range(8)
+_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _HEAD = range(8)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
 
@@ -60,7 +60,6 @@ class Journal:
             at = _HEAD + _MOST_LEARNT + 2 * number
             cells[at] = (choice.point << _THREAD_BITS | choice.thread) << 2 | masked * _MASKED | choice.forced
             cells[at + 1] = anchor
-        cells[_POINT] = choice.point
         cells[_CHOICES] = number + 1
 
     def learn(self, learnt: Iterable[int]) -> None:
@@ -73,6 +72,10 @@ class Journal:
     def set_sequential(self, sequential: bool) -> None:
         """Whether the runs from here on are sequential orders of the threads."""
         self._cells[_SEQUENTIAL] = sequential
+
+    def set_draw(self, draw: int) -> None:
+        """Which draw of chance the runs from here on get."""
+        self._cells[_DRAW] = draw
 
     def set_candidate(self, index: int) -> None:
         """Which of several schedules is tried next."""
@@ -92,6 +95,10 @@ class Journal:
     @property
     def sequential(self) -> bool:
         return bool(self._cells[_SEQUENTIAL])
+
+    @property
+    def draw(self) -> int:
+        return int(self._cells[_DRAW])
 
     @property
     def candidate(self) -> int:

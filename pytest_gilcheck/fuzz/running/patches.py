@@ -29,7 +29,7 @@ from typing import Any
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import dates, primitives, repeatable
+from . import dates, files, primitives, repeatable
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -49,6 +49,7 @@ _NOT_CHANGED = (
 )
 _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})  # most of what there is: told apart first
 _LEAVES = (*_PLAIN, Engine, Repeatable)  # through our own, everything could be reached
 
 _FIXED = (types.ModuleType, tuple, set, frozenset)  # their contents have no names that could be replaced
@@ -94,7 +95,7 @@ class Patches:
         self._wrap_existing_locks()
         futures = sys.modules.get("concurrent.futures._base")
         self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds.values()])
-        self._engine.begins = self._repeatable.begin
+        self._engine.chance = self._repeatable
         primitives.active = self._engine
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
@@ -115,6 +116,7 @@ class Patches:
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
             *self._repeatable.replacements(),
+            *files.replacements(primitives._current),
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
@@ -160,6 +162,8 @@ class Patches:
             if id(kind) not in self._kinds and self._is_of_module_under_test(kind.__module__):
                 self._kinds[id(kind)] = kind
             for place, name, value in _contents(thing, path):
+                if type(value) in _ATOMS:
+                    continue
                 if isinstance(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
                         self._engine.thread_locals.append(value)
@@ -336,6 +340,9 @@ _REPLACEMENTS: dict[Any, Any] = {
 if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime"]] = primitives.clock_gettime
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
+if primitives._set_clock is not None:
+    _REPLACEMENTS[primitives._set_clock] = primitives.clock_settime
+    _REPLACEMENTS[primitives._set_clock_ns] = primitives.clock_settime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
 _KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)

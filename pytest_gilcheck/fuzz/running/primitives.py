@@ -15,6 +15,7 @@ import _thread
 import os
 import sys
 import threading
+import time
 from collections import deque
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any
@@ -22,11 +23,12 @@ from typing import Any
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
-from .engine import Engine, place
+from .engine import Deed, Engine, place
 from .task import DONE, Abort, Task, Uncontrolled
 
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)
+_WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
 disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
 
@@ -36,6 +38,7 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
+_set_clock, _set_clock_ns = getattr(time, "clock_settime", None), getattr(time, "clock_settime_ns", None)
 _WAIT = threading.Condition.wait.__code__
 locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
 
@@ -70,8 +73,15 @@ class Lock:
         self._where = _creation_place() if where is None else where
         self._holder: Task | None = None
         self._taken = ""
+        self._hash: int | None = None
         if sys._getframe(1).f_code is _WAIT:
             self.kind = "a notification"
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            found = _current()
+            self._hash = object.__hash__(self) if found is None or not found[0].in_run else found[0].chance.next_number()
+        return self._hash
 
     @staticmethod
     def _plain() -> Any:
@@ -83,6 +93,7 @@ class Lock:
         engine, task = found
         if self._where == disabled_lock:
             engine.step(_ACQUIRE, sys._getframe(1))
+            self._report(engine, Deed.TRY)
             self._real.acquire(False)
             return True
         if not blocking and timeout != -1:
@@ -90,14 +101,22 @@ class Lock:
         locks_used[self._where] = None
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
-        if outer is not None and not engine.takes_part(outer.f_code.co_filename):
-            task.gil_checked = True  # it has entered a function of the standard library
+        in_library = outer is not None and not engine.takes_part(outer.f_code.co_filename)
+        if in_library:
+            task.gil_checked = True  # it has entered a function
         engine.step(_ACQUIRE, frame)
         deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)
+        tries = not blocking or deadline is not None
         while not self._real.acquire(False):
+            self._report(engine, Deed.TRY if tries else Deed.WAIT)
             if not blocking or timeout == 0 or engine.park(task, self, deadline):
                 return False
             task.gil_checked = True
+        if tries:
+            self._report(engine, Deed.TRY)
+        self._report(engine, Deed.ACQUIRE)
+        if in_library or outer is frame or _WITH_CALLS:
+            task.gil_checked = True  # after a call of C
         engine.acquisitions += 1
         self._holder = task
         if engine.observer is not None:  # only a recorded run needs it, and it is slow
@@ -111,8 +130,13 @@ class Lock:
         self._holder, self._taken = None, ""
         self._released()
 
+    def _report(self, engine: Engine, deed: Deed) -> None:
+        if engine.recorder is not None and engine.exploring:
+            engine.recorder.lock(self, deed)
+
     def _released(self) -> None:
         if (engine := active) is not None:
+            self._report(engine, Deed.RELEASE)
             engine.wake(self)
             if engine.owner.ident == _get_ident():
                 engine.owner.gil_checked = True  # after a call of C, or in a function of the standard library
@@ -120,6 +144,7 @@ class Lock:
     def locked(self) -> bool:
         if (found := _current()) is not None:
             found[0].step(_ACQUIRE, sys._getframe(1))
+            self._report(found[0], Deed.TRY)
         return self._real.locked()  # type: ignore[no-any-return]
 
     def __enter__(self) -> bool:
@@ -253,7 +278,7 @@ def _reading(name: str, frame: FrameType) -> int:
     if name != "time_ns":
         return engine.clock.base[0] + now
     told = int(PUBLIC[name]())
-    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + now
+    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + engine.clock.set_by + now
 
 
 def now_of_caller(frame: FrameType) -> float:
@@ -303,6 +328,22 @@ def clock_gettime(which: int) -> float:
     if active is None or active.current() is None:
         return float(PUBLIC["clock_gettime"](which))
     return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1)) / 1e9
+
+
+def clock_settime_ns(which: int, value: int) -> None:
+    """``time.clock_settime_ns``: a program under test sets the virtual clock. That of the machine belongs to others as well."""
+    if (found := _current()) is None:
+        _set_clock_ns(which, value)
+    else:
+        clock = found[0].clock
+        clock.matters, clock.set_by = True, value - clock.base[1] - clock.now
+
+
+def clock_settime(which: int, value: float) -> None:
+    if _current() is None:
+        _set_clock(which, value)
+    else:
+        clock_settime_ns(which, int(value * 1e9))
 
 
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:

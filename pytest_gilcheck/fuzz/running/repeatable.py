@@ -3,7 +3,9 @@
 - Random numbers: every run begins with the same seed. So does each generator that the run makes without one, and ``os.urandom``,
   on which ``uuid`` and ``secrets`` build.
 - The order of sets: objects without a hash of their own are hashed by address. The instances that a run makes of classes under
-  test, futures and threads are hashed by their number in it.
+  test, futures, threads and locks are hashed by their number in it.
+
+What chance gives to a run is its *draw*. All runs of one draw are given the same.
 
 An object from before the check keeps its hash, because it may be in a set already.
 """
@@ -15,6 +17,8 @@ import builtins
 import gc
 import os
 import random
+import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,7 +30,33 @@ _SEED = 20_240_229
 _GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the functions of the module
 
 
-class Repeatable:
+class Chance:
+    """What an engine asks of the sources of chance; this one controls none.
+
+    Attributes:
+        draw: the draw of the runs that begin.
+    """
+
+    draw = 0
+
+    def begin(self) -> None:
+        """Begin a run."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether any run has used chance so far. Threads do not count, because `threading` itself keeps them in a set."""
+        return False
+
+    def next_number(self, counts: bool = True) -> int:
+        """The hash of a new object.
+
+        Args:
+            counts: whether the program uses chance by it.
+        """
+        return 0
+
+
+class Repeatable(Chance):
     """The sources of chance of one check.
 
     Args:
@@ -37,8 +67,13 @@ class Repeatable:
     def __init__(self, controlled: Callable[[], bool], may_change: Callable[[str], bool]) -> None:
         self._controlled, self._may_change = controlled, may_change
         self._state = random.getstate()
-        self._draw = random.Random(_SEED)
-        self._drawn = False
+        self._draw = -1
+        self._seed = _SEED
+        self._drawn_bytes, self._used = random.Random(), False
+        self._draws = False
+        self._first = 0.0  # what the generator gives first
+        self._numpy: Any = None
+        self._numpy_state: Any = None
         self._made = 0  # generators of this run
         self._objects = 0
         self._numbers: dict[int, int] = {}  # by id
@@ -48,20 +83,54 @@ class Repeatable:
         self._before: dict[int, Any] = {}  # objects from before the check
 
     def begin(self) -> None:
-        """Begin a run."""
         self._made = self._objects = 0
         for key in self._kept:
             self._forget(key)
         self._kept.clear()
-        if self._drawn:
-            self._drawn = False
-            _seed(self._draw, _SEED)
-        _random.Random.seed(_GENERATOR, _SEED)  # in C, because every run does this
+        if self.draw != self._draw:
+            self._choose()
+        elif not self._draws:
+            self._draws = self._generator_used()
+        if self._used:
+            self._used = False
+            _seed(self._drawn_bytes, self._seed)
+        _random.Random.seed(_GENERATOR, self._seed)  # in C, because every run does this
         _GENERATOR.gauss_next = None
+        if (numpy := sys.modules.get("numpy.random.mtrand")) is not None:
+            self._begin_numpy(numpy)
+
+    @property
+    def drawn(self) -> bool:
+        self._draws = self._draws or self._generator_used()
+        return self._draws
+
+    def _generator_used(self) -> bool:
+        """Whether anybody has drawn from a global generator since the run began; this draws from it."""
+        used = _random.Random.random(_GENERATOR) != self._first
+        return used or (self._numpy is not None and self._numpy.get_state(legacy=False)["state"]["pos"] != 624)
+
+    def _choose(self) -> None:
+        """Begin with another draw."""
+        self._draw = self.draw
+        self._seed = _SEED + 1_000_003 * self.draw
+        made = random.Random.__new__(random.Random)
+        _seed(made, self._seed)
+        self._first = made.random()
+        self._used = True
+
+    def _begin_numpy(self, module: Any) -> None:
+        generator = getattr(module, "_rand", None)
+        if generator is None:  # it is being imported
+            return
+        if self._numpy is None:
+            self._numpy, self._numpy_state = generator, generator.get_state()
+        generator.seed(self._seed)
 
     def end(self) -> None:
         """End the check: everything is as it was."""
         random.setstate(self._state)
+        if self._numpy is not None:
+            self._numpy.set_state(self._numpy_state)
         for kind in self._changed:
             type.__delattr__(kind, "__hash__")
         self._changed.clear()
@@ -100,13 +169,17 @@ class Repeatable:
             return number
         if key in self._before or not self._controlled():
             return object.__hash__(thing)
-        self._objects += 1
-        self._numbers[key] = self._objects
+        number = self._numbers[key] = self.next_number(not isinstance(thing, threading.Thread))
         try:
             self._references[key] = weakref.ref(thing, lambda _: self._forget(key))
         except TypeError:  # it could die, and another object be at its address: keep it for this run
             self._kept[key] = thing
-        return self._objects
+        return number
+
+    def next_number(self, counts: bool = True) -> int:
+        self._objects += 1
+        self._draws = self._draws or counts
+        return self._objects if not self.draw else hash((self.draw, self._objects))
 
     def _forget(self, key: int) -> None:
         self._numbers.pop(key, None)
@@ -118,7 +191,8 @@ class Repeatable:
         def seed(self_: random.Random, a: Any = None, version: int = 2) -> None:
             if a is None and self._controlled():
                 self._made += 1
-                a = _SEED + self._made
+                self._draws = True
+                a = self._seed + self._made
             _seed(self_, a, version)
 
         def build_class(*arguments: Any, **keywords: Any) -> Any:
@@ -132,5 +206,5 @@ class Repeatable:
     def urandom(self, size: int) -> bytes:
         if not self._controlled():
             return REAL_URANDOM(size)
-        self._drawn = True
-        return self._draw.randbytes(size)
+        self._used = self._draws = True
+        return self._drawn_bytes.randbytes(size)

@@ -49,6 +49,7 @@ class LoopWatch:
     __slots__ = (
         "_acquired",
         "_anchor",
+        "_caller",
         "_clock",
         "_code",
         "_first",
@@ -68,6 +69,7 @@ class LoopWatch:
         self._state: Any = None
         self._steps = min(max(_WINDOW, steps // 10), _LONGEST_WINDOW)
         self._visits = 0
+        self._caller = 0  # the frame of a call that works, unless the callee makes steps of its own
         self._works = self._clock = False
         self._first = self._last = frame.f_lasti
 
@@ -78,8 +80,11 @@ class LoopWatch:
             self._works = self._works or access.name != "a lock"
         elif access.name == "the clock":
             self._clock = True
-        elif access.kind == "call" and not _only_looks(frame.f_code, frame.f_lasti):
-            self._works = True
+        if self._caller:
+            self._works = self._works or id(frame.f_back) != self._caller
+            self._caller = 0
+        if access.kind == "call" and not _only_looks(frame.f_code, frame.f_lasti):
+            self._caller = id(frame)  # not the frame: it would keep its objects
         if frame.f_code is self._code:
             self._first, self._last = min(self._first, frame.f_lasti), max(self._last, frame.f_lasti)
             if frame.f_lasti == self._offset and not self._works:

@@ -37,10 +37,11 @@ class VirtualClock:
         delay: nanoseconds of delay that this run may still have.
         delays: the number of delays that it may still have.
         read: whether code under test has read the clock in this run.
+        set_by: nanoseconds by which the program has set the wall clock forward in this run.
         matters: whether any run has read the clock, or waited with a deadline.
     """
 
-    __slots__ = ("base", "delay", "delays", "matters", "now", "read")
+    __slots__ = ("base", "delay", "delays", "matters", "now", "read", "set_by")
 
     def __init__(self) -> None:
         self.base = monotonic_ns() // READING * READING, wall_time_ns() // READING * READING
@@ -49,7 +50,7 @@ class VirtualClock:
 
     def restart(self) -> None:
         """Begin a new run."""
-        self.now, self.delay, self.delays, self.read = 0, MOST_DELAY, MOST_DELAYS, False
+        self.now, self.delay, self.delays, self.read, self.set_by = 0, MOST_DELAY, MOST_DELAYS, False, 0
 
     def reading(self) -> int:
         """The time of a reading: later than that of the one before."""

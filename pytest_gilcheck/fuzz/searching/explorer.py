@@ -16,6 +16,7 @@ from ...core.clocks import monotonic
 from ..program import Program, describe_error
 from ..running.engine import Engine, ScheduleRun, SetupStuck
 from ..running.events import Events
+from ..running.journal import Journal
 from ..running.policy import Planned, Policy, SequentialOrder
 from ..schedule import Schedule
 
@@ -126,9 +127,8 @@ class Explorer:
         engine = self.engine
         self.between_runs()
         self.runs += 1
-        if engine.journal is not None and self.events.names.facts_used != self._noted:
-            self._noted = self.events.names.facts_used
-            engine.journal.learn(self.events.names.learnt())
+        if engine.journal is not None:
+            self._note_what_it_depends_on(engine.journal)
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
@@ -153,6 +153,13 @@ class Explorer:
         if engine.exhausted:
             raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
         return run, self._confirmed(self._classify(run, broken))
+
+    def _note_what_it_depends_on(self, journal: Journal) -> None:
+        """What a run needs beside its schedule, to be followed again by another process."""
+        journal.set_draw(self.engine.chance.draw)
+        if self.events.names.facts_used != self._noted:
+            self._noted = self.events.names.facts_used
+            journal.learn(self.events.names.learnt())
 
     def _confirmed(self, failure: Failure | None) -> Failure | None:
         """The failure; None if it may come from what was not under control: it does not come again with the same schedule."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from ..conflicts.straighten import Segment, straightened
+from ..conflicts.trace import Trace
 from ..running.engine import Engine, Observer
 from ..running.task import Task
 from ..schedule import Choice, Schedule
 from ..steps.visible import Access
 from .explorer import Explorer, Failure
 from .limits import Limit
-
-Segment = tuple[int, int]  # a thread, and the number of its own steps
 
 
 class Segments:
@@ -69,13 +69,13 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     """The smallest failure with the same symptom that is found within the limit, which counts runs. If a build with a GIL can show
     the failure, it can show the smallest one too.
 
-    First whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
+    First the switches are left out that turn no conflict round. Then whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
     Zeller and Hildebrandt, TSE 2002); then single switches are removed.
     """
     before = explorer.runs
     limit.start(lambda: explorer.runs - before)
-    best = failure
-    segments = _segments(explorer, failure)
+    best = _straightened(explorer, failure)
+    segments = _segments(explorer, best)
     if segments is None:
         return best
     size = len(segments)
@@ -97,6 +97,19 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
         if not shorter or size > 2:
             size = min(size, len(segments)) // 2 if size > 3 else size - 1
     return _move_earlier(explorer, best, limit)
+
+
+def _straightened(explorer: Explorer, failure: Failure) -> Failure:
+    """The failure without the switches that turn no conflict round, as far as that is known of what its run touches."""
+    trace = Trace(explorer.engine)
+    with trace:
+        run, _ = explorer.follow(failure.schedule, recording=True)
+    best = failure
+    for cautious in (False, True):
+        found = _try_segments(explorer, Segments(straightened(trace, run.points, cautious=cautious)), failure)
+        if found is not None and found.schedule.preemptions < best.schedule.preemptions:
+            return found
+    return best
 
 
 def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:

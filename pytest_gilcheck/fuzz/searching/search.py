@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
 
+from ..conflicts.reduction import Reduction
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
 from ..schedule import CLOCK, Choice, Schedule
@@ -29,6 +30,8 @@ _FEW_READINGS = 20  # of a clock, each of which may be delayed without counting 
 _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
+_CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
+_FEWEST_CONFLICTS = 30  # of these, if that is more
 
 
 @dataclass
@@ -50,6 +53,9 @@ class SearchOutcome:
         asked: the number of schedules that was asked for; None for a search by time.
         expired: whether the time ended before that number was run.
         void: the number of schedules run before it turned out that there are more visible steps.
+        conflicts: the number of schedules run because they turn a conflict round.
+        proved: whether every interleaving is equivalent to one of these.
+        doubt: why that is not known, if all of them were run.
     """
 
     failure: Failure | None = None
@@ -66,16 +72,19 @@ class SearchOutcome:
     asked: int | None = None
     expired: bool = False
     void: int = 0
+    conflicts: int = 0
+    proved: bool = False
+    doubt: str = ""
 
     @property
     def explored(self) -> int:
         """The number of schedules that were run."""
-        return self.enumerated + self.sampled + self.void
+        return self.enumerated + self.sampled + self.void + self.conflicts
 
     @property
     def all_enumerated(self) -> bool:
         """Whether every schedule with at most the wanted number of preemptions was run."""
-        return self.complete >= self.wanted
+        return self.proved or self.complete >= self.wanted
 
     @property
     def too_few(self) -> bool:
@@ -91,6 +100,9 @@ class SearchOutcome:
         return float(1 - (1 - each) ** self.priorities)
 
     def __str__(self) -> str:
+        if self.proved:
+            runs = "the one that was run" if self.explored == 1 else f"one of the {self.explored:,} that were run"
+            return f"every interleaving is equivalent to {runs}"
         parts = []
         noun = "" if self.asked is not None else " schedules"
         if self.everything:
@@ -105,6 +117,8 @@ class SearchOutcome:
                 f"{self.sampled:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
                 f"{self.bound:.2g} at least)"
             )
+        if self.conflicts:
+            parts.insert(0, f"{self.conflicts:,}{'' if parts else noun} by their conflicts")
         text = ", then ".join(parts) or "no schedule"
         if self.asked is None:
             return text
@@ -195,21 +209,46 @@ class Search:
         found = self.found
         found.steps = max((sum(run.lengths.values()) for run in sequential), default=0)
         self._limit.start(lambda: found.explored)
+        more = False
         while True:
             try:
+                if self._by_conflicts():
+                    break
                 more = self._enumerate()
                 break
             except _MoreSteps:
                 sequential[:] = self._explorer.measured()
                 found.steps = max(sum(run.lengths.values()) for run in sequential)
-                found.void, found.enumerated = found.void + found.enumerated, 0
+                found.void, found.enumerated, found.conflicts = found.explored - found.sampled, 0, 0
                 found.complete, found.exhausted, found.pending = -1, 0, 0
-        if more or (found.asked is not None and not found.everything):
+        if not found.proved and (more or (found.asked is not None and not found.everything)):
             self._sample(sequential)
         if found.failure is not None:
             self._explorer.events.freeze()
         found.expired = found.failure is None and self._limit.expired
         return found
+
+    def _by_conflicts(self) -> bool:
+        """Run schedules that turn a conflict round; returns whether that is all there is to do."""
+        if not self._sampling and not self._gil:
+            return False
+        found, limit = self.found, self._limit
+        reduction = Reduction(self._explorer, gil=self._gil)
+        mark = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS)
+
+        def stop() -> bool:
+            found.conflicts = reduction.runs
+            if not self._explorer.events.tables_unchanged():
+                raise _MoreSteps
+            return limit.reached(mark) and (reduction.runs >= _FEWEST_CONFLICTS or limit.reached())
+
+        reduction.search(stop)
+        found.failure = reduction.failure
+        found.doubt = reduction.doubt
+        found.proved = reduction.finished and found.failure is None and not reduction.doubt
+        if found.proved:
+            found.void, found.conflicts = 0, reduction.runs
+        return found.failure is not None or found.proved
 
     def _enumerate(self) -> bool:
         """Run all schedules, by their number of preemptions; returns whether some are left for samples."""

@@ -11,7 +11,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Callable
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ...core.origin import ours
@@ -23,7 +23,6 @@ _PURE = (  # they read nothing of their arguments but the identity and the type,
 )  # fmt: skip
 _OF_ONE_IMMUTABLE = (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)  # read only the argument
 _IMMUTABLE = (int, float, complex, str, bytes, bool, type(None))
-_NO_CHECK_AFTER = (len, isinstance, type, list.append)  # their specialised calls do not check for a GIL request
 _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
     getattr(builtins, name)
     for name in (
@@ -103,14 +102,11 @@ def _among(function: object, known: tuple[object, ...]) -> bool:
 def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:
     """Whether the interpreter checks, after such a call, for a request to release the GIL.
 
-    This goes by the callee. It is an approximation: the instruction to which a call has been specialised cannot be seen.
+    This goes by the callee. After ``len``, ``isinstance``, ``type`` and ``list.append`` it checks only as long as the call is not
+    specialised, which is as long as it has run a few times: in a real run that is enough for a failure.
     """
     function = callee.__func__ if type(callee) is MethodType else callee
-    if type(function) is FunctionType:
-        return not under_test(function.__code__.co_filename)
-    if _among(function, _NO_CHECK_AFTER):
-        return False
-    return not (type(callee) is BuiltinFunctionType and callee.__name__ == "append" and type(callee.__self__) is list)
+    return type(function) is not FunctionType or not under_test(function.__code__.co_filename)
 
 
 def global_callee(text: str) -> str | None:

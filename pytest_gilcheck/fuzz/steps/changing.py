@@ -261,8 +261,30 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     return known[1], known[2]
 
 
-@cache
+_files: dict[str, _File] = {}
+
+
+def files_read() -> list[str]:
+    """The files whose source has been read in this process: of its own or of the processes that it is a fork of."""
+    return list(_files)
+
+
+def read_ahead(paths: Iterable[str]) -> None:
+    """Read the source of those of these files that are modules of this process, so that its forks need not do it again."""
+    modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    for path in paths:
+        if path in modules:
+            _of_file(path)
+
+
 def _of_file(path: str) -> _File:
+    found = _files.get(path)
+    if found is None:
+        found = _files[path] = _read(path)
+    return found
+
+
+def _read(path: str) -> _File:
     found = _File()
     try:
         tree = ast.parse(file_text(path))

@@ -12,7 +12,6 @@ is a step.
 from __future__ import annotations
 
 import dis
-import re
 import sys
 from dataclasses import dataclass, field
 from types import CodeType
@@ -30,7 +29,6 @@ Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"})
 _NONE_PASSED = 3  # arguments of a call of __exit__ at the end of a with statement
-_UNCHECKED = re.compile(r"(len|isinstance|type)\(|[\w.\[\]]*\.append\(")  # `calls._NO_CHECK_AFTER` as source text, up to 3.11
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,6 @@ class Visibility:
         stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False
-        called = ""  # the source text of the last call
         nones = 0  # the number of consecutive instructions before this one that load None
         for instruction in instructions:
             name, offset = instruction.opname, instruction.offset
@@ -114,11 +111,9 @@ class Visibility:
                 checks.add(instruction.argval)
             elif after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
                 checks.add(offset)
-            if before in _CALLS and sys.version_info < (3, 12) and not _UNCHECKED.match(called):
+            if before in _CALLS and sys.version_info < (3, 12):
                 checks.add(offset)
             after_resume = name == "RESUME"
-            if name in _CALLS:
-                called = _text(instruction, code)
             self._classify(instruction, line, nones, stacks.get(offset, ()), table)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
             before = name

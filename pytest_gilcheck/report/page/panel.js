@@ -12,7 +12,9 @@ function card(record, title, units) {
   if (record.reason) made.append(node("p", {}, words(record.reason)));
   const gil = object(record.gil);
   if (gil.before && gil.after && gil.before !== gil.after) made.append(node("p", {}, `The interpreter was ${words(gil.before)} before the check and ${words(gil.after)} after it.`));
-  if (record.token) made.append(node("p", {}, node("span", { class: "soft" }, "Replay: "), node("code", {}, `gilcheck replay ${words(record.token)}`)));
+  if (record.token) made.append(command("Replay", `gilcheck replay ${words(record.token)}`));
+  if (record.rerun && !record.token) made.append(command("Run again", words(record.rerun)));
+  if (record.code) made.append(command("How to mend it", `gilcheck explain ${words(record.code)}`));
   made.append(pairs(entries(record.figures).filter(([name]) => name !== "token"), units, "figures of measurement"));
   const draw = Object.hasOwn(CHARTS, record.check) ? CHARTS[record.check] : () => [];
   made.append(...draw(record));
@@ -26,6 +28,23 @@ function card(record, title, units) {
   ].filter(([, value]) => value !== null && value !== undefined && value !== "");
   if (about.length) made.append(fold("Parameters and run", pairs(about, units, "parameters")));
   return made;
+}
+
+// A command with a button that copies it. Where a page may not use the clipboard, the text is selected for the reader to copy.
+function command(title, text) {
+  const code = node("code", {}, text);
+  const button = node("button", { type: "button", class: "copy", "aria-label": `Copy: ${text}` }, "Copy");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
+  return node("p", { class: "command" }, node("span", { class: "soft" }, `${title}: `), code, " ", button);
 }
 
 function pairs(named, units, what) {

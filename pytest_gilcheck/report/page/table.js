@@ -46,6 +46,7 @@ const toggle = (index) => (opened(index) ? close(index) : open(index));
 body.addEventListener("click", (event) => {
   const index = byRow.get(event.target.closest("tr"));
   if (index === undefined) return;
+  if (event.target.closest("a")) return; // the page of a code
   if (!event.target.closest("button") && !getSelection().isCollapsed) return; // the reader is selecting text
   toggle(index);
 });

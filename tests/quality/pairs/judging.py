@@ -33,7 +33,11 @@ class ClosedOrCorrupt:
         def close(self):
             self.closed = True
 
-    threads = (lambda s: s.close(), lambda s: s.send())
+    def close_and_send(s):
+        s.close()
+        s.send()  # which raises ValueError('closed') in every order
+
+    threads = (close_and_send, lambda s: s.send())
 
 
 @pair("judging")
@@ -64,7 +68,11 @@ class MissingUserOrSession:
             with self.lock:
                 return super().page()
 
-    threads = (lambda s: s.logout(), lambda s: s.page())
+    def leave(s):
+        s.logout()
+        s.page()  # which raises KeyError('user') in every order
+
+    threads = (leave, lambda s: s.page())
 
 
 class Wire:
@@ -96,12 +104,16 @@ class NoneHasNoAttribute:
         def stop(self):
             self.channel = None
 
-    threads = (lambda s: s.stop(), lambda s: s.send())
+    def stop_and_send(s):
+        s.stop()
+        s.send()  # which raises AttributeError about the channel in every order
+
+    threads = (stop_and_send, lambda s: s.send())
 
 
 @pair("judging")
-class AssertionWithMessage:
-    """One assertion fails if the consumer comes first; another one only if it comes in the middle."""
+class LookupWithMessage:
+    """A message may be missing; half of one must not be seen."""
 
     class Buggy:
         def __init__(self):
@@ -111,16 +123,22 @@ class AssertionWithMessage:
             self.header = "h"
             self.body = "b"
 
-        def consume(self):
-            assert self.header is not None, "nothing there yet"
-            assert self.body is not None, "half a message"
+        def consume(self, wanted):
+            if self.header != wanted:
+                raise LookupError("no such message")
+            if self.body is None:
+                raise LookupError("half a message")
 
     class Fixed(Buggy):
         def fill(self):
             self.body = "b"
             self.header = "h"
 
-    threads = (lambda s: s.fill(), lambda s: s.consume())
+    def fill(s):
+        s.fill()
+        s.consume("another")  # which raises LookupError('no such message') in every order
+
+    threads = (fill, lambda s: s.consume("h"))
 
 
 @pair("judging")

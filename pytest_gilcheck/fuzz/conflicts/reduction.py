@@ -1,0 +1,173 @@
+"""Searches the schedules that can make a difference, those with the fewest preemptions and the rarest conflicts first.
+
+Two runs in which every two conflicting transitions come in the same order end alike. So from each run only those schedules branch off
+that turn a race round: right before its first transition, the thread of the second one runs, or one that it needs. When none are
+left, every interleaving is equivalent to one that was run (dynamic partial-order reduction, Flanagan and Godefroid, POPL 2005). Runs
+come in any order: each is examined for itself, and what is to be tried at a point depends on the schedule up to there alone.
+
+Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried.
+
+This says something of every interleaving only if all that the transitions touch is known. If it is not, or time plays a part, or
+the program starts threads, the search is no proof (`doubt`), and still finds what it is led to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from ...core.origin import ours
+from ..running.engine import ScheduleRun
+from ..schedule import Choice, Schedule
+from ..searching.explorer import Explorer, Failure
+from ..steps.touches import UNKNOWN, called
+from .races import Race, Races
+from .trace import Trace
+
+_HINTED = 2  # preemptions of a run that gives no more hints
+Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
+
+_Item = tuple[int, int, int, Node, Schedule]  # preemptions, uses of what is raced for, number, where it branches off, schedule
+
+
+@dataclass
+class Reduction:
+    """The search, which can be stopped and continued.
+
+    Attributes:
+        gil: whether to preempt only where a build with a GIL can switch.
+        runs: the number of schedules run.
+        failure: the first failure.
+        doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
+    """
+
+    explorer: Explorer
+    gil: bool = False
+    runs: int = 0
+    failure: Failure | None = None
+    doubt: str = ""
+    _tried: dict[Node, set[int]] = field(default_factory=dict)
+    _hinted: dict[Node, set[int]] = field(default_factory=dict)
+    _waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
+    _hints: list[_Item] = field(default_factory=list)
+    _added: int = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether no schedule is left."""
+        return not self._waiting and not (self.doubt and self._hints)
+
+    def __post_init__(self) -> None:
+        program, takes_part = self.explorer.program, self.explorer.engine.takes_part
+        ours_ = [thread for thread in program.threads if ours(getattr(getattr(thread, "__code__", None), "co_filename", ""))]
+        calls = [*(thread for thread in program.threads if not any(thread is each for each in ours_)), *program.calls]
+        if (ours_ and not program.calls) or any(called(each, [], takes_part) is UNKNOWN for each in calls):
+            self.doubt = "its threads begin in code that is not under test"
+
+    def search(self, stop: Callable[[], bool]) -> None:
+        """Run schedules until none is left, one fails, or ``stop``, which is asked after each, returns True."""
+        while self.failure is None and (schedule := self._next()) is not None:
+            trace = Trace(self.explorer.engine)
+            with trace:
+                run, self.failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
+            self.runs += 1
+            if self.failure is None:
+                self._examine(schedule, run, trace)
+            if stop():
+                return
+
+    def _examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
+        trace.ended(run)
+        self.doubt = self.doubt or self._doubt_of(schedule, run, trace)
+        if run.stuck or run.yields or len(trace.owners) != run.points:
+            return
+        races = Races(trace, run.points)
+        for race in races.races:
+            self._turn_round(race, run, trace, races)
+        if run.schedule.preemptions < _HINTED:
+            for pair in races.unguarded():
+                self._follow_hint(pair, run, trace, races)
+
+    def _doubt_of(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> str:
+        names, engine = self.explorer.events.names, self.explorer.engine
+        if trace.not_known:
+            return f"it is not known what {next(iter(trace.not_known.values()))} touches"
+        if engine.clock.matters or run.delays or run.readings:
+            return "time plays a part"
+        if run.uncontrolled or run.left or len(engine.tasks) > len(self.explorer.program.threads):
+            return "not all of its threads are known"
+        if run.yields or run.stuck or len(trace.owners) != run.points:
+            return "a thread polls, or a run does not end"
+        if names.anything or names.ends_matter or names.looked_into:
+            return "names may change without a store, or the ends of objects matter"
+        if run.schedule.choices[: len(schedule.choices)] != schedule.choices:
+            return "a schedule could not be followed"
+        return ""
+
+    def _turn_round(self, race: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
+        """Enter what is to be tried, so that the second transition of a race comes before the first."""
+        point = self._before(race.first, run, trace)
+        enabled = [each for each in trace.enabled(point) if not races.waits(each, point)]
+        needed = [each for each in races.before_second(race) if each in enabled]
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        tried = self._tried.setdefault(node, {trace.owners[point]})
+        wanted = needed[:1] if needed else trace.enabled(point)
+        if needed and not tried.isdisjoint(needed):
+            return
+        for thread in wanted:
+            if thread not in tried and not self._same_as_one_of(tried, thread, point, races):
+                tried.add(thread)
+                self._enter(self._waiting, node, thread, race, trace)
+
+    def _follow_hint(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
+        """Enter the thread of the second transition of a pair as a hint, to be tried right before the first."""
+        point, thread = self._before(pair.first, run, trace), trace.owners[pair.second]
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        self._tried.setdefault(node, {trace.owners[point]})
+        hinted = self._hinted.setdefault(node, {trace.owners[point]})
+        if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
+            hinted.add(thread)
+            self._enter(self._hints, node, thread, pair, trace)
+
+    def _enter(self, heap: list[_Item], node: Node, thread: int, race: Race, trace: Trace) -> None:
+        before, point = node
+        schedule = Schedule((*before, Choice(point, thread, point in trace.no_step)))
+        self._added += 1
+        heappush(heap, (schedule.preemptions, race.uses, self._added, node, schedule))
+
+    def _next(self) -> Schedule | None:
+        """The next schedule: of races, or of hints that no race has led to; None if none is left."""
+        while not self.finished and self._hints and (not self._waiting or self._hints[0] < self._waiting[0]):
+            _, _, _, node, schedule = heappop(self._hints)
+            thread = schedule.choices[-1].thread
+            if thread not in self._tried[node]:
+                self._tried[node].add(thread)
+                return schedule
+        return heappop(self._waiting)[-1] if self._waiting else None
+
+    def _before(self, point: int, run: ScheduleRun, trace: Trace) -> int:
+        """The point at which another thread is to run instead, so that it comes before this transition.
+
+        That is the first one since which the thread of the transition has touched nothing; for a build with a GIL, it is the last one
+        before the transition at which that can switch, or at which the thread was handed the turn.
+        """
+        owners, first = trace.owners, point
+        while owners.get(first - 1) == owners[point] and first - 1 not in trace.parts and first - 1 not in trace.not_known:
+            first -= 1
+        if not self.gil or owners.get(first - 1) != owners[point]:
+            return first
+        first = point
+        while first not in run.reachable and owners.get(first - 1) == owners[point]:
+            first -= 1
+        return first
+
+    def _same_as_one_of(self, tried: set[int], thread: int, point: int, races: Races) -> bool:
+        """Whether a thread that has been tried does the same as this one, and neither has touched anything yet."""
+        if self.gil or races.first_touch.get(thread, point) < point:
+            return False
+        threads = self.explorer.program.threads
+        return thread < len(threads) and any(
+            other < len(threads) and threads[other] is threads[thread] and races.first_touch.get(other, point) >= point
+            for other in tried
+        )

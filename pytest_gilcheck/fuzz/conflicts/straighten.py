@@ -1,0 +1,66 @@
+"""Takes out of a run the switches that turn no conflict round.
+
+A run is equivalent to every other order of its transitions in which conflicting ones come as they did. Of these orders, one with few
+switches is built: a thread goes on for as long as all that its next transition has to come after has been made.
+"""
+
+from __future__ import annotations
+
+from .races import Races
+from .trace import Trace
+
+Segment = tuple[int, int]  # a thread, and the number of its own steps
+
+
+def straightened(trace: Trace, points: int, *, cautious: bool) -> list[Segment]:
+    """An equivalent order of the transitions of a run, as segments.
+
+    Args:
+        points: of the run.
+        cautious: whether transitions of which it is not known what they touch stay where they are among all others.
+    """
+    races = Races(trace, points, cautious=cautious)
+    of_thread: dict[int, list[int]] = {}
+    for point in range(1, points + 1):
+        if point in trace.owners:
+            of_thread.setdefault(trace.owners[point], []).append(point)
+    orders = [_order(of_thread, races, first) for first in of_thread]
+    best = min(orders, key=lambda order: _switches(order, trace), default=[])
+    segments: list[Segment] = []
+    for point in best:
+        thread, steps = trace.owners[point], point in trace.steps
+        if segments and segments[-1][0] == thread:
+            segments[-1] = thread, segments[-1][1] + steps
+        else:
+            segments.append((thread, int(steps)))
+    return segments
+
+
+def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:
+    made: dict[int, int] = dict.fromkeys(of_thread, 0)  # the last transition of each thread
+    left = {each: list(reversed(points)) for each, points in of_thread.items()}
+    order: list[int] = []
+
+    def ready(each: int) -> bool:
+        return bool(left[each]) and all(
+            made[other] >= last for other, last in races.needs(left[each][-1]).items() if other != each and other in made
+        )
+
+    while any(left.values()):
+        if not ready(thread):
+            thread = next((each for each in left if ready(each)), -1)
+            if thread < 0:
+                return order
+        made[thread] = left[thread].pop()
+        order.append(made[thread])
+    return order
+
+
+def _switches(order: list[int], trace: Trace) -> tuple[int, int]:
+    """Of an order: how many transitions it lacks, and how often a thread is stopped that has more to do."""
+    last = {trace.owners[point]: point for point in order}
+    stopped = sum(
+        trace.owners[one] != trace.owners[other] and last[trace.owners[one]] != one
+        for one, other in zip(order, order[1:], strict=False)
+    )
+    return -len(order), stopped

@@ -1,0 +1,125 @@
+"""Records a run as a sequence of transitions: which thread made each, and what it touched.
+
+A transition begins at a point, where its thread was chosen, and ends where the next one begins: it is a visible step with what the
+thread does after it, or what a thread does that begins or goes on after a wait, up to its next step. So the transitions of a run
+have the numbers of its points.
+
+Objects are known by their ids, and kept alive for the run, so that an id has one meaning.
+"""
+
+from __future__ import annotations
+
+import dis
+from bisect import bisect_right
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from ..running.engine import Deed, Engine, ScheduleRun
+from ..running.task import Task
+from ..steps.touches import touches
+from ..steps.visible import Access
+
+LOCK = "a lock"
+
+
+class Part(NamedTuple):
+    """Something that a transition touches: the id of an object, what of it, and what is done to it."""
+
+    holder: int
+    part: Any
+    deed: Deed
+
+
+class Trace:
+    """A context manager in which a run is recorded.
+
+    Attributes:
+        owners: by point, the index of the thread that made the transition.
+        parts: by point, what it touched.
+        not_known: by point, what is in a transition of which it is not known what it touched.
+        no_step: the points at which the running thread could not continue.
+        steps: the points of transitions that begin with a visible step.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: list[Any] = []
+        self.owners: dict[int, int] = {}
+        self.parts: dict[int, list[Part]] = {}
+        self.not_known: dict[int, str] = {}
+        self.no_step: set[int] = set()
+        self.steps: set[int] = set()
+        self._spans: list[tuple[int, int, tuple[int, ...]]] = []
+        self._forks: dict[int, tuple[int, ...]] = {}
+
+    def __enter__(self) -> Trace:
+        self._engine.observer = self._engine.recorder = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._engine.observer = self._engine.recorder = None
+
+    def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        """Called when a thread is about to make a visible step, which may be long after it came there."""
+        now = self._engine.point
+        self.owners[now] = task.index
+        self.steps.add(now)
+        if access.name == LOCK:
+            outer = frame.f_back if frame.f_code.co_name == "__enter__" else frame
+            if outer is None or not self._engine.takes_part(outer.f_code.co_filename):
+                self.not_known[now] = "a lock of the standard library"
+            return
+        if access.line == 0 or not self._engine.takes_part(frame.f_code.co_filename):
+            self.not_known[now] = access.name
+            return
+        name, argument, value = _instruction(frame.f_code, frame.f_lasti)
+        found = touches(frame, name, argument, value, self._engine.takes_part)
+        if found is None:
+            self.not_known[now] = f"{name} {value or ''} at {frame.f_code.co_filename}:{frame.f_lineno}"
+            return
+        if found:
+            parts = self.parts.setdefault(now, [])
+            for holder, part, changes in found:
+                self._kept.append(holder)
+                parts.append(Part(id(holder), part, Deed.WRITE if changes else Deed.READ))
+
+    def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
+        self.owners[self._engine.point] = task.index
+
+    def forced(self, point: int) -> None:
+        """At this point the running thread could not continue."""
+        self.no_step.add(point)
+
+    def lock(self, lock: Any, deed: Deed) -> None:
+        """The running thread does this to a lock."""
+        self._kept.append(lock)
+        self.parts.setdefault(self._engine.point, []).append(Part(id(lock), LOCK, deed))
+
+    def unknown(self, what: str) -> None:
+        """The running thread does what nobody records."""
+        self.not_known[self._engine.point] = what
+
+    def ended(self, run: ScheduleRun) -> None:
+        """The run, which was recorded (`ScheduleRun.spans`), is over."""
+        self._spans = run.spans
+        self._forks = {point: candidates for point, candidates, _, _ in run.forks}
+
+    def enabled(self, point: int) -> tuple[int, ...]:
+        """The threads that could be chosen at a point."""
+        if point in self.no_step:
+            return self._forks.get(point) or (self.owners[point],)
+        place = bisect_right(self._spans, point, key=lambda span: span[0]) - 1
+        _, owner, others = self._spans[place]
+        return (owner, *[each for each in others if each != owner])
+
+
+_codes: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}
+
+
+def _instruction(code: CodeType, offset: int) -> tuple[str, int, Any]:
+    known = _codes.get(id(code))
+    if known is None:
+        found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in dis.get_instructions(code)}
+        known = _codes[id(code)] = code, found  # a reference to the code, so that its id stays in use
+    return known[1].get(offset, ("", 0, None))

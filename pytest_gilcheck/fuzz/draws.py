@@ -1,0 +1,99 @@
+"""Search a program that uses chance with one draw of it after the other.
+
+A *draw* is all that chance gives to one run: its random numbers, and the hashes that order its sets of objects
+(`running.repeatable`). Every run of a draw is given the same, so its schedules can be followed again; but a failure may need two
+threads that draw the same slot, and one draw either has that or not. So the schedules of the first draw are searched with a half of
+the limit, and those of the others with the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..core.clocks import monotonic
+from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
+from .running.engine import ScheduleRun
+from .searching.explorer import Explorer
+from .searching.limits import limited
+from .searching.search import Search, SearchOutcome
+
+MOST_DRAWS = 24
+_FIRST = 0.5  # of the limit
+_FEWEST_SCHEDULES = 10  # of a further draw
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What was searched.
+
+    Attributes:
+        outcome: of the draw that failed, or else of the first one.
+        further: the number of further draws that were searched.
+        schedules: the number of schedules of these.
+        uses: whether the program uses chance.
+    """
+
+    outcome: SearchOutcome
+    further: int = 0
+    schedules: int = 0
+    uses: bool = False
+
+    def __str__(self) -> str:
+        if not self.uses:
+            return str(self.outcome)
+        if not self.further:
+            return f"{self.outcome}, with one draw of its random numbers and orders of sets"
+        others = f"{self.further} other draw{'s' * (self.further > 1)}"
+        return f"{self.outcome}; and {self.schedules:,} schedules with {others} of its random numbers and orders of sets"
+
+
+def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float) -> Drawn:
+    """Search until a run of any draw fails, or the limit of the plan is reached.
+
+    Args:
+        sequential: the sequential runs of the first draw; afterwards, of the draw that failed.
+        until: the end of the search, by the clock.
+    """
+    chance = explorer.engine.chance
+    asked, uses = plan.own_schedules, chance.drawn
+    begun = monotonic()
+    part = (asked + 1) // 2 if asked is not None and uses else asked
+    first = _search(explorer, plan, sequential, begun + (until - begun) * (_FIRST if uses and asked is None else 1.0), part)
+    if first.failure is not None or not uses:
+        return Drawn(first, uses=uses)
+    wanted = first.steps * first.threads  # about all of one preemption
+    each = (monotonic() - begun) / max(1, first.explored)  # seconds of a schedule
+    further = schedules = 0
+    for draw in range(1, MOST_DRAWS + 1):
+        left, turns = until - monotonic(), MOST_DRAWS - draw + 1
+        rest = None if asked is None else asked - first.explored - schedules
+        if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
+            break
+        chance.draw = draw
+        own = explorer.sequential()
+        seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
+        count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
+        outcome = _search(explorer, plan, own, monotonic() + seconds, count)
+        further, schedules = further + 1, schedules + outcome.explored
+        first.expired = first.expired or outcome.expired
+        if outcome.failure is not None:
+            sequential[:] = own
+            return Drawn(outcome, uses=True)
+    chance.draw = 0
+    return Drawn(first, further, schedules, uses)
+
+
+def _search(
+    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, schedules: int | None
+) -> SearchOutcome:
+    return Search(
+        explorer,
+        plan.preemptions,
+        limited(until, schedules),
+        plan.seed,
+        gil=plan.mode == GIL_POINTS,
+        sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
+        share=plan.share,
+        asked=schedules if plan.schedules is not None else None,
+        deeper=plan.deeper,
+    ).run(sequential)

@@ -1,0 +1,137 @@
+"""Reads the operands of the instruction that a frame is about to run.
+
+The interpreter keeps the stack of a frame behind its locals, in memory, and shows it to nobody. How deep it is before each
+instruction follows from the code. Where a frame keeps its locals depends on the version: it is found out once, by looking for two
+objects that are known to be there. Only words of the frame itself are read, and a version in which the two are not found, or code
+whose depths do not agree along all of its paths, has no operands: then nothing is known.
+
+What does not work: ``gc.get_referents`` of a frame that runs (it says nothing of it); looking names up in the source (another
+thread may have changed what they stand for since they were loaded).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+_FRAME = object.__basicsize__ + _WORD  # in a frame object, after the reference to the frame before: the interpreter's own frame
+_FIRST, _LAST = 7, 16  # words of the interpreter's frame among which its locals begin
+_TAGS = 3  # the low bits of a reference, from 3.14 on
+_WITHOUT_NEXT = frozenset(
+    {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+)
+_codes: dict[int, tuple[CodeType, dict[int, int], int]] = {}
+
+
+class NoValue:
+    """In the place of an operand: the stack has a null, or a number that is no object."""
+
+
+NOTHING = NoValue()
+
+
+def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
+    """The topmost ``count`` operands of the instruction at which a frame is, the topmost last; None if they are not known.
+
+    The frame must be one of the calling thread.
+    """
+    depths, locals_ = _depths(frame.f_code)
+    depth = depths.get(frame.f_lasti)
+    if depth is None or depth < count:
+        return None
+    first = _locals_at(frame) + (locals_ + depth - count) * _WORD
+    return tuple([_object_at(first + index * _WORD) for index in range(count)])
+
+
+def local_of(frame: FrameType, index: int) -> Any:
+    """What is in a slot of the locals, such as a closure cell; `NOTHING` if that is not known."""
+    _, locals_ = _depths(frame.f_code)
+    return _object_at(_locals_at(frame) + index * _WORD) if OFFSET and index < locals_ else NOTHING
+
+
+def _depths(code: CodeType) -> tuple[dict[int, int], int]:
+    known = _codes.get(id(code))
+    if known is None:
+        locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
+        known = _codes[id(code)] = code, depths(code) if OFFSET else {}, locals_  # a reference to the code: its id stays in use
+    return known[1], known[2]
+
+
+def depths(code: CodeType) -> dict[int, int]:
+    """The depth of the stack before each instruction, by offset; nothing if the paths through the code do not agree."""
+    instructions = list(dis.get_instructions(code))
+    index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
+    found: dict[int, int] = {}
+    waiting = [(0, 0)] + [(index_of[entry.target], entry.depth + entry.lasti + 1) for entry in entries if entry.target in index_of]
+    while waiting:
+        index, depth = waiting.pop()
+        while index < len(instructions):
+            instruction = instructions[index]
+            known = found.get(instruction.offset)
+            if known is not None or not 0 <= depth <= code.co_stacksize:
+                if known != depth:
+                    return {}
+                break
+            found[instruction.offset] = depth
+            name, argument = instruction.opname, instruction.arg
+            if name != "PRECALL" and (instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs):
+                landing = index_of.get(instruction.argval)
+                if landing is None:
+                    return {}
+                waiting.append((landing, depth + dis.stack_effect(instruction.opcode, argument, jump=True)))
+            if name in _WITHOUT_NEXT:
+                break
+            if sys.version_info < (3, 12) and name in ("PRECALL", "CALL"):  # the effect of a call is divided, in the table alone
+                depth -= 0 if name == "PRECALL" else (argument or 0) + 1
+            elif sys.version_info < (3, 13) and name == "RETURN_GENERATOR":
+                depth += 1  # where the generator goes on, with what was sent to it
+            else:
+                depth += dis.stack_effect(instruction.opcode, argument, jump=False)
+            index += 1
+    return found
+
+
+def _object_at(address: int) -> Any:
+    word = ctypes.c_size_t.from_address(address).value
+    if sys.version_info >= (3, 14):
+        if word & _TAGS == _TAGS:
+            return NOTHING
+        word &= ~_TAGS
+    return ctypes.cast(word, ctypes.py_object).value if word else NOTHING
+
+
+def _locals_at(frame: FrameType) -> int:
+    inner: int = ctypes.c_size_t.from_address(id(frame) + _FRAME).value
+    return inner + OFFSET * _WORD
+
+
+def _calibrated() -> int:
+    """The word of the interpreter's frame at which its locals begin; 0 if that is not found, or something else than CPython runs."""
+    if sys.implementation.name != "cpython" or not hasattr(dis.Bytecode(_depths), "exception_entries"):
+        return 0
+    one, other = object(), object()
+
+    def asked(first: object, second: object) -> tuple[object, list[int]]:
+        return (first, _words(sys._getframe()))  # during the call, ``first`` is on the stack as well
+
+    _, words = asked(one, other)
+    wanted = [id(one), id(other)]
+    found = [index for index in range(_FIRST, _LAST) if [word & ~_TAGS for word in words[index : index + 2]] == wanted]
+    if len(found) != 1:
+        return 0
+    on_stack = words[found[0] + 2] & ~_TAGS
+    return found[0] if on_stack == id(one) else 0
+
+
+def _words(frame: FrameType) -> list[int]:
+    inner = ctypes.c_size_t.from_address(id(frame) + _FRAME).value
+    return [ctypes.c_size_t.from_address(inner + index * _WORD).value for index in range(_LAST + 3)]
+
+
+OFFSET = 0
+OFFSET = _calibrated()

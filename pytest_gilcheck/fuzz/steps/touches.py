@@ -1,0 +1,664 @@
+"""What a visible step touches: objects, what of them, and whether it changes them, told from the operands of its instruction.
+
+The answer is complete or it is `UNKNOWN`: two steps of which neither changes what the other touches commute, so the order of the
+two makes no difference. What happens in C is known for the types and functions that are listed here, exactly those and no
+subclasses. An instruction that calls code under test touches nothing by itself, because that code makes steps of its own. All the
+rest is unknown: other functions in C, code of the standard library, instructions that are not listed.
+
+Nothing here runs code of the program, nor asks its objects anything.
+"""
+
+from __future__ import annotations
+
+import collections
+import gc
+import itertools
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, NamedTuple
+
+from ...core.origin import ours
+from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
+from .operands import immutable
+from .stack import NOTHING, local_of, operands_of
+
+ALL, SIZE = "*", "#"  # of a container: every part of it; how many elements it has, and in which order
+
+
+class Touch(NamedTuple):
+    """One thing that a step touches.
+
+    Attributes:
+        holder: the object.
+        part: of it: the name of an attribute, the key of an element in a tuple, `SIZE` or `ALL`.
+        changes: whether the step may change it.
+    """
+
+    holder: Any
+    part: Any
+    changes: bool
+
+
+Touches = list[Touch] | None
+UNKNOWN = None
+UnderTest = Callable[[str], bool]
+
+_SCALARS = frozenset({int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, slice})
+_LISTS = frozenset({list, bytearray, collections.deque})
+_SETS = frozenset({set, frozenset})
+_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict, collections.Counter})
+_CONTAINERS = _LISTS | _SETS | _DICTS | {tuple}
+_VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
+_ITERATORS = frozenset(
+    type(iter(each))
+    for each in ([], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]))
+) | {type(iter("\u0100")), type(reversed({})), enumerate, zip, reversed, itertools.count, itertools.chain, itertools.islice}
+_SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, itertools.chain, bytes, bytearray, collections.deque})
+_DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict, collections.Counter})
+_PURE = frozenset(
+    {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
+)  # of scalars
+_LOOKING = frozenset({isinstance, issubclass, id, callable, type, object, range, slice, super})
+_READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
+_SET_READING = frozenset({"union", "difference", "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
+_OF_ELEMENTS = frozenset({"count", "index", "remove", "sort", *_SET_READING, "update", "difference_update", "intersection_update"})
+_OF_ONE_KEY = {"get": False, "setdefault": True, "pop": True, "__getitem__": False, "__contains__": False}
+_SETTING = frozenset({"add", "discard", "remove"})
+_MOST_ELEMENTS = 2000
+_HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
+
+
+def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> Touches:
+    """What the instruction at which a frame is touches.
+
+    Args:
+        name, argument, value: ``opname``, ``arg`` and ``argval`` of the instruction.
+        under_test: the predicate for files whose code makes steps of its own.
+    """
+    rule = _RULES.get(name)
+    if rule is None:
+        return UNKNOWN
+    return rule(_At(frame, name, argument, value, under_test))
+
+
+class _At(NamedTuple):
+    frame: FrameType
+    name: str
+    argument: int
+    value: Any
+    under_test: UnderTest
+
+    def top(self, count: int) -> tuple[Any, ...] | None:
+        return operands_of(self.frame, count)
+
+
+def _both(*parts: Touches) -> Touches:
+    found: list[Touch] = []
+    for part in parts:
+        if part is UNKNOWN:
+            return UNKNOWN
+        found += part
+    return found
+
+
+# Attributes, globals and cells.
+
+
+def _kept_at(holder: Any) -> Any:
+    """The object of which an attribute is a part: a module's are those of its namespace."""
+    return vars(holder) if type(holder) is ModuleType else holder
+
+
+def _of_classes(kind: type, name: str) -> list[Touch]:
+    return [Touch(base, name, False) for base in type.__dict__["__mro__"].__get__(kind) if base.__flags__ & _HEAP_TYPE]
+
+
+def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
+    kind = type(holder)
+    if kind is ModuleType:
+        return [Touch(vars(holder), name, False)] if name in vars(holder) else UNKNOWN
+    if _of_type(kind, "__getattribute__") is not object.__getattribute__ and kind is not type:
+        return [] if kind in _SCALARS or kind in _CONTAINERS else UNKNOWN
+    if kind is type:
+        if name.startswith("__") and name != "__name__" and name != "__qualname__":
+            return UNKNOWN
+        found = _of_type(holder, name)
+        return _of_classes(holder, name) if _binds_quietly(found, under_test) else UNKNOWN
+    found = _of_type(kind, name)
+    of_classes = _of_classes(kind, name)
+    if not kind.__flags__ & _HEAP_TYPE:
+        quiet = type(found) in (MethodDescriptorType, WrapperDescriptorType) and (kind in _CONTAINERS or kind in _SCALARS)
+        return [] if quiet else UNKNOWN
+    if type(found) is MemberDescriptorType:
+        return [*of_classes, Touch(holder, name, False)]
+    if type(found) is property:
+        return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
+    own = [*of_classes, Touch(holder, name, False)]
+    if found is None:
+        catcher = _of_type(kind, "__getattr__")
+        return own if catcher is None or (type(catcher) is FunctionType and _makes_steps(catcher, under_test)) else UNKNOWN
+    return own if _binds_quietly(found, under_test) else UNKNOWN
+
+
+def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
+    """Whether nothing is touched when this is found in a class and bound."""
+    kind = type(found)
+    if kind in (FunctionType, classmethod, staticmethod, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType):
+        return True
+    getter = _of_type(kind, "__get__")
+    return getter is None or (type(getter) is FunctionType and _makes_steps(getter, under_test))
+
+
+def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
+    kind = type(holder)
+    if kind is ModuleType:
+        return [Touch(vars(holder), name, True)]
+    if kind is type:
+        return [Touch(holder, name, True)]
+    for own, plain in (("__setattr__", object.__setattr__), ("__delattr__", object.__delattr__)):
+        found = _of_type(kind, own)
+        if found is not plain:
+            return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
+    found = _of_type(kind, name)
+    of_classes = _of_classes(kind, name)
+    if type(found) is property:
+        return of_classes if type(found.fset) is FunctionType and _makes_steps(found.fset, under_test) else UNKNOWN
+    setter = None if found is None else _of_type(type(found), "__set__")
+    if setter is not None and type(found) is not MemberDescriptorType:
+        return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
+    return [*of_classes, Touch(holder, name, True)] if kind.__flags__ & _HEAP_TYPE else UNKNOWN
+
+
+def _load_attr(at: _At) -> Touches:
+    found = at.top(1)
+    return UNKNOWN if found is None else _attribute_read(found[0], at.value, at.under_test)
+
+
+def _store_attr(at: _At) -> Touches:
+    found = at.top(1)
+    return UNKNOWN if found is None else _attribute_stored(found[0], at.value, at.under_test)
+
+
+def _load_super_attr(at: _At) -> Touches:
+    found = at.top(1)
+    if found is None or not type(found[0]).__flags__ & _HEAP_TYPE or type(found[0]) is type:
+        return UNKNOWN
+    quiet = all(
+        _binds_quietly(vars(base).get(at.value), at.under_test) and type(vars(base).get(at.value)) is not property
+        for base in type(found[0]).__mro__
+    )
+    return _of_classes(type(found[0]), at.value) if quiet else UNKNOWN
+
+
+def _load_global(at: _At) -> Touches:
+    found = [Touch(at.frame.f_globals, at.value, False)]
+    return found if at.value in at.frame.f_globals else [*found, Touch(at.frame.f_builtins, at.value, False)]
+
+
+def _store_global(at: _At) -> Touches:
+    return [Touch(at.frame.f_globals, at.value, True)]
+
+
+def _cell(changes: bool) -> Callable[[_At], Touches]:
+    def rule(at: _At) -> Touches:
+        cell = local_of(at.frame, at.argument)
+        return UNKNOWN if cell is NOTHING else [Touch(cell, "", changes)]
+
+    return rule
+
+
+# Containers.
+
+
+def _whole(thing: Any) -> Touches:
+    """What is touched by reading which elements an object has, but not into them."""
+    kind = type(thing)
+    if kind in _SCALARS or kind is tuple or kind is frozenset:
+        return []
+    if kind in _CONTAINERS:
+        return [Touch(thing, ALL, False)]
+    if kind in _VIEWS:
+        return [Touch(each, ALL, False) for each in gc.get_referents(thing)]
+    if kind in _ITERATORS:
+        return _iterated(thing)
+    return UNKNOWN
+
+
+def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
+    """What is touched by comparing, hashing or showing an object: its elements too."""
+    kind = type(thing)
+    if kind in _SCALARS:
+        return []
+    if kind in _CONTAINERS or kind in _VIEWS:
+        if deep == 0 or kind in _VIEWS or len(thing) > _MOST_ELEMENTS:
+            return UNKNOWN
+        elements = list(itertools.chain(dict.keys(thing), dict.values(thing))) if kind in _DICTS else list(thing)
+        return _both(_whole(thing), *(_element_into(each, under_test, deep - 1) for each in elements))
+    return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
+
+
+def _element_into(thing: Any, under_test: UnderTest, deep: int) -> Touches:
+    if type(thing) in _SCALARS or type(thing) in _CONTAINERS:
+        return _into(thing, under_test, deep)
+    return [] if _asks_nobody(type(thing), under_test) else UNKNOWN
+
+
+_plain_kinds: dict[int, tuple[type, bool, bool]] = {}
+_OF_NO_OPERATOR = frozenset({"__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__call__", "__init_subclass__"})
+
+
+def _all_its_methods_make_steps(kind: type, under_test: UnderTest) -> bool:
+    """Whether whatever an operator asks an instance of this class for is code under test, or looks at nothing."""
+    return _plain(kind, under_test)[0]
+
+
+def _asks_nobody(kind: type, under_test: UnderTest) -> bool:
+    """Whether such an instance may also be an element of what is compared, hashed or shown in C: no code of its own is called then,
+    and nothing happens in C after that."""
+    return _plain(kind, under_test)[1]
+
+
+def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
+    known = _plain_kinds.get(id(kind))
+    if known is None:
+        plain = quiet = type(kind) is type
+        for base in kind.__mro__[:-1] if plain else ():
+            made = bool(base.__flags__ & _HEAP_TYPE)
+            for name, value in list(vars(base).items()):
+                if not (name.startswith("__") and name.endswith("__") and callable(value)):
+                    continue
+                made = made and type(value) is FunctionType and _makes_steps(value, under_test)
+                by_address = name == "__hash__" and made and ours(value.__code__.co_filename)
+                quiet = quiet and (name in _OF_NO_OPERATOR or by_address)
+            plain = plain and made
+        known = _plain_kinds[id(kind)] = kind, plain, plain and quiet
+    return known[1], known[2]
+
+
+def _key_part(key: Any, under_test: UnderTest) -> Any:
+    """What names the element with this key; `ALL` if the key is not immutable, None if it is hashed or compared by unknown code."""
+    if immutable(key):
+        return (key,)
+    return ALL if _asks_nobody(type(key), under_test) else None
+
+
+def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, removes: bool = False) -> Touches:
+    """What is touched by reading or changing the element of a key or index."""
+    kind = type(container)
+    if kind in (str, bytes, range) and type(key) in _SCALARS:
+        return []
+    if kind is tuple:
+        return [] if type(key) in (int, slice) else UNKNOWN
+    if kind in _LISTS:
+        if type(key) is int and 0 <= key < len(container) and not removes:
+            return [Touch(container, (key,), changes)]
+        return [Touch(container, ALL, changes)] if type(key) in (int, slice) else UNKNOWN
+    if kind in _DICTS:
+        part = _key_part(key, under_test)
+        if part is None:
+            return UNKNOWN
+        if part is ALL:
+            return [Touch(container, ALL, changes)]
+        there = dict.__contains__(container, key)
+        if kind is collections.defaultdict and not changes and not there:
+            made_in_c = any(container.default_factory is each for each in (list, int, set, dict, float, str, None))
+            return [Touch(container, ALL, True)] if made_in_c else UNKNOWN
+        grows = changes and (removes or not there)
+        return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
+    if _all_its_methods_make_steps(kind, under_test):
+        return []
+    return UNKNOWN
+
+
+def _subscript(at: _At) -> Touches:
+    found = at.top(2)
+    return UNKNOWN if found is None else _element(found[0], found[1], False, at.under_test)
+
+
+def _store_subscript(at: _At) -> Touches:
+    found = at.top(2)
+    if found is None:
+        return UNKNOWN
+    return _element(found[0], found[1], True, at.under_test, removes=at.name == "DELETE_SUBSCR")
+
+
+def _slice(at: _At) -> Touches:
+    found = at.top(3)
+    if found is None:
+        return UNKNOWN
+    return _element(found[0], slice(None), False, at.under_test)
+
+
+def _store_slice(at: _At) -> Touches:
+    found = at.top(4)
+    return UNKNOWN if found is None else _both(_element(found[1], slice(None), True, at.under_test), _whole(found[0]))
+
+
+def _binary(at: _At) -> Touches:
+    if at.argument == 26:  # a subscript, from 3.14 on
+        return _subscript(at)
+    found = at.top(2)
+    if found is None:
+        return UNKNOWN
+    one, other = found
+    for each in found:
+        if (
+            type(each) not in _SCALARS
+            and type(each) not in _CONTAINERS
+            and not _all_its_methods_make_steps(type(each), at.under_test)
+        ):
+            return UNKNOWN
+    parts = []
+    for each in found:
+        if type(each) in _SETS or type(each) in _DICTS:
+            parts.append(_into(each, at.under_test))
+        elif type(each) in _CONTAINERS:
+            parts.append(_whole(each))
+    if at.argument >= 13 and type(one) in _CONTAINERS and type(one) not in (tuple, frozenset):
+        parts.append([Touch(one, ALL, True)])
+    if type(one) in (str, bytes) and at.argument % 13 == 6:  # % formats
+        parts.append(_into(other, at.under_test))
+    return _both(*parts)
+
+
+def _compare(at: _At) -> Touches:
+    found = at.top(2)
+    return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found))
+
+
+def _contains(at: _At) -> Touches:
+    found = at.top(2)
+    return UNKNOWN if found is None else _sought(found[1], found[0], at.under_test)
+
+
+def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
+    kind = type(container)
+    if kind in _DICTS or kind in _SETS:
+        part = _key_part(key, under_test)
+        return UNKNOWN if part is None else [Touch(container, part, False)]
+    return _both(_into(container, under_test), _into(key, under_test))
+
+
+def _truth(at: _At) -> Touches:
+    found = at.top(1)
+    if found is None:
+        return UNKNOWN
+    kind = type(found[0])
+    if kind in (list, dict, set, collections.deque):
+        return [Touch(found[0], SIZE, False)]
+    if _of_type(kind, "__bool__") is None and _of_type(kind, "__len__") is None:
+        return _of_classes(kind, "__bool__")
+    return _into(found[0], at.under_test, 0) if kind not in _CONTAINERS else _whole(found[0])
+
+
+def _unary(at: _At) -> Touches:
+    found = at.top(1)
+    return UNKNOWN if found is None else _into(found[0], at.under_test)
+
+
+def _formatted(at: _At) -> Touches:
+    found = at.top(2 if at.name == "FORMAT_WITH_SPEC" or (at.name == "FORMAT_VALUE" and at.argument & 4) else 1)
+    return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found))
+
+
+def _iterate(at: _At) -> Touches:
+    """The making of an iterator, or unpacking."""
+    found = at.top(1)
+    if found is None:
+        return UNKNOWN
+    thing = found[0]
+    if at.name == "GET_ITER":
+        if type(thing) is GeneratorType or type(thing) in _CONTAINERS or type(thing) in _ITERATORS or type(thing) in _VIEWS:
+            return _begun(thing)
+        return [] if _all_its_methods_make_steps(type(thing), at.under_test) else UNKNOWN
+    if at.name in ("LIST_EXTEND", "SET_UPDATE"):  # into what only this stack refers to
+        return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _into(thing, at.under_test))
+    return _whole(thing)
+
+
+def _begun(thing: Any) -> Touches:
+    """What is touched by making an iterator: of a dict, a set or a deque it remembers the size, or the number of changes."""
+    return [] if type(thing) in (list, GeneratorType) or type(thing) in _ITERATORS else _whole(thing)
+
+
+def _iterated(iterator: Any) -> Touches:
+    """What one more element of an iterator touches."""
+    parts: list[Touches] = [[Touch(iterator, ALL, True)]]
+    for each in gc.get_referents(iterator):
+        kind = type(each)
+        if kind in _CONTAINERS:
+            parts.append(_whole(each))
+        elif kind in _ITERATORS:
+            parts.append(_iterated(each))
+        elif kind not in _SCALARS and kind is not type:
+            return UNKNOWN
+    if type(iterator) in (zip, itertools.chain):  # their iterators are in a tuple
+        for pack in gc.get_referents(iterator):
+            if type(pack) is tuple:
+                parts += [
+                    _iterated(each) if type(each) in _ITERATORS else [] if type(each) in _SCALARS else UNKNOWN for each in pack
+                ]
+    return _both(*parts)
+
+
+def _next(at: _At) -> Touches:
+    found = at.top(1)
+    if found is None or found[0] is NOTHING:
+        return UNKNOWN
+    return _advanced(found[0], at.under_test)
+
+
+def _advanced(iterator: Any, under_test: UnderTest) -> Touches:
+    if type(iterator) in _ITERATORS:
+        return _iterated(iterator)
+    if type(iterator) is GeneratorType:
+        return [Touch(iterator, ALL, True)] if makes_steps(iterator.gi_code, {}, under_test) else UNKNOWN
+    return [] if _all_its_methods_make_steps(type(iterator), under_test) else UNKNOWN
+
+
+def _enter(at: _At) -> Touches:
+    found = at.top(1)
+    if found is None:
+        return UNKNOWN
+    kind = type(found[0])
+    for name in ("__enter__", "__exit__"):
+        method = _of_type(kind, name)
+        if type(method) is not FunctionType or not _makes_steps(method, at.under_test):
+            return UNKNOWN
+    return _of_classes(kind, "__enter__") if not ours(kind.__enter__.__code__.co_filename) else []
+
+
+# Calls.
+
+
+def _call(at: _At) -> Touches:
+    if at.name == "CALL":
+        found = at.top(at.argument + 2)
+        if found is None:
+            return UNKNOWN
+        first, second, *arguments = found
+        if first is NOTHING:  # up to 3.12
+            callee = second
+        elif second is NOTHING:  # from 3.13 on
+            callee = first
+        else:
+            callee, arguments = first, [second, *arguments]  # a method and its object
+    elif at.name == "CALL_KW":
+        found = at.top(at.argument + 3)
+        if found is None:
+            return UNKNOWN
+        callee, self, *arguments = found[:-1]
+        arguments = arguments if self is NOTHING else [self, *arguments]
+    else:
+        return UNKNOWN
+    return called(callee, arguments, at.under_test)
+
+
+def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
+    """What a call touches by itself."""
+    if type(callee) is MethodType:
+        callee, arguments = callee.__func__, [callee.__self__, *arguments]
+    kind = type(callee)
+    if kind is FunctionType:
+        if ours(callee.__code__.co_filename):
+            return [] if callee.__qualname__ in _REPORTED else UNKNOWN
+        return [] if _makes_steps(callee, under_test) else UNKNOWN
+    if kind is BuiltinFunctionType and callee.__self__ is not None and type(callee.__self__) is not ModuleType:
+        return _method(callee.__name__, callee.__self__, arguments, under_test)
+    if kind is MethodDescriptorType:
+        return _method(callee.__name__, arguments[0], arguments[1:], under_test) if arguments else UNKNOWN
+    if issubclass(kind, type):
+        if callee.__name__ in _LOCKS and type(acquire := vars(callee).get("acquire", _of_type(callee, "acquire"))) is FunctionType:
+            return [] if ours(acquire.__code__.co_filename) else UNKNOWN
+        if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
+            return []
+    elif kind is not BuiltinFunctionType:
+        return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
+    if not any(callee is each for each in _KNOWN):
+        return UNKNOWN
+    if callee in (isinstance, issubclass):
+        kinds = arguments[-1] if arguments and type(arguments[-1]) is tuple else arguments[-1:]
+        return [] if all(type(each) is type for each in kinds) else UNKNOWN
+    if callee in _LOOKING:
+        return []
+    if callee in _PURE and all(type(each) in _SCALARS for each in arguments):
+        return []
+    if callee is len and len(arguments) == 1:
+        kind = type(arguments[0])
+        if kind in _LISTS or kind in _SETS or kind in _DICTS:
+            return [Touch(arguments[0], SIZE, False)]
+        return [] if kind is tuple or kind in _SCALARS or _all_its_methods_make_steps(kind, under_test) else _whole(arguments[0])
+    if callee is next and arguments:
+        return _advanced(arguments[0], under_test)
+    if callee in (iter, enumerate, zip, reversed):
+        return _both(*(_whole(each) if callee is reversed else _begun(each) for each in arguments))
+    if callee in _SIZED:
+        return _both(*(_whole(each) for each in arguments))
+    return _both(*(_into(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
+
+
+_LOCKS = ("Lock", "RLock")
+_REPORTED = frozenset(  # functions of `primitives` that report what they do to whoever records a run
+    f"{kind}.{name}" for kind in _LOCKS for name in ("acquire", "release", "locked", "__enter__", "__exit__")
+)
+_KNOWN = tuple(_LOOKING | _PURE | _SIZED | _DEEP | {len, next})
+
+
+def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
+    """What a method in C of a built-in object touches."""
+    kind = type(owner)
+    if kind in _SCALARS:
+        if all(type(each) in _SCALARS for each in arguments):
+            return []
+        return _both(*(_into(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
+    if kind is tuple or kind is frozenset:
+        return _both(_into(owner, under_test), *(_into(each, under_test) for each in arguments))
+    if kind is GeneratorType and name in ("send", "__next__"):
+        return _advanced(owner, under_test)
+    if kind not in _CONTAINERS:
+        return UNKNOWN
+    if kind in _DICTS and name in _OF_ONE_KEY and arguments:
+        if kind is collections.defaultdict and name == "__getitem__":
+            return UNKNOWN
+        return _element(owner, arguments[0], _OF_ONE_KEY[name], under_test, removes=name == "pop")
+    if kind is set and name in _SETTING and arguments:
+        part = _key_part(arguments[0], under_test)
+        return UNKNOWN if part is None else [Touch(owner, part, True), Touch(owner, SIZE, True)]
+    if kind is list and name == "append":
+        return [Touch(owner, (len(owner),), True), Touch(owner, SIZE, True)]
+    if name in ("keys", "values", "items") and kind in _DICTS:
+        return []
+    parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
+    if name in _OF_ELEMENTS:
+        parts += [_into(owner, under_test), *(_into(each, under_test) for each in arguments)]
+    elif name in ("extend", "extendleft"):
+        parts += [_whole(each) for each in arguments]
+    elif name not in (
+        "append",
+        "appendleft",
+        "insert",
+        "pop",
+        "popleft",
+        "popitem",
+        "clear",
+        "copy",
+        "reverse",
+        "rotate",
+        "__len__",
+    ):
+        return UNKNOWN
+    return _both(*parts)
+
+
+def _raised(at: _At) -> Touches:
+    found = at.top(at.argument if at.name == "RAISE_VARARGS" else 1)
+    if not found:
+        return []
+    parts: list[Touches] = []
+    for each in found:
+        if isinstance(each, BaseException):
+            parts.append([Touch(each, ALL, True)])
+        elif isinstance(each, type):
+            parts.append(called(each, [], at.under_test))
+        elif each is not None:
+            return UNKNOWN
+    return _both(*parts)
+
+
+def _keys(at: _At) -> Touches:
+    count = {"BUILD_MAP": 2 * at.argument, "BUILD_SET": at.argument, "MAP_ADD": 2, "SET_ADD": 1}[at.name]
+    found = at.top(count)
+    return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found[:: 2 if "MAP" in at.name else 1]))
+
+
+def _leave(at: _At) -> Touches:
+    """The end of a with statement by an exception: it calls the function that was looked up when it began."""
+    found = at.top(5) or at.top(4)
+    if found is None:
+        return UNKNOWN
+    for each in found[:2]:
+        function = each.__func__ if type(each) is MethodType else each
+        if type(function) is FunctionType and _makes_steps(function, at.under_test):
+            return []
+    return UNKNOWN
+
+
+_RULES: dict[str, Callable[[_At], Touches]] = {}
+for _names, _rule in {
+    "LOAD_ATTR LOAD_METHOD": _load_attr,
+    "STORE_ATTR DELETE_ATTR": _store_attr,
+    "LOAD_SUPER_ATTR": _load_super_attr,
+    "LOAD_GLOBAL LOAD_NAME": _load_global,
+    "STORE_GLOBAL DELETE_GLOBAL": _store_global,
+    "LOAD_DEREF": _cell(False),
+    "STORE_DEREF DELETE_DEREF": _cell(True),
+    "BINARY_SUBSCR": _subscript,
+    "STORE_SUBSCR DELETE_SUBSCR": _store_subscript,
+    "BINARY_SLICE": _slice,
+    "STORE_SLICE": _store_slice,
+    "BINARY_OP": _binary,
+    "COMPARE_OP": _compare,
+    "CONTAINS_OP": _contains,
+    "TO_BOOL UNARY_NOT POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE "
+    "POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP": _truth,
+    "UNARY_NEGATIVE UNARY_INVERT UNARY_POSITIVE": _unary,
+    "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE": _formatted,
+    "GET_ITER LIST_EXTEND SET_UPDATE UNPACK_SEQUENCE UNPACK_EX": _iterate,
+    "FOR_ITER": _next,
+    "BEFORE_WITH LOAD_SPECIAL": _enter,
+    "CALL CALL_KW": _call,
+    "RAISE_VARARGS RERAISE": _raised,
+    "BUILD_MAP BUILD_SET MAP_ADD SET_ADD": _keys,
+    "WITH_EXCEPT_START": _leave,
+}.items():
+    _RULES |= dict.fromkeys(_names.split(), _rule)

@@ -1,0 +1,148 @@
+"""Conflicts decide: which schedules are tried first, what is left out, and when that is a proof."""
+
+import json
+import random
+import sys
+import threading
+import time
+
+import pytest
+
+from pytest_gilcheck.fuzz.steps import stack
+
+from .ladder import RACY, Rung, State
+from .programs import Counter, add, add_locked, counted, is_two
+
+PROVED = "every interleaving is equivalent to "
+
+
+class Own:
+    def __init__(self):
+        self.values = [[0] for _ in range(4)]
+
+
+def in_its_own(which):
+    def thread(own):
+        mine = own.values[which]
+        for number in range(10):
+            mine[0] += number
+
+    return thread
+
+
+def runs(result):
+    """The number of runs to which a proof says that every interleaving is equivalent."""
+    words = result.reason.partition(PROVED)[2].split()
+    return 1 if words[1] == "one" and words[0] == "the" else int(words[2].replace(",", ""))
+
+
+def test_threads_that_share_nothing_are_proved_by_one_run():
+    result = counted(*map(in_its_own, range(4)), setup=Own, schedules=100)
+    result.assert_holds()
+    assert runs(result) == 1
+
+
+def test_eight_threads_of_ten_steps_under_one_lock_are_proved():
+    def ten_steps(counter):
+        with counter.lock:
+            for _ in range(5):
+                counter.value += 1
+
+    result = counted(*[ten_steps] * 8, setup=Counter, invariant=lambda counter: counter.value == 40, schedules=100)
+    result.assert_holds()
+    assert runs(result) <= 5
+
+
+def test_threads_that_differ_under_a_lock_are_proved_in_every_order_of_the_lock():
+    def appends(which):
+        def thread(kept):
+            with kept.lock:
+                kept.items.append(which)
+
+        return thread
+
+    class Kept:
+        def __init__(self):
+            self.lock, self.items = threading.Lock(), []
+
+    seen = set()
+    result = counted(*map(appends, range(3)), setup=Kept, invariant=lambda kept: seen.add(tuple(kept.items)), schedules=300)
+    result.assert_holds()
+    assert PROVED in result.reason
+    assert len(seen) == 6
+    broken = counted(*map(appends, range(3)), setup=Kept, invariant=lambda kept: kept.items != [2, 0, 1], schedules=300)
+    broken.assert_violated()
+
+
+def with_clock(counter):
+    with counter.lock:
+        counter.value += time.monotonic() > 0
+
+
+def with_unknown_code(counter):
+    with counter.lock:
+        counter.value += len(json.loads("[1]"))
+
+
+def with_unknown_function(counter):
+    with counter.lock:
+        counter.value += next(map(int, "1"))
+
+
+def with_random_number(counter):
+    with counter.lock:
+        counter.value += 1 + int(random.random())
+
+
+def with_thread(counter):
+    started = threading.Thread(target=add_locked, args=(counter,))
+    started.start()
+    started.join()
+
+
+def with_sleep(counter):
+    time.sleep(0.1)
+    add_locked(counter)
+
+
+@pytest.mark.parametrize(
+    "thread", [with_clock, with_unknown_code, with_unknown_function, with_random_number, with_thread, with_sleep]
+)
+def test_what_is_not_known_is_never_proved(thread):
+    result = counted(thread, thread, setup=Counter, invariant=is_two, schedules=40)
+    result.assert_holds()
+    assert PROVED not in result.reason
+
+
+@pytest.mark.parametrize("place", ["early", "middle", "late"])
+@pytest.mark.parametrize("racy", RACY)
+def test_one_racy_pair_among_two_hundred_steps_is_found_within_twenty_schedules_and_reported_with_one_preemption(racy, place):
+    rung = Rung(racy, 200, place)
+    result = counted(*rung.threads, setup=State, invariant=rung.invariant, schedules=20)
+    result.assert_violated()
+    assert result.preemptions == 1, str(result)
+    assert result.steps > 150
+
+
+def test_sixteen_threads_that_lose_one_update_have_one_preemption_in_the_report():
+    result = counted(*[add] * 16, setup=Counter, invariant=lambda counter: counter.value == 16, schedules=40)
+    result.assert_violated()
+    assert result.preemptions == 1
+
+
+@pytest.mark.skipif(not stack.OFFSET, reason="this interpreter does not show its stack")
+def test_the_operands_of_an_instruction_are_what_its_code_has_loaded():
+    seen = []
+
+    def look(*arguments):
+        caller = sys._getframe(1)
+        seen.append((stack.operands_of(caller, 4), arguments))
+
+    one, other = object(), object()
+    local = one
+    kept = [0, look(local, other)]
+    [(operands, arguments)] = seen
+    assert kept == [0, None]
+    assert operands is not None
+    assert operands[-2:] == arguments == (one, other)
+    assert look in operands

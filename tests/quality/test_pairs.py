@@ -1,0 +1,59 @@
+"""Programs that were written before the engine was read: each buggy one is found, and no fixed one is condemned.
+
+A few of each class by default, in searches that end after a number of schedules. With ``-m slow`` all of them.
+`benchmarks/fuzz_pairs.py` compares with other tools, and `benchmarks/fuzz_pairs_truth.py` shows the truth in real threads.
+"""
+
+import importlib.util
+
+import pytest
+
+from pytest_gilcheck import gilcheck
+
+from .pairs.declare import load
+
+SCHEDULES = 250  # most failures take less than 50
+NOTHING = 30  # schedules of a fixed program
+PAIRS = load()
+LONG = {"ChecksumBeforeUpdate": "32,000 steps, of which one matters"}
+
+
+def sampled():
+    """The parameters of a test: every twentieth pair of a class by default, all of them with ``-m slow``."""
+    out, left = [], {}
+    for pair in PAIRS:
+        if pair.kind == "loops" or pair.name in LONG:  # event loops are refused
+            continue
+        left[pair.kind] = left.get(pair.kind, -1) + 1
+        marks = [] if left[pair.kind] % 20 == 4 else [pytest.mark.slow]
+        if pair.requires is not None and importlib.util.find_spec(pair.requires) is None:
+            marks.append(pytest.mark.skip(reason=f"needs {pair.requires}"))
+        out.append(pytest.param(pair, marks=marks, id=pair.name))
+    return out
+
+
+def fuzzed(program, **more):
+    return gilcheck.fuzz(setup=program.setup, threads=program.threads, invariant=program.invariant, seed=3, **more)
+
+
+@pytest.mark.parametrize("pair", sampled())
+def test_the_buggy_program_is_found_and_the_fixed_one_holds(pair):
+    try:
+        result = fuzzed(pair.buggy, schedules=6 * SCHEDULES if pair.kind == "chance" or pair.needs > 1 else SCHEDULES)
+    except RuntimeError:
+        assert pair.needs == 0, "it fails in every order"
+    else:
+        assert result.verdict == "violated", f"{pair.why}\n{result}"
+        again = fuzzed(pair.buggy, replay=result.token)
+        assert (again.verdict, again.symptom) == ("violated", result.symptom), str(again)
+    fixed = fuzzed(pair.fixed, schedules=NOTHING)
+    assert fixed.verdict == "holds", f"{pair.why}\n{fixed}"
+
+
+def test_the_pairs_are_what_they_are_said_to_be():
+    assert len(PAIRS) >= 100
+    assert len({pair.name for pair in PAIRS}) == len(PAIRS)
+    assert sum(pair.kind == "time" for pair in PAIRS) >= 20
+    assert sum(pair.kind == "chance" for pair in PAIRS) >= 10
+    assert all(pair.why for pair in PAIRS)
+    assert set(LONG) <= {pair.name for pair in PAIRS}
