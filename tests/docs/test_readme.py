@@ -37,7 +37,7 @@ def test_every_test_runs_and_ends_in_a_verdict(pytester, monkeypatch, source):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(source)
     result = pytester.runpytest_subprocess(*ALONE, "--gilcheck-budget=5")
-    result.stdout.fnmatch_lines(["*= gilcheck: 1 *="])
+    result.stdout.fnmatch_lines(["*= gilcheck: [1-9]* *="])
     assert "rror" not in result.stdout.str().replace("errors", "")
 
 
