@@ -333,10 +333,10 @@ class Search:
             self._explorer.engine.gil_only = False
 
     def _portfolio(self, seed: int, lengths: list[int], points: int) -> None:
-        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the number asked for is reached."""
+        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached."""
         found = self.found
         for policy in _policies(seed, lengths, points):
-            if self._limit.schedules is not None and self._limit.reached():
+            if self._limit.reached():
                 return
             _, found.failure = self._explorer.once(policy)
             found.sampled += 1
