@@ -170,6 +170,21 @@ def _(counter: Counter):
     counter.value = value + 1
 
 
+BY_ONE = decorated(threading.Lock())
+
+
+@BY_ONE
+def add_by_one(counter):
+    value = counter.value
+    counter.value = value + 1
+
+
+@BY_ONE
+def add_by_one_too(counter):
+    value = counter.value
+    counter.value = value + 1
+
+
 def one_lock():
     lock = threading.Lock()
     while True:
@@ -183,6 +198,10 @@ WAYS = (
     by_partial, by_positional, by_slot, by_mangled_slot, by_weak_set, by_weak_key, by_tuple, by_namespace, by_proxy, by_chain,
     by_default, by_deque, by_bound_method, by_keyword_default, by_decorator, by_dispatch, Callable(),
 )  # fmt: skip
+
+
+def test_a_lock_in_a_cell_that_several_functions_share_is_found():
+    counted(add_by_one, add_by_one_too, setup=Counter, invariant=is_two, schedules=10).assert_holds()
 
 
 @pytest.mark.slow

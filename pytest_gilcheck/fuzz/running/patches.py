@@ -50,7 +50,7 @@ _NOT_CHANGED = (
 _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 _ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})  # most of what there is: told apart first
-_LEAVES = (*_PLAIN, Engine, Repeatable)  # through our own, everything could be reached
+_LEAVES = (*_PLAIN, Engine, Repeatable, primitives.Lock)  # through our own, everything could be reached
 
 _FIXED = (types.ModuleType, tuple, set, frozenset)  # their contents have no names that could be replaced
 

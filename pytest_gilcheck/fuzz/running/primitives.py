@@ -38,7 +38,8 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
-_set_clock, _set_clock_ns = getattr(time, "clock_settime", None), getattr(time, "clock_settime_ns", None)
+_set_clock: Any = getattr(time, "clock_settime", None)
+_set_clock_ns: Any = getattr(time, "clock_settime_ns", None)
 _WAIT = threading.Condition.wait.__code__
 locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
 

@@ -121,7 +121,7 @@ def indices_are_right(registry):
     return registry.names[registry.index_of_one] == "one" and registry.names[registry.index_of_two] == "two"
 
 
-REGISTRY = case("registry", Registry, FixedRegistry, (register_one, register_two), indices_are_right, kind=MASKED)
+REGISTRY = case("registry", Registry, FixedRegistry, (register_one, register_two), indices_are_right, kind=BREAKS)
 
 
 class RecentlyUsed:
