@@ -1,7 +1,7 @@
 """How long does a search take to find one racy pair among many visible steps, and how many preemptions has the report?
 
-The programs are those of `tests/fuzz/ladder.py`: a publication, a check before an act, a lost update and an order of locks, early, in
-the middle and late among so many visible steps. Prints a Markdown table; times are of CPU, and of the whole check.
+The programs are those of `tests/fuzz/ladder.py`: a publication, a check before an act, a lost update and an order of locks,
+early, in the middle and late among so many visible steps. Prints a Markdown table; times are of CPU, and of the whole check.
 
     python benchmarks/fuzz_ladder.py --steps 200,2000,20000
 

@@ -126,7 +126,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     if journal is not None:
         journal.set_sequential(True)
     sequential = explorer.sequential()
-    deadline = Deadline(plan.budget, begun=explorer.ready)
+    deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
     if journal is not None:
         journal.set_sequential(False)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))

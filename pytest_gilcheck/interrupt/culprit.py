@@ -160,39 +160,47 @@ def stop(file: str, function: str, lines: list[int]) -> Clause | None:
 
 
 _CATCHES_ALL = {"BaseException", "KeyboardInterrupt"}
+_CLEANUPS = {"__del__", "__exit__", "__aexit__"}
 _LEAVES = (ast.Raise, ast.Return, ast.Break)
 
 
 def clause_around(stack: list[Frame]) -> Clause | None:
     """The clause that the innermost possible frame of a stack is in, to explain without a trace why the workload goes on.
 
-    Either a ``finally`` or the line of a ``with``, which does not end, or the body of a ``try`` whose handler catches the interrupt
-    and goes on: the workload is in there again. None if there is none.
+    Either a ``finally`` or the line of a ``with``, which does not end, or the body of a ``try`` in a loop whose handler catches the
+    interrupt and goes on: the workload is in there again. None if there is none.
     """
     for frame in stack:
-        clause = stop(frame.file, frame.function, [frame.line])
-        if clause is not None:
+        if (clause := stop(frame.file, frame.function, [frame.line])) is not None:
             return clause
+        if frame.function.rpartition(".")[2] in _CLEANUPS:  # the exception may be on its way, and no handler has it yet
+            return None
         if (handler := _handler_around(frame)) is not None:
             return Clause("except", Frame(frame.file, handler.lineno, frame.function))
     return None
 
 
 def _handler_around(frame: Frame) -> ast.ExceptHandler | None:
-    """The handler of the innermost ``try`` around a line that catches every interrupt and does not leave."""
+    """The handler of the innermost loop's ``try`` around a line that catches every interrupt and does not leave the loop."""
     tree = syntax_tree(frame.file)
-    around = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, (ast.Try, ast.TryStar)) and node.body[0].lineno <= frame.line <= (node.body[-1].end_lineno or 0)
-    ]
-    for node in sorted(around, key=lambda node: -node.lineno):
-        for handler in node.handlers:
+    around = [node for node in (ast.walk(tree) if tree is not None else ()) if _has_in_body(node, frame.line)]
+    around.sort(key=lambda node: node.lineno)  # type: ignore[attr-defined]
+    for number, node in reversed(list(enumerate(around))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return None
+        looped = any(isinstance(outer, (ast.While, ast.For, ast.AsyncFor)) for outer in around[:number])
+        for handler in node.handlers if isinstance(node, (ast.Try, ast.TryStar)) else ():
             kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-            catches = any(kind is None or ast.unparse(kind).rpartition(".")[2] in _CATCHES_ALL for kind in kinds)
-            if catches:
-                return None if any(isinstance(part, _LEAVES) for part in ast.walk(handler)) else handler
+            if any(kind is None or ast.unparse(kind).rpartition(".")[2] in _CATCHES_ALL for kind in kinds):
+                leaves = any(isinstance(part, _LEAVES) for part in ast.walk(handler))
+                return handler if looped and not leaves else None
     return None
+
+
+def _has_in_body(node: ast.AST, line: int) -> bool:
+    """Whether a line belongs to the body of a function, a loop or a ``try``."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.While, ast.For, ast.AsyncFor, ast.Try, ast.TryStar)
+    return isinstance(node, kinds) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
 
 
 def _statement(frame: Frame) -> ast.stmt | None:

@@ -9,7 +9,7 @@ from ..core.clocks import time
 from ..core.interpreter import GIL, build
 from ..core.system import entries, read
 
-_BETWEEN = 0.0001  # seconds between two readings of a CPU clock
+_AT_ONCE, _TICK = 0.0001, 0.005  # seconds between two readings of the CPU time: exact, or with the lag of a scheduler tick
 _HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -93,19 +93,26 @@ def take(pid: int) -> ProcessSnapshot | None:
 def waits_for_core(pid: int) -> bool:
     """Whether the main thread is ready to run and has no core now; False where the system does not tell.
 
-    The CPU clock of a process is exact at any moment, unlike the figures in ``/proc``, which are those of its last scheduler tick.
+    It has none if its CPU time stands still. The CPU clock of a process is exact at any moment; that of one of several threads is
+    known only up to the last scheduler tick.
     """
+    main = f"/proc/{pid}/task/{pid}"
     try:
-        before = time.clock_gettime_ns(_cpu_clock(pid))
-        time.sleep(_BETWEEN)
-        return _stat(f"/proc/{pid}/task/{pid}")[0] == "R" and time.clock_gettime_ns(_cpu_clock(pid)) == before
-    except (OSError, ValueError, AttributeError):
+        if _stat(main)[0] != "R":
+            return False
+        alone = len(entries(f"/proc/{pid}/task")) == 1
+        before = _cpu_time(pid, main, alone)
+        time.sleep(_AT_ONCE if alone else _TICK)
+        return _stat(main)[0] == "R" and _cpu_time(pid, main, alone) == before
+    except (OSError, ValueError, AttributeError, IndexError):
         return False
 
 
-def _cpu_clock(pid: int) -> int:
-    """The id of a process's CPU clock: what ``clock_getcpuclockid`` returns on Linux."""
-    return (~pid << 3) | 2
+def _cpu_time(pid: int, main: str, alone: bool) -> int:
+    """CPU time of the main thread in nanoseconds."""
+    if alone:
+        return time.clock_gettime_ns((~pid << 3) | 2)  # what `clock_getcpuclockid` returns on Linux
+    return int(read(f"{main}/schedstat").split()[0])
 
 
 def _stat(task: str) -> tuple[str, float]:

@@ -15,7 +15,6 @@ from unittest import mock
 from hypothesis import reject
 
 import pytest_gilcheck
-from pytest_gilcheck.fuzz.conflicts.reduction import Reduction
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running import events
@@ -23,6 +22,7 @@ from pytest_gilcheck.fuzz.schedule import Schedule
 from pytest_gilcheck.fuzz.searching import harness
 from pytest_gilcheck.fuzz.searching.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.fuzz.searching.limits import TimeLimit
+from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.searching.search import Search
 
 from .generated import Drawn
@@ -177,3 +177,20 @@ def missed(
     assert ours.complete == brute.complete, "the machine is too slow, or ours has more steps than there are instructions"
     differing = brute.found.keys() ^ ours.found.keys()
     return {each: brute.found.get(each, ours.found.get(each)) for each in differing}, brute, ours
+
+
+def lost_by_conflicts(
+    drawn: Drawn, preemptions: int = 1, most: int = 1000, brute: Outcomes | None = None
+) -> tuple[dict[Outcome, Schedule], str, Outcomes]:
+    """The outcomes of schedules with so many preemptions to which no conflict leads, each with a schedule; why that proves nothing,
+    or an empty text; and what brute force found.
+
+    Args:
+        most: schedules that turn a conflict round.
+        brute: what brute force found before.
+    """
+    reduced, why = reduced_outcomes(drawn, most)
+    if why:
+        return {}, why, reduced
+    brute = brute or surely(drawn, preemptions, 60.0)
+    return {each: schedule for each, schedule in brute.found.items() if each not in reduced.found}, "", brute

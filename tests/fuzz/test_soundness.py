@@ -9,10 +9,11 @@ import sys
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from pytest_gilcheck.fuzz.steps import calls, changing, opcodes, operands
+from pytest_gilcheck.fuzz.conflicts import races
+from pytest_gilcheck.fuzz.steps import calls, changing, opcodes, operands, touches
 
 from .generated import Drawn, programs
-from .outcomes import missed
+from .outcomes import lost_by_conflicts, missed
 
 
 @seed(4)
@@ -145,6 +146,84 @@ TRIALS = {
         replaced(changing, "_ENDING", frozenset()),
     ),
 }  # fmt: skip
+
+
+@seed(6)
+@settings(max_examples=6, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(("lists", "dictionaries", "names", "locks", "cells")))
+def test_conflicts_lead_to_every_outcome_that_brute_force_finds(drawn):
+    lost, _, _ = lost_by_conflicts(drawn)
+    assert not lost, f"{lost}\n{drawn.source}"
+
+
+@pytest.mark.slow
+@seed(7)
+@settings(max_examples=60, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_conflicts_lead_to_every_outcome_that_brute_force_finds_in_many_programs(drawn):
+    lost, _, _ = lost_by_conflicts(drawn, preemptions=2)
+    assert not lost, f"{lost}\n{drawn.source}"
+
+
+def untouched(*instructions):
+    """Plants the mistake that these instructions touch nothing."""
+
+    def plant(monkeypatch):
+        for name in instructions:
+            monkeypatch.setitem(touches._RULES, name, lambda at: [])
+
+    return plant
+
+
+REDUCTIONS = {
+    "a store touches the attribute": (reader("names", "y = s.limit", "s.limit = 4"), untouched("STORE_ATTR")),
+    "a load touches the attribute": (reader("names", "y = s.limit", "s.limit = 4"), untouched("LOAD_ATTR")),
+    "a load touches the class": (
+        reader("names", "y = s.kind", "State.kind = 2"),
+        replaced(touches, "_of_classes", lambda kind, name: []),
+    ),
+    "a store touches the global": (reader("names", "y = level", "rebound()"), untouched("STORE_GLOBAL")),
+    "a store touches the cell": (reader("cells", "y = cell_twice()", "cell_set(4)"), untouched("STORE_DEREF")),
+    "a store touches the element": (reader("lists", "y = items[0]", "items[0] = 7"), untouched("STORE_SUBSCR")),
+    "a deletion touches every element": (reader("lists", "y = items[0]", "del items[0]"), untouched("DELETE_SUBSCR")),
+    "an operator touches its operands": (reader("lists", "y = items + others", "items.append(9)"), untouched("BINARY_OP")),
+    "a comparison touches what it compares": (reader("lists", "y = items == [1, 2]", "items[0] = 7"), untouched("COMPARE_OP")),
+    "a search touches the container": (reader("lists", "y = 9 in items", "items.append(9)"), untouched("CONTAINS_OP")),
+    "a loop touches the container": (
+        Drawn(("lists",), (("for each in items:\n    s.m += 1",), ("x = s.m", "items.append(9)"))),
+        untouched("FOR_ITER"),
+    ),
+    "a call touches its arguments": (
+        reader("lists", "y = sorted(items)", "items.append(9)"),
+        replaced(touches, "_into", lambda *arguments: []),
+    ),
+    "a method touches its object": (
+        reader("lists", "y = items[0]", "items.clear()"),
+        replaced(touches, "_method", lambda *arguments: []),
+    ),
+    "who acquires a lock first decides": (
+        Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("with s.lock:\n    y = s.n",))),
+        replaced(races._LockUses, "acquired", property(lambda self: 0, lambda self, value: None)),
+    ),
+    "a lock can be found free or not": (
+        Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("y = s.lock.locked()",))),
+        replaced(races.Races, "_of_lock", lambda self, part, point, thread: []),
+    ),
+}  # fmt: skip
+QUICK_REDUCTIONS = ("a store touches the attribute", "a method touches its object", "who acquires a lock first decides")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK_REDUCTIONS else [pytest.mark.slow]) for name in REDUCTIONS]
+)
+def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, monkeypatch):
+    drawn, plant = REDUCTIONS[name]
+    lost, why, brute = lost_by_conflicts(drawn)
+    assert (lost, why) == ({}, "")
+    assert len(brute.found) > 1
+    plant(monkeypatch)
+    lost, _, _ = lost_by_conflicts(drawn, brute=brute)
+    assert lost, f"{sys.version_info[:2]}: nothing is lost"
 
 
 QUICK = (

@@ -65,9 +65,9 @@ def test_a_racy_counter_is_hit_and_a_gil_is_owned_up_to(threads):
     report = stress(counting(Counter.racy, threads), 5.0 if PARALLEL else 0.3)
     check_masked(report)
     if PARALLEL:
-        assert report.first == "the invariant returned False"
+        assert " is False" in report.first
         assert 0 < report.rate < 1
-        assert str(report).startswith("stress: the invariant returned False; ")
+        assert str(report).startswith(f"stress: {report.first}; ")
 
 
 def test_a_window_late_in_one_thread_is_met_by_a_short_other():

@@ -57,6 +57,7 @@ class Workload:
         server: what it talks to, one of `servers.SERVERS`.
         data: called before the workload, to make what it works on.
         core: whether it runs in the suite.
+        holds_before: on an interpreter before this version, the same workload holds.
         may_be_lost: a free-threaded build itself sometimes misses a signal there.
     """
 
@@ -68,6 +69,7 @@ class Workload:
     server: str = ""
     data: Callable[[], object] | None = None
     core: bool = False
+    holds_before: tuple[int, int] = (0, 0)
     may_be_lost: bool = False
 
     @property
@@ -1194,8 +1196,9 @@ def wrong(workload, result):
     verdict = str(result.verdict)
     if verdict == "inconclusive" or (workload.may_be_lost and free_threaded() and str(result.outcome) == "lost"):
         return None
-    if verdict != workload.verdict:
-        return "verdict", f"{verdict} instead of {workload.verdict}: {result.reason}"
+    expected = HOLDS if sys.version_info < workload.holds_before else workload.verdict
+    if verdict != expected:
+        return "verdict", f"{verdict} instead of {expected}: {result.reason}"
     if verdict == HOLDS:
         return None
     if workload.outcomes and str(result.outcome) not in workload.outcomes:

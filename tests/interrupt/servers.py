@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import time
 
+from pytest_gilcheck.core.lifecycle import start_program
+
 SERVERS = {"redis": "redis-server", "mariadb": "mariadbd"}
 _STARTS_WITHIN = 60.0  # seconds
 
@@ -31,9 +33,9 @@ def running():
                 continue
             with socket.create_server(("127.0.0.1", 0)) as free:
                 number = free.getsockname()[1]
-            process = subprocess.Popen(_command(name, number, folder), stdout=-3, stderr=-3, start_new_session=True)
-            stack.callback(_end, process)
-            _wait_for(process, number)
+            life = start_program(_command(name, number, folder), group=True, stdout=-3, stderr=-3, start_new_session=True)
+            stack.callback(life.end)  # the reaper ends it if this process is killed
+            _wait_for(life, name, number)
             os.environ[_variable(name)] = str(number)
             stack.callback(os.environ.pop, _variable(name))
         yield
@@ -59,15 +61,10 @@ def _user():
     return pwd.getpwuid(os.getuid()).pw_name
 
 
-def _wait_for(process, number):
+def _wait_for(life, name, number):
     end = time.monotonic() + _STARTS_WITHIN
-    while process.poll() is None and time.monotonic() < end:
+    while not life.gone() and time.monotonic() < end:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", number), timeout=1):
             return
         time.sleep(0.05)
-    raise RuntimeError(f"{process.args[0]} does not listen on port {number}")
-
-
-def _end(process):
-    process.terminate()
-    process.wait()
+    raise RuntimeError(f"{SERVERS[name]} does not listen on port {number}")

@@ -94,6 +94,17 @@ def cleans_up():
         pass
     finally:
         work()
+
+def ends():
+    try:
+        while True:
+            work()
+    except KeyboardInterrupt:
+        pass
+
+class Thing:
+    def __del__(self):
+        work()
 """
 
 
@@ -105,3 +116,5 @@ def test_without_a_trace_the_stack_shows_the_handler_around_the_line_if_that_goe
     assert (found.kind, found.where.line) == ("except", 5)
     assert clause_around([cleaning, inside]).kind == "finally"
     assert clause_around([leaving]) is None
+    assert clause_around([Frame(str(path), 24, "ends")]) is None
+    assert clause_around([Frame(str(path), 30, "Thing.__del__"), inside]) is None

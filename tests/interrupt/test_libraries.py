@@ -7,6 +7,7 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.interrupt.result import InterruptResult
 
+from . import programs  # noqa: F401 - adds workloads
 from .catalogue import CASES
 from .libraries import WORKLOADS, wrong
 from .sentences import contradictions
@@ -19,7 +20,7 @@ PARAMETERS = [
 
 @pytest.mark.parametrize("workload", PARAMETERS)
 def test_a_workload_of_libraries_gets_its_verdict_its_culprit_and_no_contradiction(workload):
-    result = gilcheck.interrupt(workload.work, repeats=2, over=0.2, exits_within=1.0)
+    result = gilcheck.interrupt(workload.work, setup=workload.data, repeats=2, over=0.2, exits_within=1.0)
     if result.verdict == "inconclusive" and result.outcome == "busy":
         pytest.skip(f"this machine is too busy: {result.reason}")
     assert wrong(workload, result) is None, str(result)

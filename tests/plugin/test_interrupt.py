@@ -151,7 +151,7 @@ def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "*not safe to interrupt: KeyboardInterrupt at step *, `*` at *: the invariant is False*",
+            "*not safe to interrupt: KeyboardInterrupt at step *, `*` at *: account.left + account.right == 100 is False (account.left = *",
             "*fixtures of the test; 'nothing' is not*",
         ]
     )

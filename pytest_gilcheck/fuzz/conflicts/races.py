@@ -1,8 +1,8 @@
 """The races of a recorded run: pairs of transitions of two threads that touch the same thing, and that nothing else puts in order.
 
-Transitions are ordered by their threads and by what they touch: a clock for each thread has, for every thread, the last transition
-of it that comes before (vector clocks, Mattern 1988). Where the second of a pair is made, the first is a race with it if it does not
-come before the thread's transition until then: the two could also come in the opposite order.
+Transitions are ordered by their threads and by what they touch: a clock for each thread has, for every thread, the last
+transition of it that comes before (vector clocks, Mattern 1988). Where the second of a pair is made, the first is a race with it
+if it comes before nothing that the thread has done until then: the two could also come in the opposite order.
 
 A lock that both threads take orders what they do before and after it in a run, and would not in another one. So pairs are found as
 well that only locks keep in order which the two do not both hold (`Races.unguarded`; locksets, Savage et al., TOCS 1997). They are
@@ -117,10 +117,7 @@ class Races:
         if part.part is LOCK:
             return self._of_lock(part, point, thread)
         uses = self._parts.setdefault(part.holder, {})
-        if part.part == ALL:
-            touched = list(uses.values())
-        else:
-            touched = [uses[each] for each in (part.part, ALL) if each in uses]
+        touched = list(uses.values()) if part.part == ALL else [uses[each] for each in (part.part, ALL) if each in uses]
         found = []
         for use in touched:
             if use.write:

@@ -1,10 +1,12 @@
 """Takes out of a run the switches that turn no conflict round.
 
-A run is equivalent to every other order of its transitions in which conflicting ones come as they did. Of these orders, one with few
-switches is built: a thread goes on for as long as all that its next transition has to come after has been made.
+A run is equivalent to every other order of its transitions in which conflicting ones come as they did. Of these orders, one with
+few switches is built: a thread goes on for as long as all that its next transition has to come after has been made.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from .races import Races
 from .trace import Trace
@@ -59,8 +61,5 @@ def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[i
 def _switches(order: list[int], trace: Trace) -> tuple[int, int]:
     """Of an order: how many transitions it lacks, and how often a thread is stopped that has more to do."""
     last = {trace.owners[point]: point for point in order}
-    stopped = sum(
-        trace.owners[one] != trace.owners[other] and last[trace.owners[one]] != one
-        for one, other in zip(order, order[1:], strict=False)
-    )
+    stopped = sum(trace.owners[one] != trace.owners[other] and last[trace.owners[one]] != one for one, other in pairwise(order))
     return -len(order), stopped

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..conflicts.straighten import Segment
 from ..running.journal import Journal
 from ..running.policy import Planned, Policy
 from ..schedule import Choice, Schedule
 from ..searching.explorer import Explorer
-from ..searching.minimise import Segment, Segments
+from ..searching.minimise import Segments
 
 Tries = Callable[[Callable[[Explorer, Journal], Any]], "Schedule | None"]  # runs a job in a child; the schedule that killed it
 

@@ -63,7 +63,7 @@ Place = tuple[CodeType, int]
 Observer = Callable[[Task, int, Access, FrameType], None]
 
 
-class Recorder(Protocol):
+class RunRecorder(Protocol):
     """What is told what the threads of a run do beside their visible steps."""
 
     def goes_on(self, task: Task) -> None:
@@ -222,7 +222,7 @@ class Engine:
         self.leaked = 0
         self.clock = VirtualClock()
         self.observer: Observer | None = None
-        self.recorder: Recorder | None = None
+        self.recorder: RunRecorder | None = None
         self.tracer: Any = None
         self.journal: Journal | None = None
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None

@@ -96,4 +96,4 @@ class CountLimit:
 
 def limited(until: float, schedules: int | None) -> Limit:
     """A limit by count if there is a number of schedules, otherwise by time; ``until`` is by ``time.monotonic``."""
-    return TimeLimit(until) if schedules is None else CountLimit(schedules, until)
+    return TimeLimit(until, monotonic) if schedules is None else CountLimit(schedules, until, monotonic)

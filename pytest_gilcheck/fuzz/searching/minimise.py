@@ -69,8 +69,8 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     """The smallest failure with the same symptom that is found within the limit, which counts runs. If a build with a GIL can show
     the failure, it can show the smallest one too.
 
-    First the switches are left out that turn no conflict round. Then whole stretches of segments are sorted by thread, half of them at once, then smaller ones (as delta debugging does,
-    Zeller and Hildebrandt, TSE 2002); then single switches are removed.
+    First the switches are left out that turn no conflict round. Then whole stretches of segments are sorted by thread, half of them
+    at once, then smaller ones (as delta debugging does, Zeller and Hildebrandt, TSE 2002); then single switches are removed.
     """
     before = explorer.runs
     limit.start(lambda: explorer.runs - before)

@@ -1,4 +1,5 @@
-"""The search: all schedules without preemption, with one, with two, as far as the limit allows; then sampled ones.
+"""The search: schedules that turn a conflict round (`reduction`); unless that proves something of every interleaving, all schedules
+without preemption, with one, with two, as far as the limit allows; then sampled ones.
 
 Most concurrency bugs need at most two preemptions (Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007), and a search in
 that order finds the fewest preemptions first, at the earliest steps. Where enumeration would go beyond the limit, a portfolio
@@ -16,12 +17,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
 
-from ..conflicts.reduction import Reduction
 from ..running.engine import ScheduleRun
 from ..running.policy import Policy
 from ..schedule import CLOCK, Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
+from .reduction import Reduction
 from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
@@ -332,10 +333,10 @@ class Search:
             self._explorer.engine.gil_only = False
 
     def _portfolio(self, seed: int, lengths: list[int], points: int) -> None:
-        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the number asked for is reached."""
+        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached."""
         found = self.found
         for policy in _policies(seed, lengths, points):
-            if self._limit.schedules is not None and self._limit.reached():
+            if self._limit.reached():
                 return
             _, found.failure = self._explorer.once(policy)
             found.sampled += 1

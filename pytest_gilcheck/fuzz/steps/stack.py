@@ -111,7 +111,7 @@ def _locals_at(frame: FrameType) -> int:
 
 
 def _calibrated() -> int:
-    """The word of the interpreter's frame at which its locals begin; 0 if that is not found, or something else than CPython runs."""
+    """The word of the interpreter's frame at which its locals begin; 0 if that is not found."""
     if sys.implementation.name != "cpython" or not hasattr(dis.Bytecode(_depths), "exception_entries"):
         return 0
     one, other = object(), object()

@@ -59,10 +59,19 @@ _SETS = frozenset({set, frozenset})
 _DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict, collections.Counter})
 _CONTAINERS = _LISTS | _SETS | _DICTS | {tuple}
 _VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
-_ITERATORS = frozenset(
-    type(iter(each))
-    for each in ([], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]))
-) | {type(iter("\u0100")), type(reversed({})), enumerate, zip, reversed, itertools.count, itertools.chain, itertools.islice}
+_ITERABLE: tuple[Any, ...] = (
+    [], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]),
+)  # fmt: skip
+_ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
+    type(iter("\u0100")),
+    type(reversed({})),
+    enumerate,
+    zip,
+    reversed,
+    itertools.count,
+    itertools.chain,
+    itertools.islice,
+}
 _SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, itertools.chain, bytes, bytearray, collections.deque})
 _DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict, collections.Counter})
 _PURE = frozenset(
@@ -453,6 +462,10 @@ def _iterated(iterator: Any) -> Touches:
 
 def _next(at: _At) -> Touches:
     found = at.top(1)
+    if found is not None and found[0] is NOTHING:  # from 3.15 on, an index or a null is above what is iterated
+        found = at.top(2)
+        if found is not None and (type(found[0]) is list or type(found[0]) is tuple):
+            return _whole(found[0])
     if found is None or found[0] is NOTHING:
         return UNKNOWN
     return _advanced(found[0], at.under_test)
@@ -653,7 +666,8 @@ for _names, _rule in {
     "POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP": _truth,
     "UNARY_NEGATIVE UNARY_INVERT UNARY_POSITIVE": _unary,
     "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE": _formatted,
-    "GET_ITER LIST_EXTEND SET_UPDATE UNPACK_SEQUENCE UNPACK_EX": _iterate,
+    "DICT_UPDATE DICT_MERGE": _unary,
+    "GET_ITER GET_LEN LIST_EXTEND SET_UPDATE UNPACK_SEQUENCE UNPACK_EX": _iterate,
     "FOR_ITER": _next,
     "BEFORE_WITH LOAD_SPECIAL": _enter,
     "CALL CALL_KW": _call,

@@ -1,9 +1,9 @@
 """Searches the schedules that can make a difference, those with the fewest preemptions and the rarest conflicts first.
 
-Two runs in which every two conflicting transitions come in the same order end alike. So from each run only those schedules branch off
-that turn a race round: right before its first transition, the thread of the second one runs, or one that it needs. When none are
-left, every interleaving is equivalent to one that was run (dynamic partial-order reduction, Flanagan and Godefroid, POPL 2005). Runs
-come in any order: each is examined for itself, and what is to be tried at a point depends on the schedule up to there alone.
+Two runs in which every two conflicting transitions come in the same order end alike. So from each run only those schedules branch
+off that turn a race round: right before its first transition, the thread of the second one runs, or one that it needs. When none
+are left, every interleaving is equivalent to one that was run (dynamic partial-order reduction, Flanagan and Godefroid, POPL 2005).
+Runs come in any order: each is examined for itself, and what was tried at a point is known by the schedule up to there.
 
 Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried.
 
@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from ...core.origin import ours
+from ..conflicts.races import Race, Races
+from ..conflicts.trace import Trace
 from ..running.engine import ScheduleRun
 from ..schedule import Choice, Schedule
-from ..searching.explorer import Explorer, Failure
 from ..steps.touches import UNKNOWN, called
-from .races import Race, Races
-from .trace import Trace
+from .explorer import Explorer, Failure
 
 _HINTED = 2  # preemptions of a run that gives no more hints
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
@@ -149,8 +149,8 @@ class Reduction:
     def _before(self, point: int, run: ScheduleRun, trace: Trace) -> int:
         """The point at which another thread is to run instead, so that it comes before this transition.
 
-        That is the first one since which the thread of the transition has touched nothing; for a build with a GIL, it is the last one
-        before the transition at which that can switch, or at which the thread was handed the turn.
+        That is the first one since which the thread of the transition has touched nothing; for a build with a GIL, it is the last
+        one before the transition at which that can switch, or at which the thread was handed the turn.
         """
         owners, first = trace.owners, point
         while owners.get(first - 1) == owners[point] and first - 1 not in trace.parts and first - 1 not in trace.not_known:
