@@ -169,7 +169,8 @@ class CheckedTests:
                 measured.forget_judgement()  # an observer judges nothing
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
-            for check in reversed(item.stash.get(_BEGUN, [])):
+            begun_checks: list[BegunCheck] = item.stash.get(_BEGUN, [])
+            for check in reversed(begun_checks):
                 if check.thread is threading.current_thread() and not check.over:
                     check.recorded = True
                     break
@@ -359,9 +360,10 @@ class CheckedTests:
     def _without_result(self, item: pytest.Item, test_is_over: bool) -> list[str]:
         """What became of the checks of whose result the test knows nothing; each is on record, once."""
         lost = []
-        for check in list(item.stash.get(_BEGUN, [])):
+        begun_checks: list[BegunCheck] = item.stash.get(_BEGUN, [])
+        for check in list(begun_checks):
             if (why := check.lost(test_is_over)) is not None:
-                item.stash[_BEGUN].remove(check)
+                begun_checks.remove(check)
                 self._record_undecided(item, check.name, f"it {why}"[:_LONGEST_REASON])
                 lost.append(f"the {check.name} check of {check.place} {why}")
         return lost
