@@ -44,7 +44,7 @@ process_time, thread_time_ns, sleep = time.process_time, time.thread_time_ns, ti
 
 _NAMES = (
     "sleep", "monotonic", "monotonic_ns", "time", "time_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns",
-    "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns",
+    "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns", "clock_settime", "clock_settime_ns",
 )  # fmt: skip
 PUBLIC: MappingProxyType[str, Callable[..., Any]] = MappingProxyType(
     {name: getattr(_public, name) for name in _NAMES if hasattr(_public, name)}

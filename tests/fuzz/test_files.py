@@ -5,6 +5,7 @@ import select
 import selectors
 import socket
 import threading
+import time
 
 import pytest
 
@@ -78,6 +79,7 @@ def test_a_file_that_nobody_under_control_serves_is_really_waited_for():
 
     def echo():
         while data := theirs.recv(1):
+            time.sleep(SHORT)  # so that the wait begins before it is over
             theirs.sendall(data)
 
     server = threading.Thread(target=echo)
@@ -91,7 +93,7 @@ def test_a_file_that_nobody_under_control_serves_is_really_waited_for():
             ours.recv(1)
 
     with ours, theirs:
-        result = counted(ask, ask, setup=list, schedules=20)
+        result = counted(ask, ask, setup=list, schedules=6)
         ours.shutdown(socket.SHUT_RDWR)
         server.join()
     assert result.verdict == "inconclusive", str(result)

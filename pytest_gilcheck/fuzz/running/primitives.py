@@ -15,7 +15,6 @@ import _thread
 import os
 import sys
 import threading
-import time
 from collections import deque
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any
@@ -38,8 +37,8 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
-_set_clock: Any = getattr(time, "clock_settime", None)
-_set_clock_ns: Any = getattr(time, "clock_settime_ns", None)
+_set_clock: Any = PUBLIC.get("clock_settime")
+_set_clock_ns: Any = PUBLIC.get("clock_settime_ns")
 _WAIT = threading.Condition.wait.__code__
 locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
 
