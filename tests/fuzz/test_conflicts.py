@@ -114,6 +114,30 @@ def test_what_is_not_known_is_never_proved(thread):
     assert PROVED not in result.reason
 
 
+def test_what_one_run_leaves_to_the_next_one_is_never_proved_and_its_twin_that_is_made_anew_is():
+    stays = []
+
+    def thread(counter):
+        with counter.lock:
+            stays.append(1)
+            counter.value += 1
+
+    def anew(counter):
+        with counter.lock:
+            counter.items.append(1)
+            counter.value += 1
+
+    def with_items():
+        counter = Counter()
+        counter.items = []
+        return counter
+
+    result = counted(thread, thread, setup=Counter, invariant=is_two, schedules=40)
+    result.assert_holds()
+    assert PROVED not in result.reason
+    assert PROVED in counted(anew, anew, setup=with_items, invariant=is_two, schedules=40).reason
+
+
 @pytest.mark.parametrize("place", ["early", "middle", "late"])
 @pytest.mark.parametrize("racy", RACY)
 def test_one_racy_pair_among_two_hundred_steps_is_found_within_twenty_schedules_and_reported_with_one_preemption(racy, place):

@@ -206,9 +206,12 @@ def test_an_inconclusive_search_skips_the_test_and_fails_it_if_strict(run):
     program = """
 import pytest
 
+@pytest.fixture
+def kept():
+    return {}
+
 @pytest.mark.gil_fuzz(budget=0.01)
-def test_it():
-    kept = {}
+def test_it(kept):
     for key in range(500):
         kept[key] = kept.get(key, 0) + 1
 """

@@ -73,7 +73,10 @@ class Trace:
             self.not_known[now] = access.name
             return
         name, argument, value = _instruction(frame.f_code, frame.f_lasti)
-        found = touches(frame, name, argument, value, self._engine.takes_part)
+        try:
+            found = touches(frame, name, argument, value, self._engine.takes_part)
+        except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
+            found = None
         if found is None:
             self.not_known[now] = f"{name} {value or ''} at {frame.f_code.co_filename}:{frame.f_lineno}"
             return
@@ -104,6 +107,12 @@ class Trace:
         """The run, which was recorded (`ScheduleRun.spans`), is over."""
         self._spans = run.spans
         self._forks = {point: candidates for point, candidates, _, _ in run.forks}
+
+    def written(self) -> dict[int, Any]:
+        """The objects that the run has changed, locks excepted, by id."""
+        kept = {id(each): each for each in self._kept}
+        changed = {part.holder for parts in self.parts.values() for part in parts if part.part != LOCK and part.deed is Deed.WRITE}
+        return {holder: kept[holder] for holder in changed}
 
     def enabled(self, point: int) -> tuple[int, ...]:
         """The threads that could be chosen at a point."""

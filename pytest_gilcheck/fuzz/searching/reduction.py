@@ -7,8 +7,9 @@ Runs come in any order: each is examined for itself, and what was tried at a poi
 
 Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried.
 
-This says something of every interleaving only if all that the transitions touch is known. If it is not, or time plays a part, or
-the program starts threads, the search is no proof (`doubt`), and still finds what it is led to.
+This says something of every interleaving only if all that the transitions touch is known, and every run begins alike. If it is not
+known, or one run changes what the next one finds, or time plays a part, or the program starts threads, the search is no proof
+(`doubt`), and still finds what it is led to.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Any
 
 from ...core.origin import ours
 from ..conflicts.races import Race, Races
@@ -25,6 +27,7 @@ from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
 from .explorer import Explorer, Failure
 
+_REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _HINTED = 2  # preemptions of a run that gives no more hints
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
 
@@ -52,6 +55,7 @@ class Reduction:
     _waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
     _hints: list[_Item] = field(default_factory=list)
     _added: int = 0
+    _written: dict[int, Any] = field(default_factory=dict)  # by earlier runs, and kept alive: an id has one meaning
 
     @property
     def finished(self) -> bool:
@@ -76,10 +80,15 @@ class Reduction:
                 self._examine(schedule, run, trace)
             if stop():
                 return
+        if self.runs == 1 and self.failure is None and not self.doubt:
+            again = Trace(self.explorer.engine)
+            with again:
+                _, self.failure = self.explorer.follow(Schedule(), recording=True, measuring=self.gil)
+            self.doubt = self._doubt_of_state(again)
 
     def _examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
         trace.ended(run)
-        self.doubt = self.doubt or self._doubt_of(schedule, run, trace)
+        self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
         if run.stuck or run.yields or len(trace.owners) != run.points:
             return
         races = Races(trace, run.points)
@@ -88,6 +97,15 @@ class Reduction:
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
+
+    def _doubt_of_state(self, trace: Trace) -> str:
+        """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""
+        written = trace.written()
+        if any(self._written.get(holder) is each for holder, each in written.items()):
+            return "what one run changes, the next one finds"
+        if self.runs <= _REMEMBERED:
+            self._written.update(written)
+        return ""
 
     def _doubt_of(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> str:
         names, engine = self.explorer.events.names, self.explorer.engine

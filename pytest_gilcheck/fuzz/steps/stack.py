@@ -24,6 +24,7 @@ _TAGS = 3  # the low bits of a reference, from 3.14 on
 _WITHOUT_NEXT = frozenset(
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 )
+_REFERENCE = ctypes.py_object
 _codes: dict[int, tuple[CodeType, dict[int, int], int]] = {}
 
 
@@ -97,12 +98,13 @@ def depths(code: CodeType) -> dict[int, int]:
 
 
 def _object_at(address: int) -> Any:
-    word = ctypes.c_size_t.from_address(address).value
-    if sys.version_info >= (3, 14):
-        if word & _TAGS == _TAGS:
+    """The object whose reference is there. (`ctypes.cast` is Python code, which needs room on the stack of the program.)"""
+    word = ctypes.c_size_t.from_address(address)
+    if sys.version_info >= (3, 14) and (tags := word.value & _TAGS):
+        if tags == _TAGS:
             return NOTHING
-        word &= ~_TAGS
-    return ctypes.cast(word, ctypes.py_object).value if word else NOTHING
+        word = ctypes.c_size_t(word.value & ~_TAGS)  # a null has a tag, too
+    return _REFERENCE.from_buffer(word).value if word.value else NOTHING
 
 
 def _locals_at(frame: FrameType) -> int:
