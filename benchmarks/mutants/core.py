@@ -74,9 +74,9 @@ MUTANTS = (
     ),
     Mutant(
         "child-deadline-not-suspended",
-        "core/parent_side.py",
-        "self._deadline = None if seconds is None else monotonic() + seconds",
-        "self._deadline = self._deadline if seconds is None else monotonic() + seconds",
+        "core/child_protocol.py",
+        "self.deadline = None if seconds is None else monotonic() + seconds",
+        "self.deadline = self.deadline if seconds is None else monotonic() + seconds",
         "a test that waits for the machine lock is ended as hung",
         CHILD,
     ),
@@ -91,8 +91,8 @@ MUTANTS = (
     Mutant(
         "child-note-lost-at-death",
         "core/parent_side.py",
-        "                self._receive_all()\n                return None\n",
-        "                return None\n",
+        "                self._receive_all()\n                if self._inbox.answer",
+        "                if self._inbox.answer",
         "the step at which an injected exception crashed the process is lost: 'a run did not get to its step'",
         CHILD,
     ),

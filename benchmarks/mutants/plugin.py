@@ -55,8 +55,8 @@ MUTANTS = (
     Mutant(
         "session-rerun",
         "adaptors/checked_tests.py",
-        "        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS] = [], Counter(), []  # a rerun",
-        "        item.stash[_RECORDS], item.stash[_CALLS] = [], []  # a rerun",
+        "        item.stash[_COUNTS] = Counter()\n",
+        "",
         "a test that pytest-rerunfailures runs again has its second record under another number",
         REPORTING,
     ),
@@ -183,8 +183,8 @@ MUTANTS = (
     Mutant(
         "summary-collect-only",
         "adaptors/reporting.py",
-        '_SHOWS = ("collectonly", "showfixtures",',
-        '_SHOWS = ("showfixtures",',
+        '    "collectonly",\n',
+        "",
         "pytest --collect-only overwrites the evidence of the last run with nothing",
         ("tests/plugin/test_run_state.py", "tests/plugin/test_reporting.py"),
     ),

@@ -208,12 +208,8 @@ class CheckedTests:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        item.stash[_RECORDS], item.stash[_COUNTS], item.stash[_CALLS], item.stash[_BEGUN] = (
-            [],
-            Counter(),
-            [],
-            [],
-        )  # a rerun starts anew
+        item.stash[_RECORDS], item.stash[_CALLS], item.stash[_BEGUN] = [], [], []  # a rerun starts anew
+        item.stash[_COUNTS] = Counter()
         item.stash[_CALLED] = False
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:

@@ -94,6 +94,6 @@ def _search(
         gil=plan.mode == GIL_POINTS,
         sampling=plan.mode not in (GIL_POINTS, EXHAUSTIVE),
         share=plan.share,
-        asked=schedules if plan.schedules is not None else None,
+        asked=plan.schedules,
         deeper=plan.deeper,
     ).run(sequential)

@@ -192,7 +192,7 @@ def test_the_result_is_that_of_the_usual_run(project, tmp_path, name):
     assert status == way.status, output
     assert "INTERNALERROR" not in output
     assert "Traceback" not in output, output
-    assert way.summary is None or re.search(f"=+ {way.summary} =+", output), output
+    assert way.summary is None or re.search(rf"=+ {way.summary}( in [\d.]+ m?s)? =+", output), output
     assert way.header == ("gilcheck: CPython " in output), output
     written = folder / "e.json"
     assert written.exists() == (way.found is not None), output

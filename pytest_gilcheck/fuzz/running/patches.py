@@ -340,9 +340,9 @@ _REPLACEMENTS: dict[Any, Any] = {
 if "clock_gettime" in PUBLIC:
     _REPLACEMENTS[PUBLIC["clock_gettime"]] = primitives.clock_gettime
     _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
-if primitives._set_clock is not None:
-    _REPLACEMENTS[primitives._set_clock] = primitives.clock_settime
-    _REPLACEMENTS[primitives._set_clock_ns] = primitives.clock_settime_ns
+if "clock_settime" in PUBLIC:
+    _REPLACEMENTS[PUBLIC["clock_settime"]] = primitives.clock_settime
+    _REPLACEMENTS[PUBLIC["clock_settime_ns"]] = primitives.clock_settime_ns
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
 _KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)

@@ -37,8 +37,6 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join = threading.Thread.join
 _get_ident = threading.get_ident
-_set_clock: Any = PUBLIC.get("clock_settime")
-_set_clock_ns: Any = PUBLIC.get("clock_settime_ns")
 _WAIT = threading.Condition.wait.__code__
 locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
 
@@ -333,7 +331,7 @@ def clock_gettime(which: int) -> float:
 def clock_settime_ns(which: int, value: int) -> None:
     """``time.clock_settime_ns``: a program under test sets the virtual clock. That of the machine belongs to others as well."""
     if (found := _current()) is None:
-        _set_clock_ns(which, value)
+        PUBLIC["clock_settime_ns"](which, value)
     else:
         clock = found[0].clock
         clock.matters, clock.set_by = True, value - clock.base[1] - clock.now
@@ -341,7 +339,7 @@ def clock_settime_ns(which: int, value: int) -> None:
 
 def clock_settime(which: int, value: float) -> None:
     if _current() is None:
-        _set_clock(which, value)
+        PUBLIC["clock_settime"](which, value)
     else:
         clock_settime_ns(which, int(value * 1e9))
 
