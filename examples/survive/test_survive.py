@@ -63,8 +63,8 @@ class Cache:
         return self.kept[key]
 
 
-# Two threads that ask for different things throw each other's away before it is returned: KeyError. A build with a GIL can do it, too: it
-# switches after a call of C code, such as the first calls of `len`, until that call is specialised.
+# Two threads that ask for different things throw each other's away before it is returned: KeyError. A build with a GIL
+# can do it, too: it switches after a call of C code, such as the first calls of `len`, until that call is specialised.
 def test_a_cache_under_two_threads(gilcheck):
     result = gilcheck.fuzz(setup=Cache, threads=[lambda cache: cache.get(1), lambda cache: cache.get(2)])
     result.assert_violated()

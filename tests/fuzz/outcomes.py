@@ -102,7 +102,7 @@ def reduced_outcomes(drawn: Drawn, most: int) -> tuple[Outcomes, str]:
                 raise MoreSteps
             return reduction.runs >= most
 
-        with mock.patch.object(Reduction, "_doubt_of_state", lambda self, trace: ""):  # the set-up gives globals their values again
+        with mock.patch.object(Reduction, "_doubt_of_state", return_value=""):  # the set-up gives globals their values again
             while True:
                 try:
                     reduction.search(stop)

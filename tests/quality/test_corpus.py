@@ -76,9 +76,8 @@ def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
         again = fuzzed(case.buggy, replay=result.token)
         assert (again.verdict, again.kind, again.symptom) == ("violated", case.kind, case.symptom), str(again)
     if case.preemptions <= 2:
-        assert result.preemptions <= MOST_PREEMPTIONS.get(case.name, case.preemptions + (1 if "schedules" in limit else 2)), str(
-            result
-        )
+        more = 1 if "schedules" in limit else 2  # there may be no time to make it smaller
+        assert result.preemptions <= MOST_PREEMPTIONS.get(case.name, case.preemptions + more), str(result)
 
 
 @limited("case", CASES, CORE, TO_FIND_NOTHING)
