@@ -123,6 +123,7 @@ def test_a_run_that_used_no_hypothesis_does_not_import_it(imported):
     assert "hypothesis" not in imported()[0]
 
 
+@pytest.mark.slow
 def test_nothing_that_hypothesis_has_to_say_is_lost(imported):
     source = "from hypothesis import given, strategies\n\n@given(strategies.just(1))\ndef test_it(x): pass"
     loaded, result = imported("--hypothesis-show-statistics", source=source)

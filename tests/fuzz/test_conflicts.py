@@ -141,7 +141,7 @@ def test_what_one_run_leaves_to_the_next_one_is_never_proved_and_its_twin_that_i
 @pytest.mark.parametrize(
     ("racy", "place"),
     [
-        pytest.param(racy, place, marks=() if place == ("early", "middle", "late")[index % 3] else pytest.mark.slow)
+        pytest.param(racy, place, marks=() if index == 0 and place == "late" else pytest.mark.slow)
         for index, racy in enumerate(RACY)
         for place in ("early", "middle", "late")
     ],
@@ -154,6 +154,7 @@ def test_one_racy_pair_among_two_hundred_steps_is_found_within_twenty_schedules_
     assert result.steps > 150
 
 
+@pytest.mark.slow
 def test_sixteen_threads_that_lose_one_update_have_one_preemption_in_the_report():
     result = counted(*[add] * 16, setup=Counter, invariant=lambda counter: counter.value == 16, schedules=40)
     result.assert_violated()

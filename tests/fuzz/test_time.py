@@ -58,6 +58,7 @@ def test_dates_are_virtual_and_the_same_types_as_ever():
     counted(thread, thread, setup=Stamped, schedules=20).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_long_timeout_is_not_missed_by_work_that_takes_a_moment():
     def hold(lock):
         with lock:

@@ -444,6 +444,7 @@ def test_a_handler_set_by_a_name_bound_earlier_is_seen():
     assert result.delivery.n >= 2
 
 
+@pytest.mark.slow
 def test_a_swallowed_signal_is_found_although_the_workload_ends_soon_by_itself():
     def swallows():
         for _ in range(20):  # a swallowed signal shortens it by one sleep at most

@@ -176,6 +176,7 @@ def test_a_thread_that_ends_the_process_is_a_finding(run):
     result.stdout.fnmatch_lines(["*GIL-MASKED: crashed: the process exited with status 7, in *add); with 1 preemption*"])
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_from_outside_during_a_search_is_inconclusive(run):
     result = run("""
     import os, signal, pytest
@@ -197,6 +198,7 @@ def test_a_process_that_is_killed_from_outside_during_a_search_is_inconclusive(r
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sysconfig.get_config_var("Py_GIL_DISABLED") == 1,
     reason="without a GIL the engine sees the hang itself, and then waits for the call to stop the world (issue 13)",

@@ -184,6 +184,7 @@ def test_racy(counter):
     other.stdout.fnmatch_lines(["*gilcheck: *"])
 
 
+@pytest.mark.slow
 def test_with_dist_each_the_workers_share_the_schedules(run):
     result = run(
         COUNTER

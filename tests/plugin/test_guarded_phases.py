@@ -358,6 +358,7 @@ def test_failures_of_both_teardowns_are_shown(run):
     result.stdout.fnmatch_lines(["*the narrow one*"])
 
 
+@pytest.mark.slow
 def test_the_cache_and_pytest_exit_work_from_every_phase(run, pytester):
     source = """
         import pytest

@@ -19,8 +19,11 @@ def body(code):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
-@pytest.mark.parametrize("worst", WORST, ids=str)
-@pytest.mark.parametrize("way", ["marker", "fixture"])
+@pytest.mark.parametrize(
+    ("way", "worst"),
+    [("marker", worst) for worst in WORST]
+    + [pytest.param("fixture", worst, marks=() if worst == "segfault" else pytest.mark.slow) for worst in WORST],
+)
 def test_the_run_continues_after(run, worst, way):
     code, line = WORST[worst]
     if way == "marker":

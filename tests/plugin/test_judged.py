@@ -197,6 +197,7 @@ def test_a_hook_that_reads_the_verdict_judges_nothing(run, pytester):
     run(source).assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_a_marked_test_that_another_plugin_calls_in_our_place_does_not_pass(run, pytester):
     pytester.makeconftest(
         """

@@ -66,6 +66,7 @@ def test_no_time_limit_runs_while_a_test_waits_for_the_machine(start):
     assert "the clock runs" in "".join(lines_until(tests, "1 passed"))
 
 
+@pytest.mark.slow
 def test_a_search_waits_for_nobody(start):
     _, tests = start(SEARCHES)
     assert "waiting" not in "".join(lines_until(tests, " in "))

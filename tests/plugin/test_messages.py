@@ -116,6 +116,7 @@ def in_a_terminal(path, *options):
     return text.decode()
 
 
+@pytest.mark.slow
 def test_a_check_that_takes_long_shows_what_it_does_in_a_terminal_alone(run, pytester):
     slow = """
 import pytest, time
@@ -130,6 +131,7 @@ def test_waits():
     assert shown.rindex("\x1b[K") > shown.rindex("\x1b8")  # it is gone when the check is over
 
 
+@pytest.mark.slow
 def test_the_threads_of_a_story_are_coloured_in_a_terminal_alone(run, pytester):
     assert "\x1b" not in run(FAILING).stdout.str()
     shown = in_a_terminal(pytester.path, "-k", "counts", "--color=yes")

@@ -135,6 +135,7 @@ def test_a_worker_that_dies_in_a_test_leaves_an_undecided_record(run_in, pyteste
     assert compared(pytester.path, "--fail-on", "violated,inconclusive").returncode == 1
 
 
+@pytest.mark.slow
 def test_what_is_required_and_absent_fails_a_comparison(run_in, pytester):
     run_in({"test_it": HOLDS})
     here = f"{sys.version_info[0]}.{sys.version_info[1]}" + ("t" if "free-threading" in sys.version else "")

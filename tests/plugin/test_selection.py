@@ -137,6 +137,7 @@ def test_of_two_inconclusive_markers_the_skip_names_both_reasons(run, pytester):
     run(source, "-rs").stdout.fnmatch_lines(["SKIPPED*inconclusive: *; *no visible step*"])
 
 
+@pytest.mark.slow
 def test_of_two_markers_that_both_hold_the_test_passes(run, pytester):
     source = """
         import pytest

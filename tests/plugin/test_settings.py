@@ -65,6 +65,7 @@ def test_the_priority_is_marker_command_line_environment_ini(run, pytester, monk
     assert seed("seed=1", "--gilcheck-seed=2") == 1
 
 
+@pytest.mark.slow
 def test_budget_scale_multiplies_budgets_and_timeouts_but_no_claim(run, pytester):
     shown = "print('RECORD', record['check'], record['parameters'], record['claim'])"
     pytester.makeconftest(f"def pytest_gilcheck_record(record): {shown}")

@@ -93,6 +93,7 @@ def test_it(gilcheck): assert {expected}
     ).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_repeated_by_a_command_line_is_inconclusive_and_on_record(pytester, monkeypatch):
     monkeypatch.setenv("GILCHECK_HIDE", "fork")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -76,6 +76,7 @@ def test_a_bad_interpreter_is_one_line_before_any_worker_starts(run, python, mes
     assert message in line
 
 
+@pytest.mark.slow
 def test_workers_in_another_folder_do_not_need_the_folders_of_the_reports(run, pytester, tmp_path):
     pytester.mkdir("reports")
     options = [f"--rsyncdir={pytester.path}", "--gilcheck-json=reports/e.json", pytester.path]

@@ -113,6 +113,7 @@ def test_with_a_setup_each_lap_finds_what_was_set_up():
     expect(result, "holds")
 
 
+@pytest.mark.slow
 def test_work_that_slows_down_as_it_runs_is_inconclusive():
     calls = []
 
