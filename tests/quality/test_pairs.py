@@ -49,6 +49,8 @@ def test_the_buggy_program_is_found_and_the_fixed_one_holds(pair):
         assert result.verdict == "violated", f"{pair.why}\n{result}"
         if not result.token:
             assert "every sequential order fails" in result.reason, str(result)
+        elif result.replays[0] < result.replays[1]:  # an address decides, which nobody controls: that is said
+            assert f"only {result.replays[0]} of {result.replays[1]} replays failed" in result.reason, str(result)
         else:
             again = fuzzed(pair.buggy, replay=result.token)
             assert (again.verdict, again.symptom) == ("violated", result.symptom), str(again)
