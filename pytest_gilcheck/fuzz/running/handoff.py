@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from ...core.system import HAS_EVENTFD
 
-_write, _close = os.write, os.close  # `files` replaces those of the module
+_REAL: dict[str, Callable[..., Any]] = {"write": os.write, "close": os.close}
+"""`files` replaces those of the module. (In a mapping: pyfakefs replaces the attributes of a module that are functions of ``os``.)"""
 
 
 class HandoffSemaphore:
@@ -32,9 +34,9 @@ class HandoffSemaphore:
         else:
             self.fd, write = os.pipe()
             self._ends = (self.fd, write)
-            self.post = partial(_write, write, b"1")
+            self.post = partial(_REAL["write"], write, b"1")
             self.wait = partial(os.read, self.fd, 1)
 
     def close(self) -> None:
         for end in self._ends:
-            _close(end)
+            _REAL["close"](end)
