@@ -15,7 +15,7 @@ from typing import Any
 from ...core.system import HAS_EVENTFD
 
 _REAL: dict[str, Callable[..., Any]] = {"write": os.write, "close": os.close}
-"""`files` replaces those of the module. (In a mapping: pyfakefs replaces the attributes of a module that are functions of ``os``.)"""
+"""`files` replaces those of the module. (In a mapping: pyfakefs replaces attributes of a module that are functions of ``os``.)"""
 
 
 class HandoffSemaphore:
