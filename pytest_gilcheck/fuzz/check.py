@@ -17,10 +17,10 @@ from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
-from .running.engine import ScheduleRun
 from .running.events import MonitoringConflict, check_alone
 from .running.journal import Journal
 from .running.policy import Planned
+from .running.record import ScheduleRun
 from .running.virtual_time import BOUND
 from .schedule import Token, checksum
 from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom

@@ -11,7 +11,7 @@ from .deadline import Deadline
 from .explaining.explain import explain
 from .plan import FuzzPlan
 from .result import FuzzResult, Kind
-from .running.engine import ScheduleRun
+from .running.record import ScheduleRun
 from .schedule import Token, checksum
 from .searching.explorer import Explorer, Failure, Symptom
 from .searching.limits import Limit, limited

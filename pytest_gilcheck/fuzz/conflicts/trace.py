@@ -14,7 +14,8 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..running.engine import Deed, Engine, ScheduleRun
+from ..running.engine import Engine
+from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
 from ..steps.touches import touches
 from ..steps.visible import Access

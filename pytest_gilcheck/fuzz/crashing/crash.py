@@ -22,9 +22,9 @@ from ..explaining.rows import columns_of, rows_of
 from ..plan import FuzzPlan
 from ..program import Program
 from ..result import FuzzResult, Kind
-from ..running.engine import ScheduleRun
 from ..running.journal import Journal, Stage
 from ..running.policy import Planned
+from ..running.record import ScheduleRun
 from ..schedule import Schedule, Token
 from ..searching.explorer import Explorer, Symptom
 from ..searching.harness import run_limit

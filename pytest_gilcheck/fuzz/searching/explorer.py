@@ -14,10 +14,12 @@ from typing import Any
 
 from ...core.clocks import monotonic
 from ..program import Program, describe_error
-from ..running.engine import Engine, ScheduleRun, SetupStuck
+from ..running.engine import Engine
 from ..running.events import Events
 from ..running.journal import Journal
 from ..running.policy import Planned, Policy, SequentialOrder
+from ..running.record import ScheduleRun
+from ..running.stuck import SetupStuck
 from ..schedule import Schedule
 
 _MOST_ORDERS = 6

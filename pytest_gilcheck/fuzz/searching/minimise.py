@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 from ..conflicts.straighten import Segment, straightened
 from ..conflicts.trace import Trace
-from ..running.engine import Engine, Observer
+from ..running.engine import Engine
+from ..running.record import Observer
 from ..running.task import Task
 from ..schedule import Choice, Schedule
 from ..steps.visible import Access

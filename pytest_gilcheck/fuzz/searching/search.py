@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
 
-from ..running.engine import ScheduleRun
 from ..running.policy import Policy
+from ..running.record import ScheduleRun
 from ..schedule import CLOCK, Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
