@@ -180,11 +180,16 @@ class Explorer:
 
     def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the threads one after the other in this order. A thread that sleeps continues at once, without letting others run."""
-        self.engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
+        engine, journal = self.engine, self.engine.journal
+        engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
+        if journal is not None:
+            journal.set_sequential(True)
         try:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
         finally:
-            self.engine.most_virtual_sleeps = 0
+            engine.most_virtual_sleeps = 0
+            if journal is not None:
+                journal.set_sequential(False)
 
     def in_sequence(self, runs: int) -> Iterator[Failure | None]:
         """Run so many sequential orders, each in turn, and yield how each fails."""
