@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant(
         "fuzz-cut-short",
         "fuzz/searching/search.py",
-        "        return self.failure is None and not self.all_enumerated and self.sampled < _FEWEST_SAMPLES\n",
+        "        return self.failure is None and not self.all_enumerated and self.sampled + self.conflicts + complete < _FEWEST\n",
         "        return False\n",
         "a search that ran out of its budget passes",
         CHECK,
