@@ -160,7 +160,7 @@ class Guard:
         """Run the test in a pytest process of its own, because ``why`` forbids a fork."""
         __tracebackhide__ = True
         try:
-            self._follow(item, SpawnedSide(item, self._limit), None)
+            self._follow(item, SpawnedSide(item, self._limit, why), None)
             return
         except (NotSpawned, OSError) as error:
             reason = f"not isolated: {why}; {error}{_INSTEAD}"
