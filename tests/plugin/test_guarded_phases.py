@@ -408,7 +408,8 @@ def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden)
         """,
     )
     options = ["--branch"] if core == "ctrace" else []
-    command = [sys.executable, "-m", "coverage", "run", *options, "--include=measured.py", "-m", "pytest", "-pgilcheck", "-q", "-Werror"]
+    measured = [sys.executable, "-m", "coverage", "run", *options, "--include=measured.py"]
+    command = [*measured, "-m", "pytest", "-pgilcheck", "-q", "-Werror"]
     subprocess.run(command, cwd=pytester.path, check=True, capture_output=True)
     shown = subprocess.run(
         [sys.executable, "-m", "coverage", "json", "-o", "-"], cwd=pytester.path, check=True, capture_output=True
