@@ -136,10 +136,13 @@ class Lock:
 
     def _released(self) -> None:
         if (engine := active) is not None:
+            task: Task | None = engine.owner
+            if task.ident != _get_ident():
+                task = engine.regain()  # it may have been blocked outside of control, and wakes nobody before its turn
             self._report(engine, Deed.RELEASE)
             engine.wake(self)
-            if engine.owner.ident == _get_ident():
-                engine.owner.gil_checked = True  # after a call of C, or in a function of the standard library
+            if task is not None:
+                task.gil_checked = True  # after a call of C, or in a function of the standard library
 
     def locked(self) -> bool:
         if (found := _current()) is not None:
