@@ -55,7 +55,7 @@ class Shared:
 
 def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no_time_for_enough_of_them(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
-    costs(monkeypatch, clock, Engine, "_hand_to", 0.001)
+    costs(monkeypatch, clock, Engine, "hand_to", 0.001)
     result = check.fuzz(check.program([Shared.read, Shared.read], Shared, None, None), plan(seed=1, budget=1.0))
     assert result.verdict == "holds", result.reason
     assert "sampled" in result.reason

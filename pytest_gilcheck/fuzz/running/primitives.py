@@ -136,9 +136,8 @@ class Lock:
 
     def _released(self) -> None:
         if (engine := active) is not None:
-            task: Task | None = engine.owner
-            if task.ident != _get_ident():
-                task = engine.regain()  # it may have been blocked outside of control, and wakes nobody before its turn
+            owner = engine.owner  # who is not may have been blocked outside of control, and wakes nobody before its turn
+            task = owner if owner.ident == _get_ident() else engine.regain()
             self._report(engine, Deed.RELEASE)
             engine.wake(self)
             if task is not None:
