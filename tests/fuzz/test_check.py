@@ -286,13 +286,13 @@ def test_a_lock_that_cannot_be_seen_is_a_partly_uncontrolled_wait_and_claims_not
 
 
 def test_a_hand_off_that_takes_long_is_not_taken_for_a_blocked_thread(monkeypatch):
-    sleep = time.sleep  # what a machine does that takes the core away between the two halves of a hand-off
+    sleep = time.sleep  # what a machine does that takes the core away between the two halves of a hand-off; it makes no step
     made = HandoffSemaphore.__init__
 
     def slowly(self):
         made(self)
         post = self.post
-        self.post = lambda: (sleep(0.05), post())
+        self.post = eval(compile("lambda: (sleep(0.05), post())", "<frozen slow>", "eval"), {"sleep": sleep, "post": post})
 
     monkeypatch.setattr(HandoffSemaphore, "__init__", slowly)
     result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=4)

@@ -44,8 +44,7 @@ class Watchdog:
 
     def __init__(self, turns: Turns, limit: float, *, hangs: bool) -> None:
         self._turns, self._limit, self._hangs = turns, limit, hangs
-        self._cpu = 0.0  # of this process, when the run began
-        self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
+        self._waiting: object = None  # another object each time that the main thread waits for the end of a run
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
 
@@ -59,20 +58,23 @@ class Watchdog:
 
     def begin(self) -> None:
         """A run has begun."""
-        self._cpu, self._started = process_time(), monotonic()
+        self._waiting = object()  # when that is, the watchdog finds out: two clocks read here would cost a hundredth of a run
 
     def end(self) -> None:
         """It is over."""
         with self._turns.changing:
-            self._started = None
+            self._waiting = None
 
     def _watch(self) -> None:
         turns = self._turns
         polls, last, moved = 0, (-1, turns.main, -1), (0.0, 0.0)
+        waiting, started, cpu = self._waiting, 0.0, 0.0
         while not self._stop.wait(_POLL):
-            started = self._started
-            if started is None:
+            before, waiting = waiting, self._waiting
+            if waiting is None:
                 continue
+            if waiting is not before:
+                started, cpu = monotonic(), process_time()
             owner, switches = turns.owner, _sleeps(turns.owner)
             now = (turns.point, owner, switches)
             asleep = switches >= 0 and owner is turns.awake and not turns.idle
@@ -85,7 +87,7 @@ class Watchdog:
             if turns.idle and turns.returned:
                 turns.main.semaphore.post()
             waits = polls > 0 or (turns.idle and blocked_outside(turns.tasks))  # a thread that waits for the GIL sleeps, too
-            late = monotonic() - started > self._limit and (waits or process_time() - self._cpu > self._limit / 2)
+            late = monotonic() - started > self._limit and (waits or process_time() - cpu > self._limit / 2)
             if (late or (not HAS_PROC and monotonic() - started > self._limit)) and not turns.record.stuck:
                 self._end_run(owner, *moved)
 
@@ -98,7 +100,7 @@ class Watchdog:
         turns = self._turns
         with turns.withheld(owner) as ident:
             frame = sys._current_frames().get(ident)
-            goes_on = self._started is not None and not turns.record.stuck
+            goes_on = self._waiting is not None and not turns.record.stuck
             same_sleep = turns.owner is owner and owner.state is READY and _sleeps(owner) == switches
             others = turns.returned or turns.deadlines.any() or _another_is_ready(turns.tasks, owner)
             if not goes_on or not same_sleep or not others or _in_the_engine(frame):
