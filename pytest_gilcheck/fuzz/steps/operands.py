@@ -17,6 +17,8 @@ from enum import Enum
 from types import CodeType
 from typing import Any
 
+from .instructions import MOST_KNOWN
+
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 
@@ -96,19 +98,19 @@ _known: dict[
 
 def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: ValueOf) -> dict[int, Stack]:
     """The stack before each instruction, by offset, as far as it is known."""
-    known = _known.get(id(code))
-    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[1].items()):
-        return known[2]
+    known = _known.get(code)
+    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[0].items()):
+        return known[1]
     asked: dict[str, Operand] = {}
 
     def operand_of(name: str) -> Operand:
         asked[name] = found = _global(value_of(name))
         return found
 
-    if len(_known) >= _MOST_KNOWN:
+    if len(_known) >= MOST_KNOWN:
         _known.clear()
     found = _followed(code, instructions, operand_of)
-    _known[id(code)] = code, asked, found
+    _known[code] = asked, found
     return found
 
 
