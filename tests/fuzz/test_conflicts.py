@@ -258,12 +258,31 @@ def replaces_what_that_calls(words):
     base64.binascii = real
 
 
+def loads(words):
+    assert json.loads("1") == 1
+
+
+def replaces_a_method(words):
+    real = json.JSONDecoder.decode
+    json.JSONDecoder.decode = lambda self, text: 2
+    json.JSONDecoder.decode = real
+
+
+def replaces_an_attribute(words):
+    decoder = json._default_decoder
+    decoder.decode = lambda text: 2
+    del decoder.decode
+
+
 class Fake:
     b2a_base64 = staticmethod(lambda text, newline=False: b"")
 
 
-def test_whoever_changes_a_module_of_the_standard_library_is_proved_nothing():
-    counted(escapes, replaces_what_that_calls, setup=Words, schedules=200).assert_violated()
+@pytest.mark.parametrize(
+    ("uses", "changes"), [(escapes, replaces_what_that_calls), (loads, replaces_a_method), (loads, replaces_an_attribute)]
+)
+def test_whoever_changes_a_module_or_class_or_object_of_the_standard_library_is_met_by_who_uses_it(uses, changes):
+    counted(uses, changes, setup=Words, schedules=200).assert_violated()
 
 
 class Level:

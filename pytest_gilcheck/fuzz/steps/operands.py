@@ -86,14 +86,11 @@ _COMPARED_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on: the
 _MOST_ROUNDS = 50  # no function has needed more than 5
 
 Stack = tuple[Operand, ...]  # the topmost is last
-OperandOf = Callable[[str], Operand]  # the same for a global
 ValueOf = Callable[[str], Any]  # the value of a global that nothing rebinds; an object of no known type if there is none
+OperandOf = Callable[[str], Operand]  # what is known of that value
 
 
-_MOST_KNOWN = 5_000  # code objects
-_known: dict[
-    int, tuple[CodeType, dict[str, Operand], dict[int, Stack]]
-] = {}  # by the code's id, with the globals that it depends on
+_known: dict[CodeType, tuple[dict[str, Operand], dict[int, Stack]]] = {}  # the globals asked for, and the result
 
 
 def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: ValueOf) -> dict[int, Stack]:

@@ -170,11 +170,23 @@ def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
     return getter is None or (type(getter) is FunctionType and _makes_steps(getter, under_test))
 
 
+def _in_standard_library(thing: Any) -> bool:
+    """Whether this is a module of the standard library, or a class of one that is written in Python."""
+    if type(thing) is ModuleType:
+        name = vars(thing).get("__name__")
+    elif isinstance(thing, type) and thing.__flags__ & _HEAP_TYPE:
+        name = type.__dict__["__dict__"].__get__(thing).get("__module__")
+    else:
+        return False
+    top = str(name).partition(".")[0]
+    return top in sys.stdlib_module_names and top != "__main__"
+
+
 def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
     kind = type(holder)
+    if _in_standard_library(holder) or _in_standard_library(kind):
+        return UNKNOWN  # code that makes no steps may look it up
     if kind is ModuleType:
-        if str(vars(holder).get("__name__")).partition(".")[0] in sys.stdlib_module_names:
-            return UNKNOWN  # code that makes no steps may look it up
         return [Touch(vars(holder), name, True)]
     if kind is type:
         if name.startswith("__") and name.endswith("__"):
