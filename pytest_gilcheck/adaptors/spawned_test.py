@@ -25,6 +25,7 @@ from ..core.clocks import monotonic
 from ..core.lifecycle import Lifecycle, start_program
 from ..core.parent_side import Ending, Outcome
 from ..core.stack_dumps import StackDumps, write_stacks_to
+from ..core.system import getpid
 from ..settings import SPAWNED_TEST
 from .coverage_data import ChildCoverage, settings_for_a_process
 from .messages import packed_warnings, pickled
@@ -164,7 +165,7 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
-        self._pid, self._failure, self.why = os.getpid(), job["failure"], str(job["why"])
+        self._pid, self._failure, self.why = getpid(), job["failure"], str(job["why"])
         self._coverage = ChildCoverage.begin_anew(job["coverage"])
 
     def set_deadline(self, seconds: float | None) -> None:
@@ -173,7 +174,7 @@ class SpawnedTest:
 
     def is_mine(self) -> bool:
         """Whether this is the process of the test, and not one that the test has forked."""
-        return os.getpid() == self._pid
+        return getpid() == self._pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""

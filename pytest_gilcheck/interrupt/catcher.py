@@ -30,12 +30,14 @@ _OFTEN = (Exception, GeneratorExit)  # raised for other reasons than the interru
 class Catcher(Instrument):
     """Sends these notes:
 
-    - ``("caught", file, function, [lines...])``: where the exception was last stopped, and the lines that ran there next;
+    - ``("caught", file, function, [lines...], line)``: where the exception was last stopped, the lines that ran there next, and
+      the line at which it came;
     - ``("unwound", file, function)``: it left a function;
     - ``("cleared", function, file, line, caller)``: C code called the function, and discarded the exception: its caller goes on;
     - ``("converted", function, file, line, caller, class)``: C code called the function, and raised another in its caller;
     - ``("swallowed", file, function)``: the function that caught it has finished handling it;
-    - ``("discarded", function, message)``: the interpreter called the function, and discarded the exception.
+    - ``("discarded", function, message)``: the interpreter called the function, and discarded the exception;
+    - ``("returned",)``: the handler returned, and raised nothing.
 
     It begins in the handler, so that the workload runs at full speed before the signal and gets it where it would without.
     """
@@ -52,6 +54,8 @@ class Catcher(Instrument):
         self._stopped_in: FrameType | None = None
         self._exception: BaseException | None = None
         self._lines: list[int] = []
+        self._came_at = 0
+        self._returned: FrameType | None = None  # the frame that caught it, if that has returned or passed it on
         self._done = False
 
     def begin(self, send_note: Callable[..., None]) -> None:
@@ -82,6 +86,9 @@ class Catcher(Instrument):
         else:
             sys.settrace(self._trace)
 
+    def returned(self) -> None:
+        self._send_note("returned")
+
     def _follows(self, error: BaseException | None) -> bool:
         """Whether this is the interrupt, or what it became: the cancelling of a task, a group, or what C code raised for it."""
         if error is None:
@@ -108,6 +115,7 @@ class Catcher(Instrument):
         """A clause of a frame gets the exception; it may pass it on."""
         if self._follows(error):
             self._stopped_in, self._exception, self._lines = frame, error, []
+            self._came_at = _line_of(error, frame)
 
     def _left(self, frame: FrameType, error: BaseException) -> None:
         """The exception leaves a frame."""
@@ -129,7 +137,7 @@ class Catcher(Instrument):
         if frame is not self._stopped_in or len(self._lines) >= _LINES:
             return
         self._lines.append(frame.f_lineno)
-        self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines)
+        self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines, self._came_at)
         if len(self._lines) > 1 and sys.exc_info()[1] is not self._exception:  # at the first line it is not yet known as handled
             self._finish(frame)
 
@@ -184,6 +192,9 @@ class Catcher(Instrument):
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if self._done or ours(frame.f_code.co_filename):
             return None
+        returned, self._returned = self._returned, None
+        if returned is not None and event == "line" and frame is returned.f_back:
+            self._finish(returned)
         if event == "exception":
             self._raised(frame, argument[1])
             self._handled(frame, argument[1])  # there is no event for a clause: without one, no line of this frame follows
@@ -194,7 +205,19 @@ class Catcher(Instrument):
                 self._finish(frame)
             elif self._exception is not None and not self._lines:
                 self._left(frame, self._exception)
+            else:  # with None as its value, as an exception would have it: what comes next in the caller tells
+                self._returned = frame
         return self._trace
+
+
+def _line_of(error: BaseException, frame: FrameType) -> int:
+    """The line of a frame at which an exception came. A trace function is called before the traceback has it."""
+    trace, line = error.__traceback__, frame.f_lineno or 0
+    while trace is not None:
+        if trace.tb_frame is frame:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 def _discard(*values: object) -> None:

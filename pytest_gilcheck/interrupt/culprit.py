@@ -159,6 +159,17 @@ def stop(file: str, function: str, lines: list[int]) -> Clause | None:
     return None
 
 
+def with_at(file: str, function: str, line: int) -> Clause | None:
+    """The innermost ``with`` that has its body on this one line: where it stops an exception, no line of its own runs next."""
+    tree = syntax_tree(file)
+    found = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, (ast.With, ast.AsyncWith)) and node.body[0].lineno == line == node.items[-1].context_expr.lineno
+    ]
+    return Clause("with", Frame(file, line, function)) if found else None
+
+
 _CATCHES_ALL = {"BaseException", "KeyboardInterrupt"}
 _CLEANUPS = {"__del__", "__exit__", "__aexit__"}
 _LEAVES = (ast.Raise, ast.Return, ast.Break)

@@ -16,6 +16,7 @@ from .starting import Starter
 from .trial import SignalOutcome, Trial
 
 _EXAMINATIONS = 3  # at most, until one shows the same outcome
+_SURE = ("returned", "became")  # notes that are right although the trace was lost
 
 
 def find_culprit(
@@ -52,7 +53,7 @@ def _examine_catcher(starter: Starter, trial: Trial, claim: InterruptClaim, limi
         if shows_who_caught(examined) and (stayed or trial.left_by == examined.left_by == "returned"):
             break
     else:  # free-threaded builds sometimes lose the trace
-        examined = replace(examined, notes=())
+        examined = replace(examined, notes=tuple(note for note in examined.notes if note[0] in _SURE))
         if trial.dozed and trial.others_busy and build() == GIL:
             seen = _with_c_calls(starter, trial, claim, limit)
             kept = [] if seen is None else seen[0].long_calls(seen[1].pid, claim.exits_within / 2)

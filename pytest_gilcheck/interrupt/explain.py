@@ -12,7 +12,7 @@ from ..core.signal_names import signal_name
 from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Clause, Frame, call_text, clause_around, expression, own_frame, slow_part, statement, stop, threads
+from .culprit import Clause, Frame, call_text, clause_around, expression, own_frame, slow_part, statement, stop, threads, with_at
 from .trial import SignalOutcome, Trial
 
 
@@ -130,13 +130,15 @@ def _stopping_clause(trial: Trial) -> Clause | None:
     """
     stack = (threads(trial.stacks) or [[]])[0]
     caught = _caught_notes(trial)
-    traced = stop(*caught[-1][1:4]) if caught else None
+    traced = (stop(*caught[-1][1:4]) or with_at(*caught[-1][1:3], caught[-1][4])) if caught else None
     if traced is not None and ("swallowed", *caught[-1][1:3]) in trial.notes:
         return replace(traced, swallows=True)
+    if traced is None and shows_who_caught(trial):
+        return None
     where = own_frame(stack)
     seen = None if where is None else stop(where.file, where.function, [where.line])
     if seen is None or seen.kind == "except":
-        return traced or (None if shows_who_caught(trial) or trial.handler else clause_around(stack))
+        return traced or (None if trial.handler else clause_around(stack))
     if traced is not None and (traced.kind == "except" or any(frame.file == traced.where.file for frame in stack)):
         return traced
     return seen
@@ -196,8 +198,13 @@ def _caught(trial: Trial) -> str:
         return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`) does not end{kept}{_workers(stack)}{at}"
     if (ended := _ended_in_c(trial)) is not None:
         return f"{ended}{at}"
+    if (program := next((note[1] for note in trial.notes if note[0] == "became"), None)) is not None:
+        return f"the program {program}, which the process became (os.exec*) and which does not end"
     if trial.handler and not foreign(trial.handler):
         return f"the handler set at {trial.handler} returned without ending the workload{at}"
+    if trial.handler and ("returned",) in trial.notes:
+        who = f"the handler of a library, set at {trial.handler}: it returned, and nothing ended the workload"
+        return f"{who}{at}{_others(stack)}"
     if trial.handler:
         return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}{_others(stack)}"
     return f"code that could not be found{at}{_others(stack)}"
@@ -206,8 +213,16 @@ def _caught(trial: Trial) -> str:
 def _workers(stack: list[list[Frame]]) -> str:
     """Where the busy worker threads of executors are, to follow what waits for them; empty without any."""
     busy = [thread for thread in stack[1:] if len(thread) > 1 and any(f.function.endswith("_worker") for f in thread[1:])]
-    places = dict.fromkeys(str(own_frame([frame for frame in thread if "concurrent" not in frame.file])) for thread in busy)
+    places = dict.fromkeys(_task_place(thread) for thread in busy)
     return f", because of a worker thread of an executor, which is at {' and at '.join(list(places)[:2])}" if places else ""
+
+
+def _task_place(thread: list[Frame]) -> str:
+    """Where a worker thread of an executor is: in the user's code, or in the function of a library that it was given."""
+    worker = next(number for number, frame in enumerate(thread) if number and frame.function.endswith("_worker"))
+    task = [frame for frame in thread[:worker] if "concurrent" not in frame.file] or thread[:1]
+    own = next((frame for frame in task if not foreign(frame.file)), None)
+    return _path(task[0], task[-1]) if own is None else str(own)
 
 
 def _others(stack: list[list[Frame]]) -> str:
@@ -226,6 +241,9 @@ def _at_exit(trial: Trial) -> str:
         inner = others[0][0]
         return f"`{statement(inner)}` at {_path(inner, own_frame(others[0]))} in another thread, which did not leave its C code"
     stack = (stacks or [[]])[0]
+    hook = next((note[1] for note in reversed(trial.notes) if note[0] == "hook"), "")
+    if hook:
+        return f"sys.excepthook, which is {hook}" + (f" and is at {own_frame(stack)}" if stack else "")
     if not stack:
         return "C code, such as the freeing of memory, or an exit handler written in C"
     finalizer = next((frame for frame in stack if frame.function.rpartition(".")[2] == "__del__"), None)

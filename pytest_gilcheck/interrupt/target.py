@@ -54,6 +54,9 @@ class Instrument:
     def entered(self, frame: FrameType | None) -> None:
         """Called in the target when a handler is entered, with the frame that it interrupts."""
 
+    def returned(self) -> None:
+        """Called in the target when a handler has returned, and raised nothing."""
+
     def stuck(self) -> None:
         """Called in the parent when a signal was not handled in time, or the workload did not end in time after it."""
 
@@ -77,6 +80,7 @@ class Target:
         real_end: bool = False,
     ) -> None:
         self._real_end = real_end
+        self._usual_hook = sys.__excepthook__ if real_end else sys.excepthook  # a fork has what its parent set
         self._send, self._signals, self._pid = send, signals, os.getpid()
         self._instrument = instrument or Instrument()
         self._audited = False
@@ -122,6 +126,8 @@ class Target:
         own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
         self._note("left", left, left_by, self._still_running(), "" if own is None else packed(own))
         status = _exit_status(error)
+        if error is not None and self._audited and not isinstance(error, SystemExit):
+            self._call_hook(error)
         error = own = None
         if self._real_end:
             raise SystemExit(status)
@@ -145,7 +151,9 @@ class Target:
                 self._note("entered", now, signum, _place(frame), where)
                 self._report_suicide()
                 self._instrument.entered(frame)
-                return handler(signum, frame)
+                result = handler(signum, frame)
+                self._instrument.returned()
+                return result
 
             return entered
 
@@ -184,9 +192,24 @@ class Target:
             sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        own = {"os.kill": (self._pid, 0), "os.killpg": (0, os.getpgrp())}
+        group = os.getpgrp()
+        own = {"os.kill": (self._pid, 0, -1, -group), "os.killpg": (0, group)}
         if event in own and arguments[0] in own[event]:
             self._note("ends itself", int(arguments[1]))
+        elif event == "os.exec":
+            self._note("became", os.fsdecode(arguments[0]))
+
+    def _call_hook(self, error: BaseException) -> None:
+        """Call ``sys.excepthook``, if it is another one by now: at the end of a program, the interpreter does."""
+        hook = sys.excepthook
+        if hook is self._usual_hook:
+            return
+        self._note("hook", getattr(hook, "__qualname__", repr(hook)))
+        try:
+            hook(type(error), error, error.__traceback__)
+        except BaseException:  # an interpreter prints it and continues to exit
+            traceback.print_exc()
+        self._note("hook", "")
 
     def _warm_up(self) -> None:
         """Run each handler once without reporting it.

@@ -12,7 +12,7 @@ def test_death_by_a_signal_of_the_processor_or_of_abort_is_a_crash(name):
     assert is_crash(-signal.Signals[name])
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL", "SIGALRM", "SIGPIPE", "SIGUSR1"])
 def test_death_by_a_signal_that_ends_processes_on_purpose_is_none(name):
     assert not is_crash(-signal.Signals[name])
 

@@ -1,6 +1,11 @@
 """Workloads that a new interpreter can import."""
 
+import os
+import sys
 import time
+
+if os.environ.get("GILCHECK_TEST_SLOW_HOOK"):
+    sys.excepthook = lambda kind, error, trace: time.sleep(60)
 
 
 def sleeps():

@@ -1,0 +1,59 @@
+"""Processes that end themselves, and what an interpreter does on its way out."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.fork_safety import can_fork
+
+from . import importable
+
+pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
+
+
+def dies_by_a_timer():
+    signal.signal(signal.SIGINT, lambda number, frame: signal.setitimer(signal.ITIMER_REAL, 0.05))
+    while True:
+        time.sleep(60)
+
+
+def kills_its_group_by_a_negative_number():
+    signal.signal(signal.SIGINT, lambda number, frame: os.kill(-os.getpgrp(), signal.SIGKILL))
+    time.sleep(60)
+
+
+def has_a_quick_hook():
+    sys.excepthook = lambda kind, error, trace: None
+    time.sleep(60)
+
+
+def has_a_slow_hook():
+    def slow_hook(kind, error, trace):
+        time.sleep(60)
+
+    sys.excepthook = slow_hook
+    time.sleep(60)
+
+
+@pytest.mark.parametrize("work", [dies_by_a_timer, kills_its_group_by_a_negative_number, has_a_quick_hook])
+def test_a_process_that_ends_itself_after_the_signal_holds(work):
+    gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=2.0).assert_holds()
+
+
+def test_the_hook_that_shows_the_interrupt_belongs_to_the_end_of_a_program():
+    result = gilcheck.interrupt(has_a_slow_hook, repeats=1, over=0.1, exits_within=0.5)
+    result.assert_violated()
+    assert result.outcome == "lingers"
+    assert "sys.excepthook, which is has_a_slow_hook.<locals>.slow_hook" in result.culprit
+
+
+def test_a_hook_that_a_module_sets_when_it_is_imported_is_called_in_a_new_interpreter(monkeypatch):
+    monkeypatch.setenv("GILCHECK_TEST_SLOW_HOOK", "1")
+    result = gilcheck.interrupt(importable.sleeps, repeats=1, over=0.1, exits_within=1.0)
+    result.assert_violated()
+    assert result.outcome == "lingers"
+    assert "sys.excepthook" in result.culprit

@@ -1,0 +1,116 @@
+"""Who swallowed the interrupt, where neither a line of its own nor a raised exception tells."""
+
+import asyncio
+import gc
+import os
+import queue
+import signal
+import time
+import unittest
+
+import pytest
+
+from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.fork_safety import can_fork
+
+from .sentences import contradictions
+
+pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
+
+
+class Swallows:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *details):
+        return True
+
+
+def with_on_one_line():
+    while True:
+        with Swallows(): time.sleep(0.02)  # fmt: skip # noqa: E701
+
+
+def with_in_a_function_that_returns_nothing():
+    def step():
+        with Swallows():
+            time.sleep(0.02)
+
+    while True:
+        step()
+
+
+def generator_that_is_freed():
+    def numbers():
+        try:
+            yield 1
+        finally:
+            time.sleep(0.03)
+
+    while True:
+        for _ in numbers():
+            break
+
+
+def callback_of_the_collector():
+    def slow_callback(phase, details):
+        time.sleep(0.02)
+
+    gc.callbacks.append(slow_callback)
+    while True:
+        gc.collect(0)
+
+
+def handler_of_unittest():
+    unittest.installHandler()
+    time.sleep(60)
+
+
+def handler_that_becomes_another_program():
+    signal.signal(signal.SIGINT, lambda number, frame: os.execv("/bin/sleep", ["sleep", "60"]))
+    time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (with_on_one_line, "(`with Swallows(): time.sleep(0.02)"),
+        (with_in_a_function_that_returns_nothing, "(`with Swallows():`), which suppresses it"),
+        (generator_that_is_freed, "it called generator_that_is_freed.<locals>.numbers"),
+        (callback_of_the_collector, "it called callback_of_the_collector.<locals>.slow_callback"),
+        (handler_of_unittest, "signals.py"),
+        (handler_that_becomes_another_program, "the program /bin/sleep, which the process became"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_swallows_is_named_and_called_swallowed(work, said):
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+    if result.outcome == "busy":
+        pytest.skip(result.reason)
+    result.assert_violated()
+    assert result.outcome == "swallowed"
+    assert said in result.culprit
+    assert contradictions(result) == []
+
+
+def test_a_handler_of_a_library_that_returned_is_said_to_have_returned():
+    result = gilcheck.interrupt(handler_of_unittest, repeats=1, over=0.1, exits_within=0.5)
+    assert "it returned, and nothing ended the workload" in result.culprit
+
+
+def test_a_with_that_lets_the_interrupt_pass_holds_on_one_line_too():
+    def work():
+        while True:
+            with open(os.devnull): time.sleep(0.02)  # fmt: skip # noqa: E701
+
+    gilcheck.interrupt(work, repeats=1, over=0.1).assert_holds()
+
+
+def test_a_worker_thread_in_a_function_of_a_library_is_named_with_that_function():
+    async def work():
+        await asyncio.to_thread(queue.Queue().get)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+    result.assert_violated()
+    assert "a worker thread of an executor" in result.culprit
+    assert "(Queue.get)" in result.culprit or "(get)" in result.culprit
