@@ -13,7 +13,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .core import own_modules
 from .core.arguments import Argument, Arguments
 from .core.values import (
     FLAG,
@@ -101,6 +100,8 @@ class Check(NamedTuple):
         Raises:
             BadValue: arguments that contradict each other, or cannot be used here.
         """
+        from .core import own_modules  # not before a test needs it
+
         own_modules.keep()
         prepared: Prepared[Any] = import_module(f".{self.wing}.entry", __package__).prepare(work, name, arguments, **context)
         return prepared

@@ -1,7 +1,7 @@
 """Our own modules stay the ones that were imported first, although a test takes them out of ``sys.modules``.
 
-Tests that import things anew empty ``sys.modules``. A second copy of a module has classes of its own: its verdicts are not those that
-the plugin compares, and its `core.verdict.Inconclusive` is not the one that ``--gilcheck-strict`` fails.
+Tests that import things anew empty ``sys.modules``. A second copy of a module has classes of its own: its verdicts are not those
+that the plugin compares, and its `core.verdict.Inconclusive` is not the one that ``--gilcheck-strict`` fails.
 """
 
 from __future__ import annotations

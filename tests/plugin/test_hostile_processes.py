@@ -1,4 +1,4 @@
-"""Whatever a test does to its own process, a violated claim does not pass, a claim that holds is not called violated, and pytest goes on."""
+"""Whatever a test does to its own process: what is violated does not pass, what holds is not violated, and pytest goes on."""
 
 import json
 import sys
