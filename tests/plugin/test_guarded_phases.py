@@ -418,9 +418,7 @@ def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden)
 
 
 @pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)], ids=["fork", "a process of its own"])
-def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_reports_nothing(
-    run, pytester, monkeypatch, hidden
-):
+def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_reports_nothing(run, pytester, monkeypatch, hidden):
     monkeypatch.setenv("GILCHECK_HIDE", hidden)
     result = run(
         """
