@@ -248,7 +248,10 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     stacks = process.stacks()
     if log.left is not None:
         return replace(trial, outcome=SignalOutcome.LINGERS, detail=", ".join(kept_by), stacks=stacks)
-    return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks)
+    probe(process.pid)
+    log.wait(_SECOND_CHANCE, lambda log: log.probed or log.gone)
+    awaits = tuple((place[0], place[1], place[2]) for place in (log.probed[3] if log.probed else []))
+    return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks, awaits=awaits)
 
 
 def _with_handler(trial: Trial, log: TargetLog) -> Trial:

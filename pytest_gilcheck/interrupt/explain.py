@@ -187,7 +187,7 @@ def _caught(trial: Trial) -> str:
     clause = _stopping_clause(trial)
     stack = threads(trial.stacks)
     now = own_frame(stack[0]) if stack else None
-    at = "" if now is None else f"; it is now at {now}"
+    at = "" if now is None else f"; it is now at {now}{_awaits(trial, clause)}"
     if clause is not None and clause.kind == "except":
         return f"`{clause.where.source}` at {clause.where}{_converted(trial)}{at}"
     if clause is not None and clause.swallows:
@@ -208,6 +208,14 @@ def _caught(trial: Trial) -> str:
     if trial.handler:
         return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}{_others(stack)}"
     return f"code that could not be found{at}{_others(stack)}"
+
+
+def _awaits(trial: Trial, clause: Clause | None) -> str:
+    """Where up to two coroutines of the user's wait, to follow where the main thread is; empty if only at the clause."""
+    places = dict.fromkeys(
+        str(Frame(*place)) for place in trial.awaits if clause is None or place[:2] != (clause.where.file, clause.where.line)
+    )
+    return f", and waits at {' and at '.join(list(places)[:2])}" if places else ""
 
 
 def _workers(stack: list[list[Frame]]) -> str:

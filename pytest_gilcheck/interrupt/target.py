@@ -33,6 +33,7 @@ from ..core.clocks import monotonic_ns
 from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.source import code_position
+from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler
 from .sending import PROBE
 
@@ -228,7 +229,7 @@ class Target:
         for number in self._signals:
             replaced = real_getsignal(number) is not self._handlers[number][0]
             changes.append(inspect_handler(number, real_getsignal).changes_since(self._facts[number], replaced))
-        self._note("probed", now, _place(frame), [change for change in changes if change])
+        self._note("probed", now, _place(frame), [change for change in changes if change], waiting_coroutines())
 
     def _still_running(self) -> list[list[object]]:
         """[name, kind] of each thread that an interpreter waits for before it exits."""

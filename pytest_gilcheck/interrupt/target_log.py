@@ -23,7 +23,8 @@ class TargetLog:
         left: when the workload ended, how, and the [name, kind] of each thread that keeps the process from exiting; None before
             that.
         error: what the workload raised by itself.
-        probed: the answer to a probe: when, where the main thread was, and what has changed about the handlers; None without one.
+        probed: the answer to a probe: when, where the main thread was, what has changed about the handlers, and where
+            coroutines wait; None without one.
         others: the notes of the instrument.
     """
 
@@ -32,7 +33,7 @@ class TargetLog:
     entered: list[tuple[int, tuple[Any, ...], str]] = field(default_factory=list)
     left: tuple[int, str, list[list[str]]] | None = None
     error: BaseException | None = None
-    probed: tuple[int, tuple[Any, ...], list[str]] | None = None
+    probed: tuple[int, tuple[Any, ...], list[str], list[list[Any]]] | None = None
     others: list[tuple[Any, ...]] = field(default_factory=list)
 
     @property
@@ -59,6 +60,6 @@ class TargetLog:
                 self.left = (values[0], values[1], values[2])
                 self.error = unpacked(values[3]) if values[3] else None
             case "probed":
-                self.probed = (values[0], tuple(values[1]), values[2])
+                self.probed = (values[0], tuple(values[1]), values[2], values[3])
             case _:
                 self.others.append((kind, *values))
