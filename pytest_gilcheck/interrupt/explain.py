@@ -130,10 +130,13 @@ def _stopping_clause(trial: Trial) -> Clause | None:
     """
     stack = (threads(trial.stacks) or [[]])[0]
     caught = _caught_notes(trial)
-    traced = (stop(*caught[-1][1:4]) or with_at(*caught[-1][1:3], caught[-1][4])) if caught else None
+    traced = None
+    if caught:
+        file, function, lines, came_at = caught[-1][1:]
+        traced = stop(file, function, lines) or with_at(file, function, came_at)
     if traced is not None and ("swallowed", *caught[-1][1:3]) in trial.notes:
         return replace(traced, swallows=True)
-    if traced is None and shows_who_caught(trial):
+    if not caught and _ended_in_c(trial) is not None:
         return None
     where = own_frame(stack)
     seen = None if where is None else stop(where.file, where.function, [where.line])
