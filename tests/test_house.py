@@ -188,25 +188,34 @@ def test_every_public_name_exists():
 
 
 FUZZ_PARTS = (
-    "schedule", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws", "explaining", "result",
-    "stress", "sensitivity", "failing", "check", "crashing", "isolated", "entry",
+    "schedule", "segments", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws", "explaining",
+    "result", "stress", "sensitivity", "failing", "check", "crashing", "isolated", "entry",
 )  # fmt: skip
 
 
-def test_the_parts_of_the_fuzz_wing_import_one_way():
-    fuzz = HOUSE / "fuzz"
-    for path in sorted(fuzz.rglob("*.py")):
-        if path == fuzz / "__init__.py":
+RUNNING_ROOMS = (
+    "probe", "one_core", "journal", "repeatable", "virtual_time", "handoff", "task", "places", "record", "policy", "spinning",
+    "stuck", "deadlines", "fairness", "turns", "controlled", "workers", "watchdog", "engine", "files", "primitives", "dates",
+    "events", "patches",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("folder", "order"), [("fuzz", FUZZ_PARTS), ("fuzz/running", RUNNING_ROOMS)], ids=["fuzz", "running"])
+def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(folder, order):
+    inside = [HOUSE.name, *folder.split("/")]
+    rooms = HOUSE / folder
+    for path in sorted(rooms.rglob("*.py")):
+        if path == rooms / "__init__.py":
             continue
-        own = path.relative_to(fuzz).parts[0].removesuffix(".py")
+        own = path.relative_to(rooms).parts[0].removesuffix(".py")
         package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
             base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
             for target in ([*filter(None, base), alias.name] for alias in node.names):
-                if target[:2] == [HOUSE.name, "fuzz"]:
-                    assert FUZZ_PARTS.index(target[2]) <= FUZZ_PARTS.index(own), f"{path.relative_to(HOUSE)} imports {target[2]}"
+                if target[: len(inside)] == inside:
+                    assert order.index(target[len(inside)]) <= order.index(own), f"{path.relative_to(HOUSE)} imports {target[-2:]}"
 
 
 def test_every_class_name_exists_once():

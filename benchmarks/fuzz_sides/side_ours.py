@@ -12,6 +12,7 @@ from programs import ROOT, Given, load
 sys.path.insert(0, str(ROOT))
 
 from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.clocks import monotonic as _now  # the clocks that programs ask stand still between the explorer's runs
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
@@ -46,10 +47,6 @@ def _schedules_per_second(program: Program, mode: str, seconds: float) -> float:
                 chosen = {"sequential": (), "one-preemption": (one,), "two-preemptions": (one, two)}[mode]
                 explorer.follow(Schedule(chosen), recording=mode != "sequential")
         return (explorer.runs - before) / (_now() - begun)
-
-
-def _now() -> float:
-    return time.clock_gettime(time.CLOCK_MONOTONIC)  # the clocks that programs ask stand still between the explorer's runs
 
 
 def find(program: Given, seconds: float, seed: int, schedules: int | None = None) -> dict[str, Any]:

@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant(
         "fuzz-cut-short",
         "fuzz/searching/search.py",
-        "        return self.failure is None and not self.all_enumerated and self.sampled < _FEWEST_SAMPLES\n",
+        "        return self.failure is None and not self.all_enumerated and self.sampled + self.conflicts + complete < _FEWEST\n",
         "        return False\n",
         "a search that ran out of its budget passes",
         CHECK,
@@ -66,7 +66,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-gil-points",
-        "fuzz/running/engine.py",
+        "fuzz/running/turns.py",
         "            allowed = task.gil_checked or not self.gil_only\n",
         "            allowed = True\n",
         "bugs that the GIL masks are reported as BREAKS-TODAY",
@@ -178,9 +178,9 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-livelock",
-        "fuzz/running/engine.py",
-        '            self._halt("livelock")\n',
-        "            return\n",
+        "fuzz/running/fairness.py",
+        '                return "livelock"\n',
+        "                pass\n",
         "two threads that spin on each other are reported as a hang after the timeout, without their steps",
         CHECK,
     ),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -39,6 +39,7 @@ _RECORDS = pytest.StashKey[list[evidence.Record]]()
 _LONGEST_REASON = 1000
 _TIMEOUT = 60.0  # seconds, where the setting ``timeout`` is not given
 _SILENCE = 10  # times that: how long a phase of a test may take outside checks
+_TRACED = "pytest --trace runs the test in its debugger"
 _NOT_THE_USERS = frozenset({"pytest_gilcheck", "_pytest", "pytest", "pluggy", "contextlib"})
 _PROOF = pytest.StashKey[str]()  # how a schedule broke the test
 _COUNTS = pytest.StashKey[Counter[str]]()
@@ -145,6 +146,7 @@ class CheckedTests:
         self._strict = bool(self._settings.value("strict")[0])
         self._started_by: dict[str, str] = {}  # thread's name: fixture's
         self._progress = CheckProgress(config)
+        self._traces = bool(config.getoption("trace", False))
         limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
         mode = "none" if self._settings.value("disable")[0] else self._settings.value("isolate")[0] or "auto"
         self.guard = Guard(config, uses_check, mode, limit, self.keep, self._note_refused, spawned)
@@ -152,6 +154,8 @@ class CheckedTests:
     def keep(self, item: pytest.Item, entry: evidence.Record) -> None:
         """The record becomes the item's."""
         entry["subject"], entry["rerun"] = item.nodeid, rerun_command(entry, item)
+        if (why := self.guard.why_spawned) is not None:
+            entry["details"]["spawned"] = why
         counts = item.stash.setdefault(_COUNTS, Counter())
         counts[entry["check"]] += 1
         entry["number"] = counts[entry["check"]]
@@ -175,6 +179,7 @@ class CheckedTests:
                     break
             unguarded = self.guard.reason_not_isolated
             note = f"\n  not isolated: {unguarded}" if unguarded and unguarded != "isolate=none" else ""
+            note += f"\n  in a pytest of its own: {why}" if (why := self.guard.why_spawned) else ""
             again = "" if entry["rerun"] is None or entry["token"] else f"\n  rerun: {entry['rerun']}"  # a token is in the headline
             item.add_report_section("call", "gilcheck", f"{measured}{note}{again}")
             item.stash.setdefault(_CALLS, []).append(FixtureCall(measured, entry, to_be_judged, _line_of(item)))
@@ -246,6 +251,10 @@ class CheckedTests:
             return None
         if not markers:
             return None
+        if self._traces:
+            reason = f"{_TRACED}: a check would measure that"
+            self._note_refused(pyfuncitem, reason)
+            raise Inconclusive(reason)
         if self.guard.isolate_late(pyfuncitem):
             return True
         problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
@@ -269,6 +278,10 @@ class CheckedTests:
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         __tracebackhide__ = True
         yield from self._judged(item, test_is_over=False)
+        if self._traces and uses_check(item) and not item.stash.get(_BEGUN, []):  # "quit", and pytest says that it passed
+            reason = f"{_TRACED}, which did not come to a check"
+            self._note_refused(item, reason)
+            self._skip(item, reason)
         if markers_of(item) and not self.guard.isolates_now and not item.stash.get(_CALLED, False):
             words = "another plugin's hook called the test in the place of pytest_pyfunc_call, so its checks did not run"
             pytest.fail(f"gilcheck: {words} ({place_of(item)})", pytrace=False)
@@ -312,6 +325,10 @@ class CheckedTests:
             return (yield)
         except Inconclusive as error:
             message = str(error)
+        self._skip(item, message)
+
+    def _skip(self, item: pytest.Item, message: str) -> NoReturn:
+        __tracebackhide__ = True
         self._fail_as_before(item, message)
         if self._strict:
             pytest.fail(f"inconclusive, and strict: {message}", pytrace=False)

@@ -85,6 +85,11 @@ class Guard:
         """Whether this process follows a child that runs the current test."""
         return self._test is not None
 
+    @property
+    def why_spawned(self) -> str | None:
+        """What forbade a fork, in a process that was started for one test."""
+        return self._child.why if isinstance(self._child, SpawnedTest) else None
+
     def set_deadline(self, seconds: float | None) -> None:
         """Set the seconds until the child's next progress report is due; with None, a check is over, and the phase's limit begins
         anew."""
@@ -160,7 +165,7 @@ class Guard:
         """Run the test in a pytest process of its own, because ``why`` forbids a fork."""
         __tracebackhide__ = True
         try:
-            self._follow(item, SpawnedSide(item, self._limit), None)
+            self._follow(item, SpawnedSide(item, self._limit, why), None)
             return
         except (NotSpawned, OSError) as error:
             reason = f"not isolated: {why}; {error}{_INSTEAD}"

@@ -21,13 +21,14 @@ import pytest
 
 from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
+from ..core.system import getpid
 from . import read_ahead
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
 from .suite_properties import suite_properties
 from .wider_values import WiderValues
 
-_getpid, _exit = os.getpid, os._exit  # a test may replace those of os
+_exit = os._exit  # a test may replace that of os
 CALL, TEARDOWN = b"c", b"t"  # what the parent sends when it begins a phase
 
 
@@ -64,7 +65,7 @@ class GuardedChild:
 
     def is_mine(self) -> bool:
         """Whether this is the process of the test, and not one that the test has forked."""
-        return _getpid() == self._side.pid
+        return getpid() == self._side.pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""

@@ -172,7 +172,7 @@ class Summary:
         if not self._records or self._config.get_verbosity() < 0:
             return
         from ..report import tables
-        from ..report.terminal import COLOURS, summary, summary_title
+        from ..report.terminal import COLOURS, spawned, summary, summary_title
         from ..report.words import MARKS
 
         verbose = self._config.get_verbosity() > 0
@@ -183,6 +183,8 @@ class Summary:
             if colour := COLOURS.get(word):
                 terminalreporter.write(word, **{colour: True})
             terminalreporter.write(f"{line.text.removeprefix(word) if colour else line.text}\n")
+        for words in spawned(self._records):
+            terminalreporter.write_line(words)
         for title, text in filter(None, self._config.hook.pytest_gilcheck_section(config=self._config, records=self._records)):
             terminalreporter.section(title)
             terminalreporter.write_line(text)

@@ -25,7 +25,9 @@ from ..core.clocks import monotonic
 from ..core.lifecycle import Lifecycle, start_program
 from ..core.parent_side import Ending, Outcome
 from ..core.stack_dumps import StackDumps, write_stacks_to
+from ..core.system import getpid
 from ..settings import SPAWNED_TEST
+from .coverage_data import ChildCoverage, settings_for_a_process
 from .messages import packed_warnings, pickled
 from .suite_properties import suite_properties
 
@@ -55,12 +57,13 @@ class SpawnedSide:
 
     Args:
         limit: seconds until the process is ended, unless it sets another deadline.
+        why: what forbids a fork.
 
     Raises:
         NotSpawned: this run cannot be repeated by a command line.
     """
 
-    def __init__(self, item: pytest.Item, limit: float) -> None:
+    def __init__(self, item: pytest.Item, limit: float, why: str) -> None:
         arguments = [*_arguments(item.config), *_without_side_effects(item.config)]
         self._folder = tempfile.TemporaryDirectory(prefix="gilcheck-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
@@ -70,7 +73,14 @@ class SpawnedSide:
         self._messages.touch()
         (folder / "stacks").touch()
         self._stacks = StackDumps((folder / "stacks").open("rb"))
-        job = {"folder": str(folder), "test": item.nodeid, "limit": limit, "failure": item.stash.get(FAILURE, "")}
+        job = {
+            "folder": str(folder),
+            "test": item.nodeid,
+            "limit": limit,
+            "why": why,
+            "failure": item.stash.get(FAILURE, ""),
+            "coverage": settings_for_a_process(),
+        }
         shows = item.config.getoption("capture", "fd") == "no"
         with self._errors.open("wb") as errors:
             self._life: Lifecycle = start_program(
@@ -140,7 +150,11 @@ class SpawnedSide:
 
 
 class SpawnedTest:
-    """The plugin of the process that runs one test: selects it, and sends its reports home."""
+    """The plugin of the process that runs one test: selects it, and sends its reports home.
+
+    Attributes:
+        why: what forbade a fork of the run's own process.
+    """
 
     def __init__(self, config: pytest.Config, job: dict[str, Any]) -> None:
         self._config, self._test, self._limit = config, job["test"], float(job["limit"])
@@ -151,7 +165,8 @@ class SpawnedTest:
         self._own: Any = None  # the report that pytest logs next
         self._warnings: list[Any] = []
         self._call_over = False
-        self._pid, self._failure = os.getpid(), job["failure"]
+        self._pid, self._failure, self.why = getpid(), job["failure"], str(job["why"])
+        self._coverage = ChildCoverage.begin_anew(job["coverage"])
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline."""
@@ -159,7 +174,7 @@ class SpawnedTest:
 
     def is_mine(self) -> bool:
         """Whether this is the process of the test, and not one that the test has forked."""
-        return os.getpid() == self._pid
+        return getpid() == self._pid
 
     def check_over(self) -> None:
         """The deadline of a check ends; that of the phase begins anew."""
@@ -217,9 +232,8 @@ class SpawnedTest:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        self._append(
-            ANSWER, pickled({"kind": "end", "coverage": None, "warnings": self._warnings, "suite": suite_properties(self._config)})
-        )
+        content = {"coverage": self._coverage.end(), "warnings": self._warnings, "suite": suite_properties(self._config)}
+        self._append(ANSWER, pickled({"kind": "end"} | content))
 
     def _serialised(self, report: pytest.TestReport) -> Any:
         return self._hook.pytest_report_to_serializable(config=self._config, report=report)

@@ -8,15 +8,15 @@ from typing import IO, NoReturn
 from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
 from .stack_dumps import write_stacks_to
+from .system import getpid
 
 _of_this_process: ChildSide | None = None
-_getpid = os.getpid  # a test may replace that of os
 
 
 def of_this_process() -> ChildSide | None:
     """The side of this process, if it is a guarded child itself; not in a process that it has forked in other ways."""
     side = _of_this_process
-    return side if side is not None and side.pid == _getpid() else None
+    return side if side is not None and side.pid == getpid() else None
 
 
 class ChildSide:
@@ -36,7 +36,7 @@ class ChildSide:
         write_stacks_to(self._stacks.number)
         self.set_deadline(limit)
         global _of_this_process
-        self.pid, _of_this_process = _getpid(), self
+        self.pid, _of_this_process = getpid(), self
 
     def set_deadline(self, seconds: float | None) -> None:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline, for instance to wait for a lock."""

@@ -49,6 +49,16 @@ class Outcome:
     trace: str
     seconds: float
 
+    @property
+    def signed_status(self) -> int | None:
+        """Its exit status, or minus the number of the signal that ended it; None if it is unknown."""
+        match self.ending:
+            case Ending.KILLED:
+                return -self.status
+            case Ending.UNKNOWN:
+                return None
+        return self.status
+
     def __str__(self) -> str:
         stacks = f"\n{self.trace}" if self.trace else ""
         match self.ending:
@@ -58,10 +68,8 @@ class Outcome:
                 return f"the process could not report: it closed descriptors that it did not open (os.closerange?){stacks}"
             case Ending.EXITED:
                 return f"the process {describe_exit(self.status)} before its end (os._exit?), after {self.seconds:.1f} s{stacks}"
-            case Ending.KILLED:
-                return f"the process {describe_exit(-self.status)} after {self.seconds:.1f} s{stacks}"
-            case Ending.UNKNOWN:
-                return f"the process {describe_exit(None)} after {self.seconds:.1f} s{stacks}"
+            case Ending.KILLED | Ending.UNKNOWN:
+                return f"the process {describe_exit(self.signed_status)} after {self.seconds:.1f} s{stacks}"
             case Ending.HUNG:
                 return f"the process did not end within its time limit and was killed after {self.seconds:.1f} s{stacks}"
             case Ending.STOPPED:

@@ -22,7 +22,8 @@ from . import exit_status
 from .child_side import ChildSide
 from .clocks import sleep
 from .stack_dumps import StackDumps
-from .system import HAS_PIDFD, read
+from .stat import stat_of
+from .system import HAS_PIDFD, getpid
 
 _LOOK = 0.1  # seconds between two looks at a process that may hang
 _KILLED = 0.005  # seconds between two looks at one that is about to die
@@ -45,11 +46,11 @@ class Standby:
     """In the process that works: the one that waits. `dismiss` must be called."""
 
     def __init__(self, side: ChildSide, pid: int) -> None:
-        self._side, self._pid, self._owner = side, pid, os.getpid()
+        self._side, self._pid, self._owner = side, pid, getpid()
 
     def dismiss(self) -> None:
         """End the waiting process; nothing in a process that the work has forked."""
-        if os.getpid() != self._owner:
+        if getpid() != self._owner:
             return
         self._side.announce(None)
         with suppress(OSError):
@@ -71,7 +72,7 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
         At once in the process that works. In the other one when the first is dead, with all that it had in memory at this call.
     """
     exit_status.keep()
-    worker, parent = os.getpid(), os.getppid()
+    worker, parent = getpid(), os.getppid()
     written = os.fstat(side.stacks).st_size
     ends = os.pidfd_open(worker) if HAS_PIDFD else None
     try:
@@ -80,7 +81,7 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
         exit_status.release()
         raise
     finally:
-        if ends is not None and os.getpid() == worker:
+        if ends is not None and getpid() == worker:
             os.close(ends)
     if pid:
         side.announce(pid)
@@ -92,7 +93,7 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
         os.kill(parent, 0)
     except ProcessLookupError:  # nobody needs this process
         os._exit(1)
-    side.pid = os.getpid()
+    side.pid = getpid()
     return Inherited(os.pread(side.stacks, 1 << 20, written).decode(errors="replace").strip(), hung)
 
 
@@ -118,6 +119,6 @@ def _await_end(worker: int, ends: int | None, hangs: Callable[[int], bool], stac
 
 def _is_zombie(pid: int) -> bool:
     try:
-        return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] == "Z"
-    except (OSError, IndexError):
+        return stat_of(f"/proc/{pid}").state == "Z"
+    except OSError:
         return False

@@ -17,10 +17,10 @@ from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
-from .running.engine import ScheduleRun
 from .running.events import MonitoringConflict, check_alone
 from .running.journal import Journal
 from .running.policy import Planned
+from .running.record import ScheduleRun
 from .running.virtual_time import BOUND
 from .schedule import Token, checksum
 from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
@@ -122,13 +122,8 @@ def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:
 def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzResult:
     """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
-    journal = explorer.engine.journal
-    if journal is not None:
-        journal.set_sequential(True)
     sequential = explorer.sequential()
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
-    if journal is not None:
-        journal.set_sequential(False)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     difference = _nondeterminism(explorer)
     if plan.replay is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..core.clocks import monotonic
 from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
-from .running.engine import ScheduleRun
+from .running.record import ScheduleRun
 from .searching.explorer import Explorer
 from .searching.limits import limited
 from .searching.search import Search, SearchOutcome

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import comb
 
 from ..core.clocks import monotonic
 from ..core.verdict import Verdict
@@ -11,15 +12,17 @@ from .deadline import Deadline
 from .explaining.explain import explain
 from .plan import FuzzPlan
 from .result import FuzzResult, Kind
-from .running.engine import ScheduleRun
-from .schedule import Token, checksum
+from .running.record import ScheduleRun
+from .schedule import Token, checksum, preemptions
 from .searching.explorer import Explorer, Failure, Symptom
 from .searching.limits import Limit, limited
 from .searching.minimise import minimised
 from .searching.search import Search, SearchOutcome
 
-_REPLAYS = 10
+_REPLAYS, _REPLAYS_BY_CHANCE = 10, 40  # the second of a program that does not do the same twice
 _RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice
+_MOST_ALONE = 1_536
+_CHANCE = 0.01  # the error of the first kind: chance is called a race
 _MINIMISING = 0.4  # of the budget, if the plan has no number of schedules
 _MINIMISING_RUNS = 3_000  # if it has one
 _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
@@ -44,19 +47,21 @@ def violated(
     assert failure is not None, "the caller has one"
     if failure.symptom is Symptom.HANGS:  # each further run would take as long
         return _hanging(plan, template, failure)
-    if unrepeatable and (alone := _fails_alone(explorer, failure)):
+    if unrepeatable and (alone := _fails_alone(explorer, failure, _RUNS_ALONE)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
     late: list[str] = []  # what expired: on a faster machine, the report may be another
     if searched.sampled and not unrepeatable:
         failure = _smaller(explorer, plan, failure, deadline, late)
     failure, kind = _classified(explorer, plan, failure, sequential, deadline, late)
     explorer.progress("replaying")
-    again = _replayed(explorer, plan, failure, deadline)
+    again = _replayed(explorer, plan, failure, deadline, _REPLAYS_BY_CHANCE if unrepeatable else _REPLAYS)
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
+    if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), _over(plan, deadline))):
+        return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
     explanation, last = explain(explorer, failure, over=_over(plan, deadline))
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
-    reason = f"{failure.symptom}: {failure.message}; with {few} preemption{'s' * (few != 1)}{_delays(failure.run)}"
+    reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
     if late:
         reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
     if deadline.unfinished:
@@ -82,10 +87,37 @@ def violated(
     )
 
 
-def _fails_alone(explorer: Explorer, failure: Failure) -> str:
+def _fails_alone(explorer: Explorer, failure: Failure, runs: int) -> str:
     """How often a program that does not do the same twice fails as well in sequential orders; empty if it does not."""
-    failed = sum(other is not None and other.symptom is failure.symptom for other in explorer.in_sequence(_RUNS_ALONE))
-    return f"it fails in {failed} of {_RUNS_ALONE} runs without any concurrency as well: {failure.message}" if failed else ""
+    failed = sum(other is not None and other.symptom is failure.symptom for other in explorer.in_sequence(runs))
+    return f"it fails in {failed} of {runs} runs without any concurrency as well: {failure.message}" if failed else ""
+
+
+def _may_be_chance(explorer: Explorer, failure: Failure, failed: int, runs: int, over: Callable[[], bool]) -> str:
+    """Why nobody can tell whether a schedule broke a program that does not do the same twice; empty if it did.
+
+    Runs in sequential orders are added until Fisher's exact test (one-sided) tells the two apart, or one of them fails.
+
+    Args:
+        failed: of the runs of the schedule.
+        runs: of the schedule.
+        over: whether no time is left.
+    """
+    alone = _RUNS_ALONE
+
+    def told_apart() -> bool:
+        return failed > 0 and comb(runs, failed) <= _CHANCE * comb(runs + alone, failed)
+
+    while failed and not told_apart() and alone < _MOST_ALONE and not over():
+        if found := _fails_alone(explorer, failure, alone):
+            return found
+        alone *= 2
+    if told_apart():
+        return ""
+    return (
+        f"{failed} of {runs} runs of one schedule failed, and none of {alone} without any concurrency: "
+        f"that may be chance ({failure.symptom}: {failure.message})"
+    )
 
 
 def _delays(run: ScheduleRun) -> str:
@@ -108,11 +140,11 @@ def _over(plan: FuzzPlan, deadline: Deadline) -> Callable[[], bool]:
     return (lambda: False) if plan.schedules is not None else (lambda: deadline.left() <= 0)
 
 
-def _replayed(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline) -> list[Failure | None]:
+def _replayed(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline, most: int) -> list[Failure | None]:
     """How the schedule fails when it is followed again: once, and more often if there is time."""
     over = _over(plan, deadline)
     again: list[Failure | None] = []
-    while len(again) < _REPLAYS and not (again and over()):
+    while len(again) < most and not (again and over()):
         again.append(explorer.follow(failure.schedule)[1])
     return again
 

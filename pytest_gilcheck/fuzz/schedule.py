@@ -42,6 +42,11 @@ class Choice(NamedTuple):
         return f"{'then' if self.forced else 'preempt at'} {self.point} -> T{self.thread}"
 
 
+def preemptions(number: int) -> str:
+    """A number of preemptions, in words."""
+    return f"{number} preemption{'s' * (number != 1)}"
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The choices of one run, in order of their points."""

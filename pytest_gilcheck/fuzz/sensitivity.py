@@ -10,7 +10,7 @@ from .deadline import Deadline
 from .plan import FuzzPlan
 from .result import FuzzResult, LockSensitivity
 from .running import primitives
-from .running.engine import ScheduleRun
+from .running.record import ScheduleRun
 from .searching.explorer import Explorer
 from .searching.limits import limited
 from .searching.search import Search

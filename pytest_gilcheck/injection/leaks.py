@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
+from ..core.stat import stat_of
 from ..core.system import entries, read
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
@@ -160,11 +161,11 @@ def _children() -> frozenset[str]:
     for task in entries("/proc/self/task"):
         for pid in _read_or_nothing(f"/proc/self/task/{task}/children").split():
             try:
-                name, _, state = read(f"/proc/{pid}/stat").partition("(")[2].rpartition(")")
-                if state.split()[0] != "Z":
-                    found.add(f"{name} (pid {pid})")
+                child = stat_of(f"/proc/{pid}")
             except OSError:
                 continue
+            if child.state != "Z":
+                found.add(f"{child.name} (pid {pid})")
     return frozenset(found)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from ..core.clocks import time
 from ..core.interpreter import GIL, build
+from ..core.stat import stat_of
 from ..core.system import entries, read
 
 _AT_ONCE, _TICK = 0.0001, 0.005  # seconds between two readings of the CPU time: exact, or with the lag of a scheduler tick
-_HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def take(pid: int) -> ProcessSnapshot | None:
     try:
         tasks = entries(f"/proc/{pid}/task")
         main = f"/proc/{pid}/task/{pid}"
-        state, main_cpu = _stat(main)
+        of_main = stat_of(main)
         facts = dict(line.split(":\t", 1) for line in read(f"{main}/status").splitlines() if ":\t" in line)
         others = 0.0
         denied: dict[int, float] = {}
@@ -71,13 +70,13 @@ def take(pid: int) -> ProcessSnapshot | None:
             try:
                 if task == str(pid) or build() == GIL:
                     denied[int(task)] = int(read(f"{path}/schedstat").split()[1]) / 1e9
-                others += _stat(path)[1] if task != str(pid) else 0.0
+                others += stat_of(path).cpu_seconds if task != str(pid) else 0.0
             except (OSError, IndexError, ValueError):  # a thread that has ended, or a kernel without scheduler statistics
                 continue
         return ProcessSnapshot(
-            running=state == "R",
+            running=of_main.state == "R",
             switches=int(facts["voluntary_ctxt_switches"]),
-            main_cpu=main_cpu,
+            main_cpu=of_main.cpu_seconds,
             others_cpu=others,
             denied=denied,
             main=pid,
@@ -98,12 +97,12 @@ def waits_for_core(pid: int) -> bool:
     """
     main = f"/proc/{pid}/task/{pid}"
     try:
-        if _stat(main)[0] != "R":
+        if stat_of(main).state != "R":
             return False
         alone = len(entries(f"/proc/{pid}/task")) == 1
         before = _cpu_time(pid, main, alone)
         time.sleep(_AT_ONCE if alone else _TICK)
-        return _stat(main)[0] == "R" and _cpu_time(pid, main, alone) == before
+        return stat_of(main).state == "R" and _cpu_time(pid, main, alone) == before
     except (OSError, ValueError, AttributeError, IndexError):
         return False
 
@@ -113,12 +112,6 @@ def _cpu_time(pid: int, main: str, alone: bool) -> int:
     if alone:
         return time.clock_gettime_ns((~pid << 3) | 2)  # what `clock_getcpuclockid` returns on Linux
     return int(read(f"{main}/schedstat").split()[0])
-
-
-def _stat(task: str) -> tuple[str, float]:
-    """State and CPU seconds of a thread. Its name, in parentheses, may contain spaces and parentheses."""
-    fields = read(f"{task}/stat").rpartition(")")[2].split()
-    return fields[0], (int(fields[11]) + int(fields[12])) / _HERTZ
 
 
 def _numbers(mask: str) -> frozenset[int]:

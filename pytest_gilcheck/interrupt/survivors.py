@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from ..core.clocks import time
 from ..core.lineage import available, descends
+from ..core.stat import stat_of
 from ..core.system import HAS_PROC, entries, read
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
@@ -125,7 +126,7 @@ def _members(group: int) -> dict[int, str]:
 def _runs_in(pid: int, group: int) -> bool:
     """Whether a process runs in a process group."""
     try:
-        state, _, member_of = read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:3]
-    except (OSError, ValueError):
+        process = stat_of(f"/proc/{pid}")
+    except OSError:
         return False
-    return int(member_of) == group and state != "Z"
+    return process.group == group and process.state != "Z"

@@ -15,6 +15,7 @@ COLOURS = {"violated": "red", "inconclusive": "yellow", "holds": "green"}
 _VERDICT, _FIGURE = 12, 9  # columns, at least
 _NAME = 12  # columns for the name of a test, at least
 _INDENT = 2
+_REASONS = 3  # of processes, that are listed
 _WIDE = 80  # columns from which the claims are shown
 _MANY = 100  # with more checks than this, those that hold are counted and not listed
 
@@ -65,6 +66,18 @@ def summary(records: Sequence[Record], *, width: int = 80, verbose: bool = False
         if verbose or verdict not in ("holds", "measured"):
             lines += [SummaryLine(None, text) for text in _explanation(record, width, None if verbose else 2)]
     return lines
+
+
+def spawned(records: Iterable[Record]) -> list[str]:
+    """Why some tests ran in a pytest of their own, which takes longer than a fork: a line for each reason, the commonest first."""
+    tests = {record["subject"]: str(record["details"]["spawned"]) for record in records if record["details"].get("spawned")}
+    reasons = Counter(tests.values())
+    lines = [
+        f"{number} test{'s' if number > 1 else ''} ran in a pytest of {'their' if number > 1 else 'its'} own: {reason}"
+        for reason, number in reasons.most_common(_REASONS)
+    ]
+    more = len(reasons) - len(lines)
+    return [*lines, *([f"(and for {more} other reasons)"] if more > 0 else [])]
 
 
 def _explanation(record: Record, width: int, most: int | None) -> list[str]:

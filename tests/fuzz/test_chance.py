@@ -224,7 +224,7 @@ def test_a_program_that_does_not_do_the_same_twice_is_sampled_all_the_same():
     found = counted(buggy, buggy, setup=OtherCounter, invariant=is_two, schedules=600)
     found.assert_violated()
     assert "the same schedule gave different steps" in found.reason
-    assert " of 10 runs of its schedule failed" in found.reason
+    assert " of 40 runs of its schedule failed" in found.reason
     assert not found.token
     result = counted(fixed, fixed, setup=OtherCounter, invariant=is_two, schedules=60)
     assert result.verdict == "inconclusive"
@@ -241,6 +241,19 @@ def test_what_fails_by_chance_without_any_concurrency_is_not_called_a_race():
 
     result = counted(thread, thread, setup=OtherCounter, schedules=100)
     assert result.verdict == "inconclusive", str(result)
+
+
+@pytest.mark.skipif(not ENTROPY.exists(), reason="no source of chance that nothing controls")
+def test_what_fails_too_rarely_to_be_told_from_chance_is_not_called_a_race():
+    def thread(counter):
+        for _ in range(8):
+            by_true_chance(counter)
+        if counter.other % 32 == 0:
+            raise LookupError("by chance")
+
+    for seed in range(3):
+        result = counted(thread, thread, setup=OtherCounter, schedules=100, seed=seed)
+        assert result.verdict == "inconclusive", str(result)
 
 
 def test_an_object_from_before_the_check_is_found_in_its_set_again():

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.running import engine
+from pytest_gilcheck.fuzz.running import fairness
 from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
 from pytest_gilcheck.fuzz.running.patches import Patches
 
@@ -201,8 +201,8 @@ def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
 
 
 def test_a_thread_that_polls_gets_what_it_waits_for_and_one_that_polls_for_ever_is_a_livelock(monkeypatch):
-    monkeypatch.setattr(engine, "FAIR_STEPS", 2_000)  # a tenth: a livelock takes that many steps to be one
-    monkeypatch.setattr(engine, "MOST_POINTS", 10_000)
+    monkeypatch.setattr(fairness, "FAIR_STEPS", 2_000)  # a tenth: a livelock takes that many steps to be one
+    monkeypatch.setattr(fairness, "MOST_POINTS", 10_000)
 
     def spin(kept):
         while not kept["ready"]:

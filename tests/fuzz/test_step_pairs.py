@@ -10,7 +10,15 @@ from .programs import counted
 from .step_pairs import PAIRS
 
 SCHEDULES = 300
-QUICK = ("ReportOfRows", "JobsInTwoLists", "LimitResetByInit", "ThroughGlobals", "FinalizedCount", "SharedGenerator")
+QUICK = (
+    "ReportOfRows",
+    "JobsInTwoLists",
+    "LimitResetByInit",
+    "ThroughGlobals",
+    "FinalizedCount",
+    "SharedGenerator",
+    "ChangedClass",
+)
 each_pair = pytest.mark.parametrize("pair", PAIRS, ids=attrgetter("name"))
 most_are_slow = pytest.mark.parametrize(
     "pair", [pytest.param(pair, id=pair.name, marks=[] if pair.name in QUICK else [pytest.mark.slow]) for pair in PAIRS]

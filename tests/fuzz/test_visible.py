@@ -46,6 +46,25 @@ def steps(function, *started):
     return [f"{access.kind} {access.name}" for _, access in sorted(table.steps.items()) if access.kind != "call"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "anything"),
+    [
+        ("name = thing.__class__.__name__", False),
+        ("bases = kind.__bases__", False),
+        ("thing.__class__ = kind", True),
+        ("kind.__bases__ = (thing,)", True),
+        ("del thing.__class__", True),
+        ("class Kind:\n    __class__ = property(str)", True),
+        ("setattr(thing, '__class__', kind)", True),
+    ],
+)
+def test_who_reads_the_class_of_an_object_stores_no_name_and_who_changes_it_stores_any(tmp_path, statement, anything):
+    (tmp_path / "program.py").write_text(statement)
+    names = Visibility().names
+    names.file(str(tmp_path / "program.py"))
+    assert names.anything is anything
+
+
 def test_every_instruction_of_this_interpreter_is_in_the_table():
     pseudo = set(getattr(opcode, "_pseudo_ops", ())) | {name for name, number in opcode.opmap.items() if number > 255}
     missing = {name for name in opcode.opmap if not name.startswith("INSTRUMENTED_")} - pseudo - set(opcodes.OPCODES)

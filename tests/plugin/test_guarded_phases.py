@@ -385,15 +385,17 @@ CTRACE = pytest.param(
 )
 
 
+@pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)], ids=["fork", "a process of its own"])
 @pytest.mark.parametrize("core", [CTRACE, "pytrace", SYSMON])
-def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core):
+def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden):
     monkeypatch.setenv("COVERAGE_CORE", core)
+    monkeypatch.setenv("GILCHECK_HIDE", hidden)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
         measured="\n".join(f"def {name}():\n    return 1" for name in "abcde"),
         test_measured="""
             import measured, os, pytest
-            PYTEST = os.getpid()
+            PYTEST = int(os.environ.setdefault("PYTEST_OF_THE_RUN", str(os.getpid())))
             @pytest.fixture
             def narrow():
                 measured.a()
@@ -406,7 +408,8 @@ def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core):
         """,
     )
     options = ["--branch"] if core == "ctrace" else []
-    command = [sys.executable, "-m", "coverage", "run", *options, "--include=measured.py", "-m", "pytest", "-pgilcheck", "-q"]
+    measured = [sys.executable, "-m", "coverage", "run", *options, "--include=measured.py"]
+    command = [*measured, "-m", "pytest", "-pgilcheck", "-q", "-Werror"]
     subprocess.run(command, cwd=pytester.path, check=True, capture_output=True)
     shown = subprocess.run(
         [sys.executable, "-m", "coverage", "json", "-o", "-"], cwd=pytester.path, check=True, capture_output=True

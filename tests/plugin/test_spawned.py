@@ -58,10 +58,19 @@ def test_after(server): assert os.getpid() == PYTEST
     )
     result.assert_outcomes(passed=2, failed=1, errors=1, warnings=2)  # the other one is pytest's, of record_property and xunit2
     result.stdout.fnmatch_lines(["*record_property is incompatible with junit_family*"])
-    for line in ("*seen by the teardown*", "printed there", "*warned there*", "*killed by SIGSEGV*", "*in test_crashes"):
+    why = "threads are running that a fork would lose: a server"
+    for line in (
+        "*seen by the teardown*",
+        f"1 test ran in a pytest of its own: {why}",
+        "printed there",
+        "*warned there*",
+        "*killed by SIGSEGV*",
+        "*in test_crashes",
+    ):
         result.stdout.fnmatch_lines([line])
     [record] = json.loads((pytester.path / "e.json").read_text())["records"]
     assert (record["check"], record["verdict"], record["outcome"]) == ("fuzz", "holds", "failed")
+    assert record["details"]["spawned"] == why
     junit = (pytester.path / "junit.xml").read_text()
     assert junit.count("<testcase ") == 4 - 1
     assert '<property name="from" value="there"' in junit

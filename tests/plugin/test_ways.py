@@ -95,6 +95,8 @@ WAYS = {
     "--pdb, answers": Way(("--pdb",), stdin="c\n"),
     "--pdb, terminal": Way(("--pdb",), stdin="tty", fast=True),
     "--trace": Way(("--trace", "-k", "call"), stdin="c\n", status=0, found=only("test_call"), summary="gilcheck: 1 holds"),
+    "--trace, no terminal": Way(("--trace",), status=0, found=dict.fromkeys(ALL, "inconclusive"),
+                                summary="gilcheck: 4 inconclusive"),
     "no:terminal": Way(("-p", "no:terminal"), summary=None, header=False),
     "no:cacheprovider": Way(("-p", "no:cacheprovider")),
     "no:junitxml, no:logging, no:warnings": Way(("-pno:junitxml", "-pno:logging", "-pno:warnings", "-pno:faulthandler")),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ..running.engine import Deed
+from ..running.record import Deed
 from ..steps.touches import ALL
 from .trace import LOCK, Part, Trace
 

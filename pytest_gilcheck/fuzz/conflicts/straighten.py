@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ..segments import Segment, merged
 from .races import Races
 from .trace import Trace
-
-Segment = tuple[int, int]  # a thread, and the number of its own steps
 
 
 def straightened(trace: Trace, points: int, *, cautious: bool) -> list[Segment]:
@@ -28,14 +27,7 @@ def straightened(trace: Trace, points: int, *, cautious: bool) -> list[Segment]:
             of_thread.setdefault(trace.owners[point], []).append(point)
     orders = [_order(of_thread, races, first) for first in of_thread]
     best = min(orders, key=lambda order: _switches(order, trace), default=[])
-    segments: list[Segment] = []
-    for point in best:
-        thread, steps = trace.owners[point], point in trace.steps
-        if segments and segments[-1][0] == thread:
-            segments[-1] = thread, segments[-1][1] + steps
-        else:
-            segments.append((thread, int(steps)))
-    return segments
+    return merged((trace.owners[point], int(point in trace.steps)) for point in best)
 
 
 def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:

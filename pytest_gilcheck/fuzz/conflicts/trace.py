@@ -9,13 +9,14 @@ Objects are known by their ids, and kept alive for the run, so that an id has on
 
 from __future__ import annotations
 
-import dis
 from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..running.engine import Deed, Engine, ScheduleRun
+from ..running.engine import Engine
+from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
+from ..steps.instructions import instructions_of
 from ..steps.touches import touches
 from ..steps.visible import Access
 
@@ -129,6 +130,6 @@ _codes: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}
 def _instruction(code: CodeType, offset: int) -> tuple[str, int, Any]:
     known = _codes.get(id(code))
     if known is None:
-        found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in dis.get_instructions(code)}
+        found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}
         known = _codes[id(code)] = code, found  # a reference to the code, so that its id stays in use
     return known[1].get(offset, ("", 0, None))

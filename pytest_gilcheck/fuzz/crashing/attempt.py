@@ -101,10 +101,8 @@ def _done(
     journal: Journal,
 ) -> Any:
     with explorer_for(program, plan, lambda label: None, journal) as explorer:
-        journal.set_sequential(True)
         explorer.engine.chance.draw = draw
         explorer.sequential(visible=False)
-        journal.set_sequential(False)
         explorer.events.names.learn(learnt)
         explorer.events.tables_unchanged()
         try:

@@ -22,10 +22,10 @@ from ..explaining.rows import columns_of, rows_of
 from ..plan import FuzzPlan
 from ..program import Program
 from ..result import FuzzResult, Kind
-from ..running.engine import ScheduleRun
 from ..running.journal import Journal, Stage
 from ..running.policy import Planned
-from ..schedule import Schedule, Token
+from ..running.record import ScheduleRun
+from ..schedule import Schedule, Token, preemptions
 from ..searching.explorer import Explorer, Symptom
 from ..searching.harness import run_limit
 from ..searching.limits import limited
@@ -92,13 +92,7 @@ def _of(tried: Attempt, limit: float) -> Dead:
 
 
 def _what(outcome: Outcome, limit: float) -> str:
-    if outcome.ending in (Ending.HUNG, Ending.STOPPED):
-        return _never_returns(limit)
-    return describe_exit(None if outcome.ending is Ending.UNKNOWN else _signed(outcome))
-
-
-def _signed(outcome: Outcome) -> int:
-    return -outcome.status if outcome.ending is Ending.KILLED else outcome.status
+    return _never_returns(limit) if outcome.ending in (Ending.HUNG, Ending.STOPPED) else describe_exit(outcome.signed_status)
 
 
 def _never_returns(limit: float) -> str:
@@ -133,7 +127,7 @@ def crashed(
         return replace(violated, reason=f"{dead.symptom}: {dead.message}, in the {part}, after {schedules}")
     if journal.sequential:
         return replace(violated, reason=f"it fails without any concurrency: {dead.symptom}: {dead.message}")
-    reason = f"{dead.symptom}: {dead.message}; with {_preemptions(dead.schedule)}"
+    reason = f"{dead.symptom}: {dead.message}; with {preemptions(dead.schedule.preemptions)}"
     if not journal.complete:
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
     if (why := can_fork()) is not None:
@@ -172,7 +166,7 @@ class _Examination:
             dead, steps = self._today or (dead, steps)
         replays = 1 if dead.hung or self._deadline.left() <= 0 else _REPLAYS
         again = 1 + sum(self._dies(dead.schedule) is not None for _ in range(replays - 1))
-        few = _preemptions(dead.schedule)
+        few = preemptions(dead.schedule.preemptions)
         reason = f"{dead.symptom}: {dead.message}; with {few}"
         if self._plan.replay is not None:
             reason += "; replayed"
@@ -202,7 +196,7 @@ class _Examination:
     _today: tuple[Dead, list[RecordedStep]] | None = None
 
     def _not_again(self, first: Dead) -> FuzzResult:
-        reason = f"{first.symptom}: {first.message}; with {_preemptions(first.schedule)}"
+        reason = f"{first.symptom}: {first.message}; with {preemptions(first.schedule.preemptions)}"
         if first.trace or first.hung:
             return replace(self._template, reason=f"{reason}; its schedule did not do so again, so it has no token", replays=(0, 1))
         reason = f"{reason}; its schedule did not do so again: was it killed from outside, for its memory?"
@@ -293,10 +287,6 @@ class _Examination:
             return Kind.GIL_MASKED
         self._deadline.gave_up("whether it breaks today was not decided")
         return None
-
-
-def _preemptions(schedule: Schedule) -> str:
-    return f"{schedule.preemptions} preemption{'s' * (schedule.preemptions != 1)}"
 
 
 def _place_in(trace: str, *, hung: bool) -> tuple[str, str]:

@@ -7,14 +7,14 @@ neither.
 from __future__ import annotations
 
 from ...core.clocks import monotonic
-from ...core.system import HAS_PROC, entries, read
+from ...core.stat import stat_of
+from ...core.system import HAS_PROC, entries
 from ..running.journal import Journal, Stage
 
 _PATIENCE = 1.0  # seconds beyond the limit of a run
 _OWN_WATCH = 0.5  # seconds of CPU time in which the process would have ended the run by itself, if it could
 _LOOKS_ASLEEP = 10  # consecutive looks at which all threads sleep
 _UNKNOWN = 4.0  # times the limit, where the system does not tell what a process does
-_TICK = 0.01  # seconds, wherever Linux runs
 
 
 class HangWatch:
@@ -42,19 +42,18 @@ class HangWatch:
         return self._asleep >= _LOOKS_ASLEEP or _cpu_seconds(pid) - self._cpu > self._limit / 2 + _OWN_WATCH
 
 
-def _fields(path: str) -> list[str]:
-    """What ``/proc`` says of a process or thread, from its state on; nothing if it is gone."""
-    try:
-        return read(f"{path}/stat").rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
 def _cpu_seconds(pid: int) -> float:
-    fields = _fields(f"/proc/{pid}")
-    return (int(fields[11]) + int(fields[12])) * _TICK if len(fields) > 12 else 0.0
+    """Of a process; 0 if it is gone."""
+    try:
+        return stat_of(f"/proc/{pid}").cpu_seconds
+    except OSError:
+        return 0.0
 
 
 def _all_sleep(pid: int) -> bool:
-    states = [_fields(f"/proc/{pid}/task/{thread}")[:1] for thread in entries(f"/proc/{pid}/task")]
-    return bool(states) and all(state == ["S"] for state in states)
+    folder = f"/proc/{pid}/task"
+    try:
+        states = [stat_of(f"{folder}/{thread}").state for thread in entries(folder)]
+    except OSError:  # a thread has just ended
+        return False
+    return bool(states) and all(state == "S" for state in states)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..conflicts.straighten import Segment
 from ..running.journal import Journal
 from ..running.policy import Planned, Policy
-from ..schedule import Choice, Schedule
+from ..schedule import Schedule
 from ..searching.explorer import Explorer
-from ..searching.minimise import Segments
+from ..searching.minimise import Segments, earlier
+from ..segments import Segment, by_thread, merged, of_order, with_stretch
 
 Tries = Callable[[Callable[[Explorer, Journal], Any]], "Schedule | None"]  # runs a job in a child; the schedule that killed it
 
@@ -26,7 +26,7 @@ def smaller(schedule: Schedule, order: Sequence[int], dies: Tries, over: Callabl
     best = schedule
     if best.preemptions <= 1:
         return best
-    segments = _segments(order)
+    segments = of_order(order)
     while segments and best.preemptions > 1 and not over():
         found = dies(_trying([Segments(candidate) for candidate in _candidates(segments)]))
         if found is None or found.preemptions >= best.preemptions:
@@ -36,8 +36,8 @@ def smaller(schedule: Schedule, order: Sequence[int], dies: Tries, over: Callabl
             segments = orders
     position = 0
     while position < len(best.choices) and not over():
-        earlier = list(_earlier(best, position))
-        found = dies(_trying([Planned(each) for each in earlier])) if earlier else None
+        candidates = [Planned(each) for each in earlier(best, position)]
+        found = dies(_trying(candidates)) if candidates else None
         if found is not None and found.preemptions <= best.preemptions:
             best = found
         position += 1
@@ -58,24 +58,12 @@ def _candidates(segments: list[Segment]) -> Iterator[list[Segment]]:
     size = len(segments)
     while size >= 2:
         for start in range(0, len(segments) - 1, max(1, size // 2)):
-            stretch: dict[int, int] = {}
-            for index, count in segments[start : start + size]:
-                stretch[index] = stretch.get(index, 0) + count
-            for joined in (list(stretch.items()), list(reversed(stretch.items()))):
-                candidate = _merged([*segments[:start], *joined, *segments[start + size :]])
+            stretch = by_thread(segments[start : start + size])
+            for joined in (stretch, stretch[::-1]):
+                candidate = with_stretch(segments, start, size, joined)
                 if len(candidate) < len(segments):
                     yield candidate
         size = size // 2 if size > 3 else size - 1
-
-
-def _earlier(schedule: Schedule, position: int) -> Iterator[Schedule]:
-    """The schedule with one preemption at each earlier point."""
-    choices = schedule.choices
-    if choices[position].forced:
-        return
-    first = choices[position - 1].point + 1 if position else 1
-    for point in range(first, choices[position].point):
-        yield Schedule((*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :]))
 
 
 def _order_of(schedule: Schedule, order: Sequence[int]) -> list[Segment] | None:
@@ -88,18 +76,4 @@ def _order_of(schedule: Schedule, order: Sequence[int]) -> list[Segment] | None:
         segments.append((thread, choice.point - last))
         last, thread = choice.point, choice.thread
     segments.append((thread, max(1, len(order) - last + 1)))
-    return _merged([segment for segment in segments if segment[1] > 0])
-
-
-def _segments(order: Sequence[int]) -> list[Segment]:
-    return _merged([(index, 1) for index in order])
-
-
-def _merged(segments: Sequence[Segment]) -> list[Segment]:
-    merged: list[Segment] = []
-    for index, count in segments:
-        if merged and merged[-1][0] == index:
-            merged[-1] = index, merged[-1][1] + count
-        else:
-            merged.append((index, count))
-    return merged
+    return merged(segment for segment in segments if segment[1] > 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..running.engine import BlockedThread, ScheduleRun
+from ..running.record import BlockedThread, ScheduleRun
 from ..schedule import Choice, Schedule
 from ..searching.explorer import Explorer, Failure
 from ..searching.minimise import observed

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ..running.engine import ScheduleRun
+from ..running.record import ScheduleRun
 from .recorder import RecordedStep
 
 _WIDTH = 80  # columns of a line of the story

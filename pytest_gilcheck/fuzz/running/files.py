@@ -22,7 +22,8 @@ from types import FrameType
 from typing import Any
 
 from ..steps.visible import Access
-from .engine import Engine, place
+from .engine import Engine
+from .places import place
 from .task import READY, Task
 
 LONGEST = 1.0  # seconds of a real wait

@@ -40,3 +40,21 @@ class HandoffSemaphore:
     def close(self) -> None:
         for end in self._ends:
             _REAL["close"](end)
+
+
+class SemaphorePool:
+    """Semaphores for threads to come. Those of threads that have ended are used again: making one costs as much as a run."""
+
+    def __init__(self) -> None:
+        self._free: list[HandoffSemaphore] = []
+
+    def take(self) -> HandoffSemaphore:
+        return self._free.pop() if self._free else HandoffSemaphore()
+
+    def give_back(self, semaphore: HandoffSemaphore) -> None:
+        """Called when no thread reads it any more, or a new thread's turn could go to the old one."""
+        self._free.append(semaphore)
+
+    def close(self) -> None:
+        while self._free:
+            self._free.pop().close()

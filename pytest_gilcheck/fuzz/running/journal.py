@@ -70,7 +70,7 @@ class Journal:
         self._cells[_LEARNT] = len(facts)
 
     def set_sequential(self, sequential: bool) -> None:
-        """Whether the runs from here on are sequential orders of the threads."""
+        """Whether the next run is a sequential order of the threads."""
         self._cells[_SEQUENTIAL] = sequential
 
     def set_draw(self, draw: int) -> None:

@@ -21,6 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...core.clocks import monotonic, process_time
+from ...core.stat import stat_of
 from ...core.system import HAS_AFFINITY, HAS_PROC, entries, read
 
 _LOOK = 0.2  # seconds; /proc/stat counts in ticks of 10 ms
@@ -139,9 +140,8 @@ def _threads() -> set[int]:
 
 def _here(cores: frozenset[int]) -> int:
     """The core on which the calling thread runs. The scheduler chose it, among all cores, by their load just now."""
-    with suppress(OSError, ValueError, IndexError):
-        core = int(read("/proc/thread-self/stat").rpartition(")")[2].split()[36])
-        if core in cores:
+    with suppress(OSError):
+        if (core := stat_of("/proc/thread-self").core) in cores:
             return core
     return min(cores)
 

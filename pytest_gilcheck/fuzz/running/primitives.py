@@ -22,7 +22,9 @@ from typing import Any
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
-from .engine import Deed, Engine, place
+from .engine import Engine
+from .places import place
+from .record import Deed
 from .task import DONE, Abort, Task, Uncontrolled
 
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
@@ -160,7 +162,7 @@ class Lock:
     def _real_locked(self) -> bool:
         return repr(self._real).startswith("<locked")
 
-    def describe(self, engine: Engine) -> tuple[str, str, str, str]:
+    def describe(self) -> tuple[str, str, str, str]:
         """What it is, the name of its holder, where the holder acquired it, and where it was created."""
         if self._holder is None or self.kind == "a notification":
             return self.kind, "", "", self._where
@@ -367,18 +369,19 @@ def _under_control(engine: Engine, call: Any, function: Any) -> Any:
     if not isinstance(thread, threading.Thread):
         thread = None
     count = len(engine.tasks)
-    task = engine.spawn(f"T{count} ({thread.name})" if thread is not None else f"T{count}", thread, thread is None or thread.daemon)
+    workers, name = engine.workers, f"T{count}" if thread is None else f"T{count} ({thread.name})"
+    task = workers.spawn(name, thread, thread is None or thread.daemon)
 
     def body() -> None:
         try:
-            if engine.task_started(task):
+            if workers.started(task):
                 call()
         except (Abort, Uncontrolled):
             pass
         except BaseException as error:
             task.error = error
         finally:
-            engine.task_ended(task)
+            workers.ended(task)
 
     return body
 
@@ -386,7 +389,7 @@ def _under_control(engine: Engine, call: Any, function: Any) -> Any:
 def join(thread: threading.Thread, timeout: float | None = None) -> None:
     """``Thread.join``."""
     found = _current()
-    task = None if found is None else found[0].by_thread.get(id(thread))
+    task = None if found is None else found[0].workers.by_thread.get(id(thread))
     if found is None or task is None:
         _join(thread, timeout)
         return

@@ -14,10 +14,12 @@ from typing import Any
 
 from ...core.clocks import monotonic
 from ..program import Program, describe_error
-from ..running.engine import Engine, ScheduleRun, SetupStuck
+from ..running.engine import Engine
 from ..running.events import Events
 from ..running.journal import Journal
 from ..running.policy import Planned, Policy, SequentialOrder
+from ..running.record import ScheduleRun
+from ..running.stuck import SetupStuck
 from ..schedule import Schedule
 
 _MOST_ORDERS = 6
@@ -178,11 +180,16 @@ class Explorer:
 
     def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the threads one after the other in this order. A thread that sleeps continues at once, without letting others run."""
-        self.engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
+        engine, journal = self.engine, self.engine.journal
+        engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
+        if journal is not None:
+            journal.set_sequential(True)
         try:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
         finally:
-            self.engine.most_virtual_sleeps = 0
+            engine.most_virtual_sleeps = 0
+            if journal is not None:
+                journal.set_sequential(False)
 
     def in_sequence(self, runs: int) -> Iterator[Failure | None]:
         """Run so many sequential orders, each in turn, and yield how each fails."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from ..conflicts.straighten import Segment, straightened
+from ..conflicts.straighten import straightened
 from ..conflicts.trace import Trace
-from ..running.engine import Engine, Observer
+from ..running.engine import Engine
+from ..running.record import Observer
 from ..running.task import Task
 from ..schedule import Choice, Schedule
+from ..segments import Segment, by_thread, merged, of_order, with_stretch
 from ..steps.visible import Access
 from .explorer import Explorer, Failure
 from .limits import Limit
@@ -114,29 +116,31 @@ def _straightened(explorer: Explorer, failure: Failure) -> Failure:
 
 def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
     """The segments with those of one stretch joined, thread by thread, in the order of first appearance in it."""
-    counts: dict[int, int] = {}
-    for index, count in segments[start : start + size]:
-        counts[index] = counts.get(index, 0) + count
-    return _merged([*segments[:start], *counts.items(), *segments[start + size :]])
+    return with_stretch(segments, start, size, by_thread(segments[start : start + size]))
 
 
 def _move_earlier(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     """The failure with each preemption at the earliest point at which the run still fails."""
     best = failure
     for position in range(len(failure.schedule.choices)):
-        choices = best.schedule.choices
-        if position >= len(choices) or choices[position].forced:
-            continue
-        first = choices[position - 1].point + 1 if position else 1
-        for point in range(first, choices[position].point):
+        for candidate in earlier(best.schedule, position):
             if limit.reached():
                 return best
-            earlier = (*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :])
-            _, found = explorer.follow(Schedule(earlier))
-            if _as_bad(found, failure) and found is not None and len(found.schedule.choices) <= len(choices):
+            _, found = explorer.follow(candidate)
+            if _as_bad(found, failure) and found is not None and len(found.schedule.choices) <= len(best.schedule.choices):
                 best = found
                 break
     return best
+
+
+def earlier(schedule: Schedule, position: int) -> Iterator[Schedule]:
+    """The schedule with the preemption at a position moved to each earlier point; nothing if there is none."""
+    choices = schedule.choices
+    if position >= len(choices) or choices[position].forced:
+        return
+    first = choices[position - 1].point + 1 if position else 1
+    for point in range(first, choices[position].point):
+        yield Schedule((*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :]))
 
 
 def _try_segments(explorer: Explorer, policy: Segments, failure: Failure) -> Failure | None:
@@ -159,30 +163,14 @@ def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
         _, again = explorer.follow(failure.schedule)
     if not _as_bad(again, failure):
         return None
-    segments: list[Segment] = []
-    for index in order:
-        if segments and segments[-1][0] == index:
-            segments[-1] = index, segments[-1][1] + 1
-        else:
-            segments.append((index, 1))
-    return segments
+    return of_order(order)
 
 
 def _joined(segments: list[Segment], first: int) -> list[Segment]:
     """The segments with the one after the first moved behind the one that follows it."""
     if first + 2 >= len(segments):
         return segments
-    return _merged([*segments[: first + 1], segments[first + 2], segments[first + 1], *segments[first + 3 :]])
-
-
-def _merged(segments: list[Segment]) -> list[Segment]:
-    merged: list[Segment] = []
-    for index, count in segments:
-        if merged and merged[-1][0] == index:
-            merged[-1] = index, merged[-1][1] + count
-        else:
-            merged.append((index, count))
-    return merged
+    return merged([*segments[: first + 1], segments[first + 2], segments[first + 1], *segments[first + 3 :]])
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from typing import Any
 from ...core.origin import ours
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace
-from ..running.engine import ScheduleRun
+from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
 from .explorer import Explorer, Failure

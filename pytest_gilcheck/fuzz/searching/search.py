@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
 
-from ..running.engine import ScheduleRun
 from ..running.policy import Policy
+from ..running.record import ScheduleRun
 from ..schedule import CLOCK, Choice, Schedule
 from .explorer import Explorer, Failure
 from .limits import Limit
@@ -26,13 +26,14 @@ from .reduction import Reduction
 from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
-_FEWEST_SAMPLES = 100
+_FEWEST = 100  # schedules of a search that is limited by time, for any claim
 _FEW_READINGS = 20  # of a clock, each of which may be delayed without counting as a preemption
 _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
-_FEWEST_CONFLICTS = 30  # of these, if that is more
+_FEWEST_CONFLICTS = 30  # of these, if that is more, ...
+_MOST_CONFLICTS = 0.6  # ... and if these take no more: a recorded run takes as long as ten others
 
 
 @dataclass
@@ -89,8 +90,12 @@ class SearchOutcome:
 
     @property
     def too_few(self) -> bool:
-        """Whether what was run is too little for any claim, unless it is the number that was asked for."""
-        return self.failure is None and not self.all_enumerated and self.sampled < _FEWEST_SAMPLES
+        """Whether what was run is too little for any claim, unless it is the number that was asked for.
+
+        An enumeration that is not complete does not count: it has only seen the first steps.
+        """
+        complete = self.exhausted if self.complete > 0 else 0
+        return self.failure is None and not self.all_enumerated and self.sampled + self.conflicts + complete < _FEWEST
 
     @property
     def bound(self) -> float:
@@ -235,13 +240,13 @@ class Search:
             return False
         found, limit = self.found, self._limit
         reduction = Reduction(self._explorer, gil=self._gil)
-        mark = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS)
+        mark, last = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS), limit.mark(_MOST_CONFLICTS, _FEWEST_CONFLICTS)
 
         def stop() -> bool:
             found.conflicts = reduction.runs
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
-            return limit.reached(mark) and (reduction.runs >= _FEWEST_CONFLICTS or limit.reached())
+            return limit.reached(mark) and (reduction.runs >= _FEWEST_CONFLICTS or limit.reached(last))
 
         reduction.search(stop)
         found.failure = reduction.failure
@@ -334,9 +339,14 @@ class Search:
             self._explorer.engine.gil_only = False
 
     def _portfolio(self, seed: int, lengths: list[int], points: int) -> None:
-        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached."""
+        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached.
+
+        The first samples of a search by time have priorities alone: they take a tenth of the time of the others in a long program,
+        because they switch twice and not at every other step, and only their number bounds what was missed.
+        """
         found = self.found
-        for policy in _policies(seed, lengths, points):
+        seldom = self._limit.schedules is None and found.sampled < _FEWEST
+        for policy in _policies(seed, lengths, points, seldom=seldom):
             if self._limit.reached():
                 return
             _, found.failure = self._explorer.once(policy)
@@ -346,15 +356,15 @@ class Search:
                 return
 
 
-def _policies(seed: int, lengths: list[int], points: int) -> Iterator[Policy]:
+def _policies(seed: int, lengths: list[int], points: int, *, seldom: bool) -> Iterator[Policy]:
     for index in range(10):
         each = seed * 10 + index
-        if index % 3 == 0:
-            yield UniformWalk(each, lengths)
-        elif index % 3 == 1:
-            yield PartialOrder(each)
-        else:
+        if seldom or index % 3 == 2:
             yield Priorities(each, points, PCT_DEPTH)
+        elif index % 3 == 0:
+            yield UniformWalk(each, lengths)
+        else:
+            yield PartialOrder(each)
 
 
 def _before(schedule: Schedule, point: int) -> int:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
-import dis
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Set
@@ -30,6 +29,7 @@ from typing import Any
 
 from ...core.source import file_text
 from ..schedule import checksum
+from .instructions import instructions_of
 
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
@@ -38,6 +38,7 @@ _STORING = frozenset(  # code that has one of these names may store attributes, 
         "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
     }
 )  # fmt: skip
+_STORED_TO = frozenset({"__class__", "__bases__"})  # of these, those that only code which stores them may use so
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {
         "weakref", "_weakref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod", "finalize", "proxy", "__del__",
@@ -251,12 +252,13 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     if known is None:
         stores = {
             _STORES[instruction.opname] + str(instruction.argval)
-            for instruction in dis.get_instructions(code)
+            for instruction in instructions_of(code)
             if instruction.opname in _STORES
         }
         if "import_star" in str(code.co_consts):
             stores.add("global *")
-        words = frozenset((*code.co_names, code.co_name))
+        read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
+        words = frozenset((*code.co_names, code.co_name)) - read
         known = _codes[id(code)] = code, frozenset(stores), words  # a reference to the code, so that its id stays in use
     return known[1], known[2]
 

@@ -84,18 +84,42 @@ _COMPARED_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on: the
 _MOST_ROUNDS = 50  # no function has needed more than 5
 
 Stack = tuple[Operand, ...]  # the topmost is last
+OperandOf = Callable[[str], Operand]  # the same for a global
 ValueOf = Callable[[str], Any]  # the value of a global that nothing rebinds; an object of no known type if there is none
+
+
+_MOST_KNOWN = 5_000  # code objects
+_known: dict[
+    int, tuple[CodeType, dict[str, Operand], dict[int, Stack]]
+] = {}  # by the code's id, with the globals that it depends on
 
 
 def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: ValueOf) -> dict[int, Stack]:
     """The stack before each instruction, by offset, as far as it is known."""
+    known = _known.get(id(code))
+    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[1].items()):
+        return known[2]
+    asked: dict[str, Operand] = {}
+
+    def operand_of(name: str) -> Operand:
+        asked[name] = found = _global(value_of(name))
+        return found
+
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    found = _followed(code, instructions, operand_of)
+    _known[id(code)] = code, asked, found
+    return found
+
+
+def _followed(code: CodeType, instructions: Sequence[dis.Instruction], operand_of: OperandOf) -> dict[int, Stack]:
     parameters = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     unknown = set(code.co_varnames[:parameters])
     entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
     handlers = [(entry.start, entry.end, entry.target, entry.depth, bool(entry.lasti)) for entry in entries]
     for _ in range(_MOST_ROUNDS):
         before = len(unknown)
-        found = _Flow(instructions, handlers, unknown, value_of).run()
+        found = _Flow(instructions, handlers, unknown, operand_of).run()
         if len(unknown) == before:
             return found
     return {}
@@ -121,9 +145,9 @@ class _Flow:
         instructions: Sequence[dis.Instruction],
         handlers: Sequence[tuple[int, int, int, int, bool]],
         unknown: set[str],
-        value_of: ValueOf,
+        operand_of: OperandOf,
     ) -> None:
-        self._instructions, self._handlers, self._unknown, self._value_of = instructions, handlers, unknown, value_of
+        self._instructions, self._handlers, self._unknown, self._operand_of = instructions, handlers, unknown, operand_of
         self._index = {instruction.offset: index for index, instruction in enumerate(instructions)}
         self._before: dict[int, Stack] = {}
         self._locals: dict[str, Operand] = {}
@@ -198,7 +222,7 @@ class _Flow:
             return (*stack, unknown)
         effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
         if name == "LOAD_GLOBAL":
-            return (*stack, *[_global(self._value_of(instruction.argval))] * effect)  # and a null, above or below
+            return (*stack, *[self._operand_of(instruction.argval)] * effect)  # and a null, above or below
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             popped = 3 if name == "LOAD_SUPER_ATTR" else 1
             return (*_popped(stack, popped), *[unknown] * (effect + popped))

@@ -17,6 +17,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
+from .instructions import instructions_of
+
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _FRAME = object.__basicsize__ + _WORD  # in a frame object, after the reference to the frame before: the interpreter's own frame
 _FIRST, _LAST = 7, 16  # words of the interpreter's frame among which its locals begin
@@ -64,7 +66,7 @@ def _depths(code: CodeType) -> tuple[dict[int, int], int]:
 
 def depths(code: CodeType) -> dict[int, int]:
     """The depth of the stack before each instruction, by offset; nothing if the paths through the code do not agree."""
-    instructions = list(dis.get_instructions(code))
+    instructions = instructions_of(code)
     index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
     entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
     found: dict[int, int] = {}

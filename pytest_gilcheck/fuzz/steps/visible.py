@@ -21,6 +21,7 @@ from ...core.origin import under_test
 from ...core.source import Position, position_text
 from .calls import UNKNOWN, global_callee, is_step
 from .changing import MISSING, Changing
+from .instructions import instructions_of
 from .opcodes import Operation, touched
 from .operands import Stack, operands
 
@@ -96,7 +97,7 @@ class Visibility:
         """
         self.names.file(code.co_filename)
         table = StepTable(code, namespace)
-        instructions = list(dis.get_instructions(code))
+        instructions = instructions_of(code)
         stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False

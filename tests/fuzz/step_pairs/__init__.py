@@ -4,6 +4,6 @@ Each module is a file of its own, because what one program does (``globals()``, 
 steps for all that is in its file. `tests/fuzz/delays.py` shows without the engine that the buggy ones break.
 """
 
-from . import ends, plain, rebound
+from . import classes, ends, plain, rebound
 
-PAIRS = (*plain.PAIRS, *rebound.PAIRS, *ends.PAIRS)
+PAIRS = (*plain.PAIRS, *rebound.PAIRS, *classes.PAIRS, *ends.PAIRS)

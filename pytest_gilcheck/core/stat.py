@@ -1,0 +1,42 @@
+"""What the system says of one process or one thread, in its file ``stat``."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from .system import read
+
+_HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+class Stat(NamedTuple):
+    """One look at a process or a thread.
+
+    Attributes:
+        name: of its command, or of the thread, as far as the kernel keeps it.
+        state: one letter: ``R`` runs, ``S`` sleeps, ``Z`` has ended and was not waited for, ...
+        group: the number of its process group.
+        cpu_seconds: that it has used, in user mode and in the kernel.
+        core: on which it ran last.
+    """
+
+    name: str
+    state: str
+    group: int
+    cpu_seconds: float
+    core: int
+
+
+def stat_of(folder: str) -> Stat:
+    """What is known of a process (``/proc/PID``) or a thread (``/proc/PID/task/TID``).
+
+    Raises:
+        OSError: it is gone, or this system does not have such files.
+    """
+    # The name is in parentheses, and may contain spaces and parentheses.
+    name, _, rest = read(f"{folder}/stat").partition("(")[2].rpartition(")")
+    fields = rest.split()
+    if len(fields) < 37:  # it is going just now
+        raise ProcessLookupError(f"{folder}/stat is not complete")
+    return Stat(name, fields[0], int(fields[2]), (int(fields[11]) + int(fields[12])) / _HERTZ, int(fields[36]))

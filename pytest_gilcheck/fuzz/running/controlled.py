@@ -1,0 +1,160 @@
+"""What the threads of the program call: their visible steps and their waits.
+
+`events` reports the steps (`Controlled.step`), `primitives` and `files` what the code under test does with locks and clocks.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from ..steps import switch_points
+from ..steps.visible import Access
+from .stuck import SetupStuck, describe_blocked
+from .task import BLOCKED_OUTSIDE, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .turns import CLOCK_READING, Turns
+
+_get_ident = threading.get_ident
+_join = threading.Thread.join
+
+
+class Controlled(Turns):
+    """The turns of the threads, as these see them."""
+
+    __slots__ = ()
+
+    def step(self, access: Access, frame: FrameType | None = None) -> None:
+        """Count a visible step that the calling thread is about to make, and switch if the policy says so.
+
+        Args:
+            frame: where the step is; by default the frame of the caller's caller.
+        """
+        if not self.exploring:
+            return
+        task = self.owner
+        if _get_ident() != task.ident:
+            found = self.by_ident.get(_get_ident())
+            if found is None or found.state is not BLOCKED_OUTSIDE:
+                return
+            self._rejoin(found)
+            task = found
+        point = self.point = self.point + 1
+        if self.measuring:
+            self.record.lengths[task.index] = self.record.lengths.get(task.index, 0) + (access.kind != "end")
+            if task.gil_checked:
+                self.record.reachable.add(point)
+        if point == self.next:
+            self.decide(task, point, access, frame or sys._getframe(2))
+        if self.observer is not None:
+            self.observer(task, point, access, frame or sys._getframe(2))
+        task.gil_checked = False
+
+    def at_switch_point(self, kind: str, name: str) -> None:
+        """The hook of `switch_points`: a read inside what is otherwise one step."""
+        if not self.exploring or (task := self.current()) is None:
+            return
+        checked = task.gil_checked
+        if kind == switch_points.ITERATE:
+            task.gil_checked = False  # for a build with a GIL it is one C call
+        elif kind == switch_points.LOOP:
+            task.gil_checked = True
+        self.step(Access("read", "[]", 0), sys._getframe(2))
+        if kind == switch_points.ITERATE:
+            task.gil_checked = checked
+
+    def clock_reading(self, frame: FrameType) -> int:
+        """The virtual time at which the calling thread reads a clock; a visible step if it is code under test."""
+        if self.exploring and self.takes_part(frame.f_code.co_filename):
+            self.clock.read = self.clock.matters = True
+            task = self.owner
+            if self.recording and self.clock.delays and self.clock.delay:
+                self.record.readings.append(self.point + 1)
+            self.step(CLOCK_READING, frame)
+            task.gil_checked = True
+        return self.clock.reading()
+
+    def park(self, task: Task, waits_for: object, deadline: int | None = None, *, sleeping: bool = False) -> bool:
+        """Wait until another thread calls `wake`, or until the deadline.
+
+        Args:
+            waits_for: the object that `wake` will be called with; for a text, only the deadline ends the wait.
+            deadline: nanoseconds of the virtual clock; None for none.
+            sleeping: whether the task waits for the clock alone.
+
+        Returns:
+            Whether the deadline ended the wait.
+
+        Raises:
+            SetupStuck: the main thread waits, and no thread is runnable.
+        """
+        if self.aborting:
+            raise Abort
+        if self.owner is not task:  # the watchdog has just marked it as blocked
+            self._rejoin(task)
+        task.state = SLEEPING if sleeping else PARKED
+        task.waits_for, task.deadline, task.timed_out, task.spins = waits_for, deadline, False, 0
+        self.deadlines.leaps = 0
+        if deadline is not None:
+            self.clock.matters = True
+        task.frame = sys._getframe(1)
+        self.release(task)
+        task.semaphore.wait()
+        if self.idle and task is self.main:
+            self.awake = task
+            self.idle = False
+            task.state = READY
+            what = describe_blocked(task, self.takes_part).waits_for
+            raise SetupStuck(f"it waits for {what}, and no thread is runnable")
+        task.waits_for = task.deadline = None
+        self._has_turn(task)
+        if self.recorder is not None and self.exploring:
+            self.recorder.goes_on(task)
+        return task.timed_out
+
+    def wake(self, waits_for: object) -> None:
+        """Make every thread that waits for this object runnable."""
+        woken = False
+        for task in self.tasks:
+            if task.waits_for is waits_for and task.state is PARKED:
+                task.state, task.deadline, woken = READY, None, True
+        if self.main.waits_for is waits_for and self.main.state is PARKED:
+            self.main.state, self.main.deadline = READY, None
+        if woken and self.recording and self.exploring:
+            self._span()
+
+    def virtual_sleep(self, nanoseconds: int) -> bool:
+        """Whether a sleep of the calling thread lets no other thread run; then the virtual clock has advanced by it."""
+        self.clock.matters = True
+        if not self.exploring or self.virtual_sleeps >= self.most_virtual_sleeps:
+            return False
+        self.virtual_sleeps += 1
+        self.clock.now += nanoseconds
+        self.deadlines.end_past()
+        return True
+
+    def await_end_of(self, thread: threading.Thread) -> None:
+        """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
+        with self.unwatched():
+            _join(thread)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """While the calling thread really waits, and the watchdog is not to take it for blocked."""
+        awake, self.awake = self.awake, None
+        try:
+            yield
+        finally:
+            self.awake = awake
+
+    def refuse(self, what: str) -> NoReturn:
+        """End the run, because the code under test does what cannot be explored.
+
+        Raises:
+            Uncontrolled: in the calling thread.
+        """
+        self.record.refused = self.record.refused or what
+        raise Uncontrolled(what)

@@ -1,0 +1,18 @@
+"""Where a thread is, for people: in the code under test, and not in what that calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+
+from ...core.source import frame_place, innermost
+
+
+def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:
+    """``"file:line (function)"`` of the innermost frame in code under test; of the innermost frame if none is under test."""
+    return frame_place(None if frame is None else own_frame(frame, takes_part))
+
+
+def own_frame(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
+    """The innermost frame in code under test; the innermost of all if none is."""
+    return innermost(frame, takes_part) or frame

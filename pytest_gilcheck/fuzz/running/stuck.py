@@ -1,0 +1,54 @@
+"""What no thread can end: which threads wait when none is runnable, for what, and what that is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from .places import place
+from .record import BlockedThread, ScheduleRun
+from .task import DONE, Task, blocked_outside, every_done
+
+TakesPart = Callable[[str], bool]
+
+
+class SetupStuck(Exception):
+    """The setup or the invariant waits for something that no thread will do."""
+
+
+def describe_blocked(task: Task, takes_part: TakesPart) -> BlockedThread:
+    """What this thread waits for, and where."""
+    at = place(task.frame, takes_part)
+    waits_for = task.waits_for
+    describe = getattr(waits_for, "describe", None)
+    if describe is not None:
+        message, holder, taken, made = describe()
+        return BlockedThread(task.name, message, at, holder, taken, made)
+    if isinstance(waits_for, Task):
+        return BlockedThread(task.name, f"the end of {waits_for.name}", at)
+    return BlockedThread(task.name, "nothing: it computes" if waits_for is None else str(waits_for), at)
+
+
+def blocked_threads(tasks: Iterable[Task], takes_part: TakesPart) -> tuple[BlockedThread, ...]:
+    """What each thread waits for that has not ended."""
+    return tuple(describe_blocked(task, takes_part) for task in tasks if task.state is not DONE)
+
+
+def note_stuck(run: ScheduleRun, tasks: Sequence[Task], takes_part: TakesPart, symptom: str = "") -> None:
+    """Take note that a run is stuck: in a deadlock or for ever, if no symptom is given."""
+    run.blocked = blocked_threads(tasks, takes_part)
+    run.stuck = symptom or ("deadlock" if any(entry.holder for entry in run.blocked) else "never ends")
+
+
+def classify_idle(run: ScheduleRun, tasks: Sequence[Task], takes_part: TakesPart, is_idle_worker: Callable[[Task], bool]) -> None:
+    """Classify a run in which no thread is runnable: finished, stuck, or waiting for a thread that is blocked outside.
+
+    Args:
+        is_idle_worker: whether nobody expects this task's thread to end.
+    """
+    if run.stuck or every_done(tasks) or blocked_outside(tasks):
+        return
+    if all(task.state is DONE for task in tasks if task.root):
+        left = [task for task in tasks if task.state is not DONE and not task.daemon and not is_idle_worker(task)]
+        run.left = tuple(describe_blocked(task, takes_part) for task in left)
+        return
+    note_stuck(run, tasks, takes_part)

@@ -1,0 +1,282 @@
+"""Whose turn it is: one thread runs, the *owner*, until it waits or the policy chooses another one.
+
+Each thread waits on its own semaphore. At every *point* the owner itself chooses the next owner, posts that one's semaphore, and
+waits on its own: one hand-off for each switch. A point is a visible step, where the owner could go on (`decide`), or a forced one,
+where it cannot (`release`).
+
+What does not work: a scheduler thread between the others (two hand-offs for each switch instead of one).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn
+
+from ..schedule import CLOCK, Choice, checksum
+from ..steps.visible import Access
+from .deadlines import Deadlines
+from .fairness import Fairness
+from .handoff import HandoffSemaphore, SemaphorePool
+from .journal import Journal
+from .places import own_frame
+from .policy import NEVER, Policy
+from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
+from .stuck import classify_idle, note_stuck
+from .task import BLOCKED_OUTSIDE, DONE, MAIN, READY, Abort, Task
+from .virtual_time import VirtualClock
+
+_get_ident = threading.get_ident
+CLOCK_READING = Access("read", "the clock", 0)
+
+
+class Turns:
+    """The threads of one run, and which of them runs.
+
+    Args:
+        takes_part: whether the code of a file is under test.
+
+    Attributes:
+        owner: the task that runs; all others wait.
+        awake: the owner, once it has woken: a hand-off takes long if the giving thread loses its core.
+        idle: whether the main thread has been woken because no thread is runnable.
+        point: the number of points of this run so far.
+        next: the point at which `decide` is to be called.
+        exploring: whether the policy is consulted; False during setup, invariant and teardown.
+        aborting: whether the run is over, so that every waiting thread raises `Abort`.
+        recording: whether the run keeps what a search branches at.
+        measuring: whether it keeps what a search counts.
+        gil_only: switch only where a build with a GIL can.
+        acquisitions: the number of times that locks were acquired, in all runs.
+        clock: the virtual clock.
+        most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
+        virtual_sleeps: how often one has in this run.
+        observer: called before every visible step.
+        recorder: told what else the threads do: which of them begins, or goes on after a wait, and what becomes of locks.
+        tracer: for ``sys.settrace``, up to Python 3.11.
+        journal: what notes the choices of each run, in case that the process dies; None if nobody would read it.
+        is_idle_worker: whether nobody expects this task's thread to end.
+        tasks: the threads of the run; it is one list, whose contents change with the run.
+        main: the main thread, a task like the others during setup, invariant and teardown.
+        by_ident: the controlled threads, by their number.
+        returned: the threads that were blocked outside of control, and want to go on.
+        semaphores: for the threads to come.
+        record: what is kept of the present run.
+        policy: chooses who runs next; None if nobody explores.
+        deadlines: which waits time may end.
+        fairness: what the threads have done without a pause.
+    """
+
+    __slots__ = (
+        "aborting", "acquisitions", "awake", "by_ident", "clock", "deadlines", "exploring", "fairness", "gil_only", "idle",
+        "is_idle_worker", "journal", "main", "measuring", "most_virtual_sleeps", "next", "observer", "owner", "point", "policy",
+        "record", "recorder", "recording", "returned", "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
+    )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
+
+    def __init__(self, takes_part: Callable[[str], bool]) -> None:
+        self.takes_part = takes_part
+        self.observer: Observer | None = None
+        self.recorder: RunRecorder | None = None
+        self.tracer: Any = None
+        self.journal: Journal | None = None
+        self.is_idle_worker: Callable[[Task], bool] = lambda task: False
+        self.gil_only = False
+        self.exploring = self.aborting = self.idle = False
+        self.recording = self.measuring = False
+        self.point = 0
+        self.next = NEVER
+        self.acquisitions = 0
+        self.virtual_sleeps = self.most_virtual_sleeps = 0
+        self.tasks: list[Task] = []
+        self.by_ident: dict[int, Task] = {}
+        self.returned: deque[Task] = deque()
+        self.semaphores = SemaphorePool()
+        self.main = self.owner = Task(MAIN, "the main thread", HandoffSemaphore())
+        self.awake: Task | None = None
+        self.clock = VirtualClock()
+        self.deadlines = Deadlines(self.clock, self.tasks, self.main)
+        self.fairness = Fairness(self.clock, self.deadlines, self.tasks)
+        self.policy: Policy | None = None
+        self.record = ScheduleRun()
+
+    def current(self) -> Task | None:
+        """The calling thread's task, if it is controlled; it is the owner then, at the latest when this returns."""
+        task = self.by_ident.get(_get_ident())
+        if task is None or task is self.owner:
+            return task
+        if task.state is BLOCKED_OUTSIDE:
+            self._rejoin(task)
+            return task
+        return None  # the interpreter's own call, in a thread that is about to end
+
+    def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        """Ask the policy, then the fairness rule, who runs next, before the calling thread makes its step."""
+        target, policy, fairness = task, self.policy, self.fairness
+        assert policy is not None, "exploring needs a policy"
+        if policy.next != NEVER and point >= policy.next and point <= fairness.most_chosen:
+            allowed = task.gil_checked or not self.gil_only
+            others = self.deadlines.others(task) if allowed else []
+            pause = self.deadlines.late_reading
+            if access is CLOCK_READING and self.clock.delays and self.clock.delay:
+                others.append(pause)
+            if others or allowed:
+                target = policy.at(point, task, others, access)
+            if target is not task:
+                self._record_choice(Choice(point, target.index, target is pause), access, frame, task)
+                task.spins = target.spins = 0
+                if target is pause:
+                    self._note_delay(self.deadlines.delay(self.clock.now + self.clock.delay))
+                    target = task
+        if target is task and point >= fairness.point:
+            chosen = fairness.choose(task, point, access, frame, self.acquisitions)
+            if isinstance(chosen, str):
+                self._halt(task, frame, chosen)
+            target = chosen
+        if target is task:
+            self.next = fairness.next_point(policy, point)
+            return
+        task.frame = frame
+        if target.state is not READY:
+            self._note_delay(self.deadlines.end_wait(target))
+        self.hand_to(target)
+        task.semaphore.wait()
+        self._has_turn(task)
+        if self.tracer is not None:
+            frame.f_locals  # noqa: B018 # 3.11 writes its copy of closure cells back after a trace function: renew that copy
+
+    def add(self, task: Task) -> None:
+        """A thread that the program starts is runnable at once."""
+        if self.recorder is not None:
+            self.recorder.unknown("it starts a thread")
+        self.tasks.append(task)
+        if self.recording and self.exploring:
+            self._span()
+
+    def note_uncontrolled(self, what: str) -> None:
+        """Take note of something that happened outside of control."""
+        self.record.uncontrolled = (*self.record.uncontrolled, what)
+
+    def release(self, task: Task) -> None:
+        """Let another thread run, because this one cannot; the main thread, if no thread is runnable."""
+        target = self.next_task(task)
+        if target is None:
+            self.idle = True
+            self.main.semaphore.post()
+        else:
+            self.hand_to(target)
+
+    def hand_to(self, target: Task) -> None:
+        """Make this task, which is ready, the owner."""
+        self.owner = target
+        if self.recording and self.exploring:
+            self._span()
+        self.idle = False
+        policy = self.policy
+        if policy is not None:
+            self.fairness.begin_slice(target, self.point)
+            self.next = self.fairness.next_point(policy, self.point)
+        target.semaphore.post()
+
+    def next_task(self, current: Task) -> Task | None:
+        """The task that runs next, now that the current one cannot; None if no task is runnable."""
+        while self.returned:
+            self.returned.popleft().state = READY
+        tasks = self.tasks
+        ready = [task for task in tasks if task.state is READY]
+        if not self.exploring:
+            if self.main.state is READY:
+                ready.append(self.main)
+            if not ready and (ready := self.deadlines.advance()):
+                self.deadlines.end_wait(ready[0])
+            return ready[0] if ready else None
+        only_daemons = not tasks[-1].root and self._all_done()
+        late: list[Task] = []
+        if not only_daemons and self.deadlines.any():
+            ready = ready and [task for task in tasks if self.deadlines.is_ready(task)]
+            ready = ready or self.deadlines.advance()
+            late = [task for task in self.deadlines.others(None) if task not in ready]
+        if only_daemons or not ready or self.record.refused:
+            classify_idle(self.record, tasks, self.takes_part, self.is_idle_worker)
+            return None
+        policy = self.policy
+        assert policy is not None, "exploring needs a policy"
+        point = self.point = self.point + 1
+        if self.recorder is not None:
+            self.recorder.forced(point)
+        if point > self.fairness.most_points:
+            note_stuck(self.record, tasks, self.takes_part, self.fairness.too_long())
+            return None
+        target = ready[0]
+        if len(ready) > 1 or late or policy.tracks:
+            default = ready[0]
+            for task in ready:
+                if task.index > current.index:
+                    default = task
+                    break
+            target = policy.forced(point, ready, default, late)
+            if target is not default:
+                self._record_choice(Choice(point, target.index, True), Access("wait", "", 0), None, current)
+            if self.recording:
+                candidates = tuple([task.index for task in ready])
+                self.record.forks.append((point, candidates, target.index, tuple([task.index for task in late])))
+        if target.state is not READY:
+            self._note_delay(self.deadlines.end_wait(target))
+        return target
+
+    def _all_done(self) -> bool:
+        """Whether only daemons are left."""
+        for task in self.tasks:  # noqa: SIM110 # all() of a generator takes three times as long, and every switch calls this
+            if task.state is not DONE and not task.daemon:
+                return False
+        return True
+
+    def _has_turn(self, task: Task) -> None:
+        """The calling thread has woken: its turn has come, or the run is over."""
+        self.awake = task
+        task.frame = None
+        if self.aborting:
+            raise Abort
+
+    def _rejoin(self, task: Task) -> None:
+        """Queue up again, after the calling thread was blocked outside of control."""
+        self.returned.append(task)
+        task.semaphore.wait()
+        self._has_turn(task)
+
+    def _halt(self, task: Task, frame: FrameType, symptom: str) -> NoReturn:
+        """End a run that makes no progress; called by its owner.
+
+        Raises:
+            Abort: after the main thread has taken note of it.
+        """
+        task.frame = frame
+        note_stuck(self.record, self.tasks, self.takes_part, symptom)
+        self.idle = True
+        self.main.semaphore.post()
+        task.semaphore.wait()
+        raise Abort
+
+    def _record_choice(self, choice: Choice, access: Access, frame: FrameType | None, task: Task) -> None:
+        place: Place | None = None
+        if frame is not None:
+            if access.line == 0:  # the access of a primitive, whose own frames are ours
+                frame = own_frame(frame, self.takes_part)
+            place = frame.f_code, frame.f_lineno or 0
+        masked = frame is not None and choice.thread != CLOCK and not task.gil_checked
+        self.record.choices.append((choice, access, place, masked))
+        if (journal := self.journal) is not None:
+            journal.choice(choice, masked, checksum(anchor_of(access, place)) if journal.keeps_anchors else 0)
+
+    def _note_delay(self, late: int) -> None:
+        if late:
+            self.record.delays = (*self.record.delays, (self.point, late))
+
+    def _span(self) -> None:
+        owner = self.owner
+        others = tuple([task.index for task in self.deadlines.others(owner)])
+        spans, first = self.record.spans, self.point + 1
+        if spans and spans[-1][0] == first:
+            spans.pop()
+        spans.append((first, owner.index, others))

@@ -1,0 +1,132 @@
+"""The watchdog for what a schedule cannot control, such as a lock taken in C or a blocking socket read.
+
+A thread of its own polls the owner. An owner that sleeps in the kernel at several consecutive polls is marked as blocked outside of
+control: another thread runs, and the run is reported as partly uncontrolled. The blocked thread queues up again at its next visible
+step. A run that neither ends nor computes is ended.
+
+What does not work: telling a blocked thread from a computing one by elapsed time alone (the machine may be busy, or the computation
+long).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ...core.clocks import monotonic, process_time
+from ...core.system import HAS_PROC, read
+from .places import place
+from .stuck import blocked_threads
+from .task import BLOCKED_OUTSIDE, READY, Task, blocked_outside
+from .turns import Turns
+
+_start, _join = threading.Thread.start, threading.Thread.join
+_POLL = 0.005  # seconds between two polls of a run that has not ended
+_POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
+
+
+class Watchdog:
+    """A context manager in which the runs of one check are watched.
+
+    Args:
+        turns: whose turn it is.
+        limit: seconds after which a run is ended, if it waits or has really computed for half of them.
+        hangs: whether it counts as hanging then; otherwise it cannot be explored.
+    """
+
+    def __init__(self, turns: Turns, limit: float, *, hangs: bool) -> None:
+        self._turns, self._limit, self._hangs = turns, limit, hangs
+        self._cpu = 0.0  # of this process, when the run began
+        self._started: float | None = None  # by the monotonic clock, while the main thread waits for the end of a run
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
+
+    def __enter__(self) -> Watchdog:
+        _start(self._thread)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        _join(self._thread)
+
+    def begin(self) -> None:
+        """A run has begun."""
+        self._cpu, self._started = process_time(), monotonic()
+
+    def end(self) -> None:
+        """It is over."""
+        self._started = None
+
+    def _watch(self) -> None:
+        turns = self._turns
+        polls, last, moved = 0, (-1, turns.main, -1), (0.0, 0.0)
+        while not self._stop.wait(_POLL):
+            started = self._started
+            if started is None:
+                continue
+            owner, switches = turns.owner, _sleeps(turns.owner)
+            now = (turns.point, owner, switches)
+            asleep = switches >= 0 and owner is turns.awake and not turns.idle
+            polls = polls + 1 if now == last and asleep else 0
+            moved = (monotonic(), process_time()) if now[:2] != last[:2] else moved
+            last = now
+            if polls >= _POLLS_ASLEEP and owner is not turns.main and owner.state is not BLOCKED_OUTSIDE:
+                polls = 0
+                self._mark_blocked_outside(owner)
+            if turns.idle and turns.returned:
+                turns.main.semaphore.post()
+            waits = polls > 0 or (turns.idle and blocked_outside(turns.tasks))  # a thread that waits for the GIL sleeps, too
+            late = monotonic() - started > self._limit and (waits or process_time() - self._cpu > self._limit / 2)
+            if (late or (not HAS_PROC and monotonic() - started > self._limit)) and not turns.record.stuck:
+                self._end_run(owner, *moved)
+
+    def _mark_blocked_outside(self, owner: Task) -> None:
+        """The owner is blocked outside of our control; let another thread run."""
+        turns = self._turns
+        ready = [other for other in turns.tasks if other.state is READY and other is not owner]
+        if not ready and not turns.deadlines.any():
+            return
+        owner.state = BLOCKED_OUTSIDE
+        turns.note_uncontrolled(f"{owner.name} was blocked at {self._place(owner)} by an operation that is not under control")
+        if (target := turns.next_task(owner)) is not None:
+            turns.hand_to(target)
+        else:
+            turns.idle = True
+
+    def _end_run(self, owner: Task, moved: float, cpu: float) -> None:
+        """End a run that takes too long.
+
+        Args:
+            moved, cpu: the time, and the CPU time of this process, when its last step was seen.
+        """
+        turns = self._turns
+        run, still = turns.record, monotonic() - moved
+        run.blocked = blocked_threads(turns.tasks, turns.takes_part)
+        if not HAS_PROC and not turns.idle and not self._computes(still, process_time() - cpu):
+            run.refused = (
+                f"{owner.name} made no step for {still:.3g} s, and without /proc it cannot be told "
+                "whether it computes or waits for another thread in an operation out of our control, such as a socket"
+            )
+        elif not self._hangs:
+            what = "a step" if still > self._limit / 2 else "a run"
+            run.refused = f"{what} of it has not ended after {self._limit:.3g} s: {owner.name} is at {self._place(owner)}"
+        run.stuck = "hangs"
+        turns.main.semaphore.post()
+
+    def _computes(self, seconds: float, cpu: float) -> bool:
+        """Whether the owner surely computes, by the CPU time of this process, which nobody else uses."""
+        ours = {task.ident for task in self._turns.tasks} | {threading.get_ident(), threading.main_thread().ident}
+        return cpu > seconds / 10 and all(thread.ident in ours for thread in threading.enumerate())
+
+    def _place(self, task: Task) -> str:
+        return place(sys._current_frames().get(task.ident or 0), self._turns.takes_part)
+
+
+def _sleeps(task: Task) -> int:
+    """The number of times that this thread has gone to sleep, if it sleeps now; -1 if it does not, or if that is unknown."""
+    try:
+        text = read(f"/proc/self/task/{task.native}/status")
+        facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+        return int(facts["voluntary_ctxt_switches"]) if facts["State"][0] in "SD" else -1
+    except (OSError, KeyError, ValueError):
+        return -1

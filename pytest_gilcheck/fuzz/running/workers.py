@@ -1,0 +1,209 @@
+"""The threads that a program runs in: their beginning, their reuse from run to run, and their end.
+
+The program's own threads, the *workers*, wait for the next run instead of ending, because starting a thread costs more than a run.
+A thread that a finished run leaves behind is ended: it raises `Abort` where it waits. One that does not end by that is a leak.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...core.clocks import monotonic
+from ...core.clocks import sleep as _sleep
+from .controlled import Controlled
+from .task import BLOCKED_OUTSIDE, DONE, PARKED, READY, Abort, Task, Uncontrolled
+
+_get_ident = threading.get_ident
+_start, _join = threading.Thread.start, threading.Thread.join
+_EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
+_RETIRE = 10.0  # seconds that a thread without a job has to end; a busy machine may let it wait
+_UNWIND = 0.5  # seconds that a thread of a finished run has to end
+_LEAKS = 20  # threads that did not end, after which no more runs are made
+
+
+class Workers:
+    """The threads of the program of one check.
+
+    Args:
+        turns: whose turn it is.
+        count: the number of the program's own threads.
+
+    Attributes:
+        tasks: the program's own threads.
+        by_thread: the tasks of the threads that they start, by the id of the ``threading.Thread``.
+        thread_locals: ``threading.local`` objects of the program, emptied after each run.
+        leaked: the number of threads that did not end.
+    """
+
+    def __init__(self, turns: Controlled, count: int) -> None:
+        self._turns = turns
+        self.by_thread: dict[int, Task] = {}
+        self.thread_locals: list[threading.local] = []
+        self.leaked = 0
+        self.tasks = [self._new(index) for index in range(count)]
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether too many threads of earlier runs did not end."""
+        return self.leaked >= _LEAKS
+
+    # Called by the main thread.
+
+    def renew(self, *, all_of_them: bool) -> None:
+        """Before a run: a new thread for each worker that is stuck in the last one."""
+        for index, worker in enumerate(self.tasks):
+            if worker.state is not DONE or all_of_them:
+                self._retire(worker)
+                with self.caller_uncontrolled():
+                    self.tasks[index] = self._new(index)
+            self.tasks[index].state = PARKED
+
+    def retire(self) -> None:
+        """End the workers that wait for a run."""
+        for worker in self.tasks:
+            self._retire(worker)
+
+    def unwind(self) -> None:
+        """End the threads that a run has left: daemons, idle workers of executors, stuck threads."""
+        turns = self._turns
+        turns.aborting = True
+        turns.exploring = False
+        for task in turns.tasks:
+            if task.state is DONE:
+                continue
+            if task.state is not BLOCKED_OUTSIDE:
+                turns.owner = task
+                task.state = READY
+                task.semaphore.post()
+            if not self._ends(task) and not (self._interrupt(task) and self._ends(task)):
+                self.leaked += 1
+                task.state = BLOCKED_OUTSIDE
+                if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12, the exit waits for it
+                    threading._shutdown_locks.discard(lock)  # type: ignore[attr-defined,unused-ignore]
+        for ident in [ident for ident, task in turns.by_ident.items() if task.state is DONE and not task.root]:
+            del turns.by_ident[ident]
+        for task in turns.tasks:
+            if task.state is DONE and not task.root:
+                turns.semaphores.give_back(task.semaphore)
+        self.by_thread.clear()
+        turns.owner = turns.main
+        turns.aborting = False
+
+    @contextmanager
+    def caller_uncontrolled(self) -> Iterator[None]:
+        """While a thread that the calling one starts is none of the program."""
+        by_ident, ident = self._turns.by_ident, _get_ident()
+        task = by_ident.pop(ident, None)
+        try:
+            yield
+        finally:
+            if task is not None:
+                by_ident[ident] = task
+
+    def _new(self, index: int) -> Task:
+        task = Task(index, f"T{index}", self._turns.semaphores.take(), root=True)
+        task.state = DONE
+        task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
+        _start(task.thread)
+        task.thread._daemonic = False  # threads that the program starts inherit this
+        return task
+
+    def _retire(self, worker: Task) -> None:
+        """End a worker's thread, unless it is stuck in its last run."""
+        if worker.state is DONE:
+            worker.job = None
+            worker.semaphore.post()
+            _join(worker.thread, _RETIRE)
+            if not worker.thread.is_alive():  # otherwise it still reads the semaphore, and would take what is for another thread
+                self._turns.semaphores.give_back(worker.semaphore)
+
+    def _interrupt(self, task: Task) -> bool:
+        """Raise `Abort` in a thread that computes; returns whether that was possible. A thread blocked in C is not affected."""
+        if task.ident is None:
+            return False
+        asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
+        return bool(asked)
+
+    def _ends(self, task: Task) -> bool:
+        """Whether this thread ends in time."""
+        until = monotonic() + _UNWIND
+        while task.state is not DONE:
+            if monotonic() > until:
+                return False
+            _sleep(_EXIT_POLL)
+        return True
+
+    # Called by the threads of the program.
+
+    def spawn(self, name: str, thread: Any, daemon: bool) -> Task:
+        """Register a thread that the code under test starts; it is runnable at once."""
+        turns = self._turns
+        task = Task(len(turns.tasks), name, turns.semaphores.take(), daemon=daemon)
+        task.thread = thread
+        if thread is not None:
+            self.by_thread[id(thread)] = task
+        turns.add(task)
+        return task
+
+    def started(self, task: Task) -> bool:
+        """Called first by the thread of this task: wait for its first turn; False if the run is over before that."""
+        self._enrol(task)
+        task.semaphore.wait()
+        return self._begins(task)
+
+    def ended(self, task: Task) -> None:
+        """Called last by the thread of this task: hand over to another one."""
+        turns = self._turns
+        if turns.tracer is not None:
+            sys.settrace(None)
+        outside = task.state is BLOCKED_OUTSIDE
+        task.state = DONE
+        if task.ident is not None and not task.root:
+            turns.by_ident.pop(task.ident, None)
+            turns.wake(task)
+        if turns.aborting or outside:
+            turns.main.semaphore.post()
+        else:
+            turns.release(task)
+
+    def _enrol(self, task: Task) -> None:
+        """From here on the calling thread is under control."""
+        task.ident, task.native = _get_ident(), threading.get_native_id()
+        self._turns.by_ident[task.ident] = task
+
+    def _begins(self, task: Task) -> bool:
+        """The first turn of this task has come; False if the run is over before that."""
+        turns = self._turns
+        turns.awake = task
+        if turns.aborting:
+            return False
+        if turns.recorder is not None and turns.exploring:
+            turns.recorder.goes_on(task)
+        if turns.tracer is not None:
+            sys.settrace(turns.tracer)
+        return True
+
+    def _work(self, task: Task) -> None:
+        self._enrol(task)
+        while True:
+            task.semaphore.wait()
+            if task.job is None:
+                self._turns.by_ident.pop(task.ident or 0, None)
+                return
+            try:
+                if self._begins(task):
+                    contextvars.Context().run(task.job, *task.arguments)
+            except (Abort, Uncontrolled):
+                pass
+            except BaseException as error:
+                task.error = error
+            finally:
+                for kept in self.thread_locals:
+                    vars(kept).clear()
+                self.ended(task)

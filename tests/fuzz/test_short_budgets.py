@@ -1,0 +1,85 @@
+"""What a search does with a budget that is short for the program. The clock advances by runs, switches and recordings alone."""
+
+import pytest
+
+from pytest_gilcheck.fuzz import check, draws
+from pytest_gilcheck.fuzz.conflicts.trace import Trace
+from pytest_gilcheck.fuzz.running.engine import Engine
+from pytest_gilcheck.fuzz.searching import explorer, limits
+from pytest_gilcheck.fuzz.searching.search import SearchOutcome
+
+from .programs import plan
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    for module in (check, draws, explorer, limits):
+        monkeypatch.setattr(module, "monotonic", clock)
+    return clock
+
+
+def costs(monkeypatch, clock, kind, method, seconds):
+    """Make each call of a method take so long."""
+    real = getattr(kind, method)
+
+    def slow(self, *arguments, **named):
+        clock.now += seconds
+        return real(self, *arguments, **named)
+
+    monkeypatch.setattr(kind, method, slow)
+
+
+class Shared:
+    def __init__(self):
+        self.words = ["b", "a"]
+        self.count = 0
+
+    def read(self):
+        for _ in range(150):
+            max(self.words, key=str.upper)  # in C, on whatever it likes: no proof
+
+    def count_up(self):
+        for _ in range(50):
+            self.count = self.count + 1
+            max(self.words, key=str.upper)
+
+
+def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no_time_for_enough_of_them(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.001)
+    costs(monkeypatch, clock, Engine, "_hand_to", 0.001)
+    result = check.fuzz(check.program([Shared.read, Shared.read], Shared, None, None), plan(seed=1, budget=1.0))
+    assert result.verdict == "holds", result.reason
+    assert "sampled" in result.reason
+
+
+def test_recordings_that_take_long_leave_time_for_samples(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.001)
+    costs(monkeypatch, clock, Trace, "ended", 0.02)
+    result = check.fuzz(check.program([Shared.count_up, Shared.count_up], Shared, None, None), plan(seed=1, budget=0.5))
+    assert result.verdict == "holds", result.reason
+    assert "by their conflicts" in result.reason
+    assert "sampled" in result.reason
+
+
+def test_a_program_too_long_for_even_such_samples_is_cut_short(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.02)
+    result = check.fuzz(check.program([Shared.read, Shared.read], Shared, None, None), plan(seed=1, budget=1.0))
+    assert result.verdict == "inconclusive"
+    assert result.reason.startswith("cut short by budget=1 s")
+
+
+def test_schedules_of_a_complete_enumeration_and_those_that_turn_a_conflict_round_count_and_those_of_an_incomplete_one_do_not():
+    assert not SearchOutcome(wanted=2, complete=1, exhausted=95, enumerated=95, sampled=5).too_few
+    assert not SearchOutcome(wanted=2, complete=0, exhausted=2, enumerated=2, conflicts=60, sampled=40).too_few
+    assert SearchOutcome(wanted=2, complete=0, exhausted=2, enumerated=5_000, sampled=50).too_few
+    assert SearchOutcome(wanted=2, complete=0, exhausted=720, enumerated=720, sampled=5).too_few, "orders, without any preemption"
+    assert SearchOutcome(wanted=2, complete=1, exhausted=50, enumerated=5_000, sampled=40).too_few
