@@ -91,7 +91,7 @@ def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
         if issubclass(type(thing), _LOCKS):
             yield name or repr(thing), thing
         else:
-            queue += _parts(name, thing)
+            queue += [part for part in _parts(name, thing) if id(part[1]) not in seen and type(part[1]) not in _PLAIN]
 
 
 def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
@@ -102,8 +102,8 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
                 yield cell_name, cell.cell_contents
             except ValueError:  # the cell is still empty
                 continue
-        if under_test(thing.__code__.co_filename):
-            yield from thing.__globals__.items()
+        if _under_test(thing.__code__.co_filename):
+            yield "", thing.__globals__  # examined once for all functions of a module
     elif kind is MethodType:
         yield name or "self", thing.__self__
         yield name, thing.__func__
@@ -112,7 +112,8 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"argument {index + 1}", value) for index, value in enumerate(thing.args))
         yield from thing.keywords.items()
     elif issubclass(kind, dict):
-        yield from ((f"{name}[{_key(key)}]" if name else str(_key(key)), value) for key, value in list(dict.items(thing)))
+        items = list(dict.items(thing))
+        yield from ((f"{name}[{_key(key)}]" if name else _key(key).strip("'"), value) for key, value in items)
     elif container := next((each for each in (list, tuple, set, frozenset, deque) if issubclass(kind, each)), None):
         yield from ((f"{name}[{index}]", value) for index, value in enumerate(list(container.__iter__(thing))))
     elif issubclass(kind, type):
@@ -153,7 +154,10 @@ def _may_hold_locks(kind: type) -> bool:
 
 def _library(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
-    return file is None or not under_test(file)
+    return file is None or not _under_test(file)
+
+
+_under_test = functools.cache(under_test)
 
 
 def _available(lock: Any) -> int:
