@@ -210,6 +210,9 @@ def _caught(trial: Trial) -> str:
         return f"{who}{at}{_others(stack)}"
     if trial.handler:
         return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}{_others(stack)}"
+    inner = stack[0][0] if stack and stack[0] else None
+    if inner is not None and trial.place[:2] == (inner.file, inner.line):  # C code that looks for signals, and then does not return
+        return f"`{statement(inner)}` at {_path(inner, now)}, in which the signal was handled and out of which no exception came"
     return f"code that could not be found{at}{_others(stack)}"
 
 
@@ -279,4 +282,6 @@ def _thread_place(trial: Trial) -> str:
 
 
 def _path(inner: Frame, own: Frame | None) -> str:
-    return str(inner) if own is None or own == inner else f"{inner}, called from {own}"
+    if own is None or own == inner:
+        return str(inner)
+    return f"{inner}, called from {f'`{text}` at ' if (text := statement(own)) else ''}{own}"
