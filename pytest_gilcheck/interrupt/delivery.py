@@ -148,9 +148,6 @@ def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: In
     if to_leave and not log.gone:
         late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
         trial = _leaving(log, trial, claim)
-        if trial.outcome is SignalOutcome.SWALLOWED and not log.entered:
-            detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
-            trial = replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail)
         if trial.outcome is SignalOutcome.SWALLOWED:
             instrument.stuck()
             if late:  # that is proved, and the rest may follow from it (a large list that is freed on the way out, say)
@@ -249,9 +246,13 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]
     kept_by += [f"child process {child}" for child in children(process.pid)]
+    handled = bool(log.entered)  # the request for stacks wakes the main thread, which would then run the handler
     stacks = process.stacks()
     if log.left is not None:
         return replace(trial, outcome=SignalOutcome.LINGERS, detail=", ".join(kept_by), stacks=stacks)
+    if not handled:
+        detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
+        return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=stacks)
     probe(process.pid)
     log.wait(_SECOND_CHANCE, lambda log: log.probed or log.gone)
     awaits = tuple((place[0], place[1], place[2]) for place in (log.probed[3] if log.probed else []))
