@@ -20,7 +20,7 @@ _kept = 0  # child processes whose status is to be kept
 _was_ignored = False
 
 
-_ENDS = frozenset(f"SIG{name}" for name in "INT TERM HUP QUIT KILL ALRM VTALRM PROF PIPE USR1 USR2".split())
+_ENDS = tuple(f"SIG{name}" for name in ("INT", "TERM", "HUP", "QUIT", "KILL", "ALRM", "VTALRM", "PROF", "PIPE", "USR1", "USR2"))
 
 
 def is_crash(status: int | None) -> bool:
