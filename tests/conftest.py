@@ -1,3 +1,4 @@
+import os
 import signal
 
 import pytest
@@ -6,6 +7,9 @@ from pytest_gilcheck.settings import SETTINGS, variable
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: the programs that tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The first test that imports numpy would start threads of its OpenBLAS, and no later test of that process could be forked.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 pytest_plugins = ["pytester", "tests.suite"]
 

@@ -77,25 +77,27 @@ class Outcomes:
     points: int
 
 
-def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False) -> Outcomes:
+def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False, gil: bool = False) -> Outcomes:
     """Run every schedule of a program with at most so many preemptions, as far as the time allows.
 
     Args:
         everything: whether every instruction is a step.
+        gil: whether to preempt only where a build with a GIL can switch.
     """
-    with _explored(drawn, everything) as (explorer, sequential, found):
-        search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, sampling=False).run(sequential)
+    with _explored(drawn, everything) as (explorer, sequential, found), mock.patch.object(Search, "_by_conflicts", return_value=False):
+        search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, gil=gil, sampling=False).run(sequential)
     return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
 
 
-def reduced_outcomes(drawn: Drawn, most: int) -> tuple[Outcomes, str]:
+def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False) -> tuple[Outcomes, str]:
     """Run the schedules that turn conflicts round; also why they are no proof, or an empty text.
 
     Args:
         most: schedules.
+        gil: whether to preempt only where a build with a GIL can switch.
     """
     with _explored(drawn, everything=False) as (explorer, sequential, found):
-        reduction = Reduction(explorer)
+        reduction = Reduction(explorer, gil)
 
         def stop() -> bool:
             if not explorer.events.tables_unchanged():
@@ -110,7 +112,7 @@ def reduced_outcomes(drawn: Drawn, most: int) -> tuple[Outcomes, str]:
                 except MoreSteps:
                     sequential = explorer.measured()
                     found.clear()
-                    reduction = Reduction(explorer)
+                    reduction = Reduction(explorer, gil)
     why = reduction.doubt or ("" if reduction.finished else "there are more schedules")
     return Outcomes(found, 0, reduction.runs, max(run.points for run in sequential)), why
 
@@ -152,14 +154,14 @@ def _every_instruction(wanted: bool):
         yield
 
 
-def surely(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False) -> Outcomes:
+def surely(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool = False, gil: bool = False) -> Outcomes:
     """The outcomes; tried again if a busy machine has kept a thread from running for so long that the run was given up."""
     for _ in range(_TRIES - 1):
         try:
-            return outcomes(drawn, preemptions, seconds, everything=everything)
+            return outcomes(drawn, preemptions, seconds, everything=everything, gil=gil)
         except NotExplorable:
             continue
-    return outcomes(drawn, preemptions, seconds, everything=everything)
+    return outcomes(drawn, preemptions, seconds, everything=everything, gil=gil)
 
 
 def missed(
@@ -181,7 +183,7 @@ def missed(
 
 
 def lost_by_conflicts(
-    drawn: Drawn, preemptions: int = 1, most: int = 1000, brute: Outcomes | None = None
+    drawn: Drawn, preemptions: int = 1, most: int = 1000, brute: Outcomes | None = None, *, gil: bool = False
 ) -> tuple[dict[Outcome, Schedule], str, Outcomes]:
     """The outcomes of schedules with so many preemptions to which no conflict leads, each with a schedule; why that proves nothing,
     or an empty text; and what brute force found.
@@ -189,9 +191,10 @@ def lost_by_conflicts(
     Args:
         most: schedules that turn a conflict round.
         brute: what brute force found before.
+        gil: whether to preempt only where a build with a GIL can switch, both times.
     """
-    reduced, why = reduced_outcomes(drawn, most)
+    reduced, why = reduced_outcomes(drawn, most, gil=gil)
     if why:
         return {}, why, reduced
-    brute = brute or surely(drawn, preemptions, 60.0)
+    brute = brute or surely(drawn, preemptions, 60.0, gil=gil)
     return {each: schedule for each, schedule in brute.found.items() if each not in reduced.found}, "", brute

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from pytest_gilcheck.fuzz.conflicts import races
+from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.steps import calls, changing, opcodes, operands, touches
 
 from .generated import Drawn, programs
@@ -163,6 +164,26 @@ def test_conflicts_lead_to_every_outcome_that_brute_force_finds(drawn):
 def test_conflicts_lead_to_every_outcome_that_brute_force_finds_in_many_programs(drawn):
     lost, _, _ = lost_by_conflicts(drawn, preemptions=2)
     assert not lost, f"{lost}\n{drawn.source}"
+
+
+@pytest.mark.slow
+@seed(8)
+@settings(max_examples=100, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(("locks", "lists", "names", "cells")))
+def test_conflicts_lead_to_every_outcome_that_a_build_with_a_gil_can_have(drawn):
+    lost, _, _ = lost_by_conflicts(drawn, preemptions=3, gil=True)
+    assert not lost, f"{lost}\n{drawn.source}"
+
+
+def test_a_thread_that_waits_in_vain_for_a_lock_is_switched_where_a_gil_is_not_and_no_outcome_of_that_is_lost(monkeypatch):
+    holds = "with s.lock:\n    items.append(9)", "s.n += 1", "items.append(9)"
+    waits = "x = s.n", "with s.lock:\n    y = items + others"
+    drawn = Drawn(("locks",), (holds, waits))
+    lost, why, brute = lost_by_conflicts(drawn, preemptions=2, gil=True)
+    assert (lost, why) == ({}, "")
+    monkeypatch.setattr(Reduction, "_start_in_vain", lambda self, pair, run, trace, races: None)
+    lost, _, _ = lost_by_conflicts(drawn, preemptions=2, brute=brute, gil=True)
+    assert lost, f"{sys.version_info[:2]}: nothing is lost"
 
 
 def untouched(*instructions):

@@ -60,6 +60,7 @@ class Races:
 
     Attributes:
         races: in order of their second transitions.
+        contended: each release of a lock and the acquisition by another thread that follows it.
         first_touch: by thread, its first transition that touches anything.
     """
 
@@ -75,6 +76,7 @@ class Races:
         self._holding: dict[int, set[int]] = {}  # by thread, the locks that it holds
         self._held: dict[int, frozenset[int]] = {}  # by point, the locks that its thread held there
         self.races: list[Race] = []
+        self.contended: list[Race] = []
         self.first_touch: dict[int, int] = {}
         counts = Counter((part.holder, part.part) for parts in trace.parts.values() for part in parts)
         self._uses: Counter[tuple[int, Any]] = counts
@@ -155,6 +157,8 @@ class Races:
             uses.holder = thread if deed is Deed.ACQUIRE else None
             self._holders.setdefault(part.holder, []).append((point, uses.holder))
             if deed is Deed.ACQUIRE:
+                if uses.released and self._owners[uses.released] != thread:
+                    self.contended.append(Race(uses.released, point, self._uses[part.holder, part.part]))
                 uses.acquired = point
                 self._holding.setdefault(thread, set()).add(part.holder)
             else:

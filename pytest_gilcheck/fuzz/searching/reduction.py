@@ -94,6 +94,9 @@ class Reduction:
         races = Races(trace, run.points)
         for race in races.races:
             self._turn_round(race, run, trace, races)
+        if self.gil:
+            for pair in races.contended:
+                self._start_in_vain(pair, run, trace, races)
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
@@ -137,6 +140,19 @@ class Reduction:
             if thread not in tried and not self._same_as_one_of(tried, thread, point, races):
                 tried.add(thread)
                 self._enter(self._waiting, node, thread, race, trace)
+
+    def _start_in_vain(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
+        """Enter the thread that acquires a lock after another one, to be tried while that one holds it.
+
+        Between two points at which a build with a GIL can switch, a thread is not interrupted, unless it has to wait for a lock:
+        then what it does before and what it does after come apart. No race says so: it is the order of no two accesses.
+        """
+        point, thread = self._before(pair.first, run, trace), trace.owners[pair.second]
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        tried = self._tried.setdefault(node, {trace.owners[point]})
+        if thread not in tried and thread in trace.enabled(point) and not races.waits(thread, point):
+            tried.add(thread)
+            self._enter(self._waiting, node, thread, pair, trace)
 
     def _follow_hint(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread of the second transition of a pair as a hint, to be tried right before the first."""

