@@ -139,8 +139,8 @@ MUTANTS = (
     Mutant(
         "fuzz-not-earliest",
         "fuzz/searching/minimise.py",
-        "        first = choices[position - 1].point + 1 if position else 1\n",
-        "        first = choices[position].point\n",
+        "    first = choices[position - 1].point + 1 if position else 1\n",
+        "    first = choices[position].point\n",
         "preemptions of a sampled failure stay where they were drawn instead of at the first step that does",
         ("tests/fuzz/test_minimise.py",),
     ),

@@ -148,8 +148,8 @@ MUTANTS = (
     Mutant(
         "leaks-zombie",
         "injection/leaks.py",
-        '                if state.split()[0] != "Z":\n',
-        '                if state.split()[0] != "X":\n',
+        '            if child.state != "Z":\n',
+        '            if child.state != "X":\n',
         "a child process that has ended and was not waited for counts as alive",
         ("tests/injection/test_leaks.py", "tests/injection/test_check.py"),
     ),
