@@ -33,6 +33,7 @@ _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
+_LEAST_PACE = 0.6  # of the time of a measured run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
 
 
@@ -242,7 +243,7 @@ class Search:
         reduction = Reduction(self._explorer, gil=self._gil)
         mark = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS)
         at_first = limit.left()
-        enough = _FEWEST * self._explorer.pace <= at_first < inf  # if not, these are the best of what can be run
+        enough = _LEAST_PACE * _FEWEST * self._explorer.pace <= at_first < inf  # if not, these are the best of what can be run
 
         def stop() -> bool:
             found.conflicts = reduction.runs
