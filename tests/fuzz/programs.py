@@ -27,6 +27,16 @@ def every_third(programs):
     return [pytest.param(each, marks=[pytest.mark.slow] if index % 3 else []) for index, each in enumerate(programs)]
 
 
+class Clock:
+    """A clock that advances only when a test says so."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
 class Counter:
     def __init__(self):
         self.value = 0

@@ -8,18 +8,10 @@ from pytest_gilcheck.fuzz import check, draws, failing, sensitivity
 from pytest_gilcheck.fuzz.deadline import Deadline
 from pytest_gilcheck.fuzz.searching import explorer, limits
 
-from .programs import plan
+from .programs import Clock, plan
 
 RUN = 0.1  # seconds that a run of the program takes
 FOR_THE_REPORT = 9 * RUN  # the first two runs, sequential orders after a failure, one replay, one explanation; and one begun run
-
-
-class Clock:
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture

@@ -9,15 +9,7 @@ from pytest_gilcheck.fuzz.running.turns import Turns
 from pytest_gilcheck.fuzz.searching import explorer, limits
 from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
-from .programs import plan
-
-
-class Clock:
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
+from .programs import Clock, plan
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ class Explorer:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
+        pace: seconds that the last run took which nobody observed, with its setup and teardown.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
     """
 
@@ -115,6 +116,7 @@ class Explorer:
     uncontrolled: list[str] = field(default_factory=list)
     passing: list[tuple[int, ...]] = field(default_factory=list)
     ready: float = 0.0
+    pace: float = 0.0
     _teardown_error: AssertionError | None = None
     _confirming: bool = False
     _noted: int = -1
@@ -129,6 +131,7 @@ class Explorer:
         engine = self.engine
         self.between_runs()
         self.runs += 1
+        begun = monotonic()
         if engine.journal is not None:
             self._note_what_it_depends_on(engine.journal)
         if self.runs % _COLLECT_EVERY == 0:
@@ -148,6 +151,8 @@ class Explorer:
                     broken = broken or torn
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
+        if engine.observer is None:
+            self.pace = monotonic() - begun
         if run.uncontrolled and len(self.uncontrolled) < 10:
             self.uncontrolled += run.uncontrolled
         if run.refused:

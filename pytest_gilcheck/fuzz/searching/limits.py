@@ -7,6 +7,7 @@ well; if that comes first, the search is void, because another machine would hav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -36,6 +37,9 @@ class Limit(Protocol):
     def allows(self, schedules: int, share: float) -> bool:
         """Whether so many schedules will take no more than this share of what is left."""
 
+    def left(self) -> float:
+        """Seconds that are left; without end by count."""
+
 
 class TimeLimit:
     """Ends a search at the time ``until``, by the clock ``now``, in seconds."""
@@ -60,6 +64,9 @@ class TimeLimit:
     def allows(self, schedules: int, share: float) -> bool:
         now = self._now()
         return schedules * (now - self._begun) / max(1, self._used()) <= share * (self._until - now)
+
+    def left(self) -> float:
+        return self._until - self._now()
 
 
 class CountLimit:
@@ -92,6 +99,9 @@ class CountLimit:
 
     def allows(self, schedules: int, share: float) -> bool:
         return schedules <= share * (self._most - self._used())
+
+    def left(self) -> float:
+        return math.inf
 
 
 def limited(until: float, schedules: int | None) -> Limit:

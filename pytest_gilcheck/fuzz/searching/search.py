@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
+from math import inf
 
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
@@ -32,8 +33,8 @@ _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
-_FEWEST_CONFLICTS = 30  # of these, if that is more, ...
-_MOST_CONFLICTS = 0.4  # ... and if these take no more: a recorded run takes as long as ten others
+_LEAST_PACE = 0.6  # of the time of a measured run: what a sample takes that switches seldom
+_FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
 
 
 @dataclass
@@ -240,13 +241,21 @@ class Search:
             return False
         found, limit = self.found, self._limit
         reduction = Reduction(self._explorer, gil=self._gil)
-        mark, last = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS), limit.mark(_MOST_CONFLICTS, _FEWEST_CONFLICTS)
+        mark = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS)
+        at_first = limit.left()
+        enough = _LEAST_PACE * _FEWEST * self._explorer.pace <= at_first < inf  # if not, these are the best of what can be run
 
         def stop() -> bool:
             found.conflicts = reduction.runs
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
-            return limit.reached(mark) and (reduction.runs >= _FEWEST_CONFLICTS or limit.reached(last))
+            if not limit.reached(mark):
+                return False
+            if reduction.runs >= _FEWEST_CONFLICTS or limit.reached():
+                return True
+            left = limit.left()
+            one_more = (at_first - left) / reduction.runs
+            return enough and (_FEWEST - reduction.runs) * self._explorer.pace > left - one_more
 
         reduction.search(stop)
         found.failure = reduction.failure
