@@ -20,16 +20,16 @@ _kept = 0  # child processes whose status is to be kept
 _was_ignored = False
 
 
-_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
+_ENDS = tuple(f"SIG{name}" for name in ("INT", "TERM", "HUP", "QUIT", "KILL", "ALRM", "VTALRM", "PROF", "PIPE", "USR1", "USR2"))
 
 
 def is_crash(status: int | None) -> bool:
-    """Whether a process was killed by a signal that reports a fault: by the hardware, the kernel, or the program's own ``abort``.
+    """Whether a process was killed by a signal that is none of those which end processes on purpose.
 
-    All others end processes on purpose. A program that has handled a signal is expected to die by it: it restores the default
+    A program that has handled a signal is expected to die by it: it restores the default
     action and sends the signal to itself. A timer ends one by SIGALRM, a pipe that nobody reads by SIGPIPE.
     """
-    return status is not None and status < 0 and signal_name(-status) in _CRASHES
+    return status is not None and status < 0 and signal_name(-status) not in _ENDS
 
 
 def describe_exit(status: int | None) -> str:

@@ -46,7 +46,7 @@ class StackDumps:
             seconds: how long to wait for a process that is stuck beyond ``faulthandler``.
         """
         before = self._written()
-        if DUMP_SIGNAL is None or not _has_handler(pid, DUMP_SIGNAL):  # it set the signal's handler itself: ours would kill it
+        if DUMP_SIGNAL is None or not has_handler(pid, DUMP_SIGNAL):  # it set the signal's handler itself: ours would kill it
             return ""
         try:
             os.kill(pid, DUMP_SIGNAL)
@@ -76,7 +76,7 @@ class StackDumps:
         return os.fstat(self._file.fileno()).st_size
 
 
-def _has_handler(pid: int, number: int) -> bool:
+def has_handler(pid: int, number: int) -> bool:
     """Whether a process has a handler for a signal; true where the system does not tell."""
     try:
         masks = [line.split()[1] for line in read(f"/proc/{pid}/status").splitlines() if line.startswith("SigCgt")]

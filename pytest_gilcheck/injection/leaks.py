@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from ..core.clocks import monotonic, sleep
@@ -78,52 +78,69 @@ def _stays_alive(thread: threading.Thread) -> bool:
 def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
     """The locks that a workload can reach, each with the path to it: through closures, objects and the globals of code under test.
 
-    At most 20,000 objects are examined.
+    At most 20,000 objects are examined. None of their own code runs: ``hasattr`` calls a ``__getattr__``, which may raise anything,
+    and ``isinstance`` asks a proxy for its class.
     """
     queue: deque[tuple[str, Any]] = deque([("", work)])
     seen: set[int] = set()
     while queue and len(seen) < _MOST_OBJECTS:
         name, thing = queue.popleft()
-        if id(thing) in seen or isinstance(thing, _PLAIN):
+        if id(thing) in seen or issubclass(type(thing), _PLAIN):
             continue
         seen.add(id(thing))
-        if isinstance(thing, _LOCKS):
+        if issubclass(type(thing), _LOCKS):
             yield name or repr(thing), thing
         else:
-            queue += _parts(name, thing)
+            queue += [part for part in _parts(name, thing) if id(part[1]) not in seen and type(part[1]) not in _PLAIN]
 
 
 def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(thing, FunctionType):
+    kind = type(thing)
+    if kind is FunctionType:
         for cell_name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
             try:
                 yield cell_name, cell.cell_contents
             except ValueError:  # the cell is still empty
                 continue
-        if under_test(thing.__code__.co_filename):
-            yield from thing.__globals__.items()
-    elif isinstance(thing, MethodType):
+        if _under_test(thing.__code__.co_filename):
+            yield "", thing.__globals__  # examined once for all functions of a module
+    elif kind is MethodType:
         yield name or "self", thing.__self__
         yield name, thing.__func__
-    elif isinstance(thing, functools.partial):
+    elif issubclass(kind, functools.partial):
         yield name, thing.func
         yield from ((f"argument {index + 1}", value) for index, value in enumerate(thing.args))
         yield from thing.keywords.items()
-    elif isinstance(thing, dict):
-        yield from ((f"{name}[{key!r}]" if name else str(key), value) for key, value in list(thing.items()))
-    elif isinstance(thing, (list, tuple, set, frozenset, deque)):
-        yield from ((f"{name}[{index}]", value) for index, value in enumerate(list(thing)))
-    elif isinstance(thing, type):
+    elif issubclass(kind, dict):
+        items = list(dict.items(thing))
+        yield from ((f"{name}[{_key(key)}]" if name else _key(key).strip("'"), value) for key, value in items)
+    elif container := next((each for each in (list, tuple, set, frozenset, deque) if issubclass(kind, each)), None):
+        yield from ((f"{name}[{index}]", value) for index, value in enumerate(list(container.__iter__(thing))))
+    elif issubclass(kind, type):
         if (module := sys.modules.get(thing.__module__)) is not None and not _library(module):
             yield from ((f"{name}.{key}", value) for key, value in list(vars(thing).items()))
-    elif _may_hold_locks(type(thing)):
+    elif _may_hold_locks(kind):
         prefix = f"{name}." if name else ""
-        for key, value in list(getattr(thing, "__dict__", {}).items()):
-            yield f"{prefix}{key}", value
-        for slot in _slots(type(thing)):
-            if hasattr(thing, slot):
-                yield f"{prefix}{slot}", getattr(thing, slot)
-        yield name or type(thing).__name__, type(thing)
+        yield from ((f"{prefix}{key}", value) for key, value in _attributes(thing))
+        yield name or kind.__name__, kind
+
+
+def _key(key: object) -> str:
+    """A key of a dict as part of a path, without its own ``__repr__`` unless it is built in."""
+    return repr(key) if type(key) in (str, int, float, bool, bytes, type(None)) else f"<{type(key).__name__}>"
+
+
+def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values of an object's own attributes, in its ``__dict__`` and its slots."""
+    for base in type(thing).__mro__:
+        for name, found in list(base.__dict__.items()):
+            if name == "__dict__" and type(found) is GetSetDescriptorType:
+                yield from list(found.__get__(thing).items())
+            elif type(found) is MemberDescriptorType:
+                try:
+                    yield name, found.__get__(thing)
+                except AttributeError:  # the slot is still empty
+                    continue
 
 
 def _may_hold_locks(kind: type) -> bool:
@@ -135,15 +152,12 @@ def _may_hold_locks(kind: type) -> bool:
     return kind.__module__ in _LOCK_MODULES or (module is not None and not _library(module))
 
 
-def _slots(kind: type) -> Iterator[str]:
-    for base in kind.__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        yield from ((slots,) if isinstance(slots, str) else slots)
-
-
 def _library(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
-    return file is None or not under_test(file)
+    return file is None or not _under_test(file)
+
+
+_under_test = functools.cache(under_test)
 
 
 def _available(lock: Any) -> int:

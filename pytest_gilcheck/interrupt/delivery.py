@@ -22,13 +22,14 @@ from ..core.clocks import time
 from ..core.exit_status import describe_exit, is_crash
 from . import process_snapshot
 from .claim import InterruptClaim
+from .culprit import threads
 from .process_snapshot import ProcessSnapshot
 from .sending import probe, send
 from .starting import Starter
 from .survivors import adoption, children, kill_adopted, survivors
 from .target import Instrument
 from .target_log import TargetLog
-from .trial import SignalOutcome, Trial, clearly_late
+from .trial import UNDECIDED, SignalOutcome, Trial, clearly_late
 
 _KILL = getattr(signal, "SIGKILL", 9)
 _PATIENCE = 3.0  # times `within`, and at least
@@ -40,6 +41,7 @@ _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not
 _MOST_DELAY = 3.0  # seconds that a signal is delayed at most, until the process has had the time up to its moment
 _LEAST_HAD = 0.5  # of that time: with less of it, the workload was not yet where the signal was to find it
 _SECOND_CHANCE = 0.3  # seconds for that one
+_WHILE_IMPORTING = "the signal came while {module} was being imported, which is another question; import it in setup"
 _TICK = 0.02  # seconds: the resolution of CPU times, of two threads
 _SURVIVORS_GRACE = 1.0  # seconds that processes which the target started get to exit after it
 
@@ -95,6 +97,8 @@ def _delivered(
     elif trial.status == -_KILL and trial.outcome is None and ("ends itself", _KILL) not in log.others:
         detail = f"the process {describe_exit(trial.status)}: by another process, or by the system, which is out of memory"
         trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
+    if trial.outcome is not None and trial.outcome not in UNDECIDED and (module := _imported(log, trial)):
+        trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=_WHILE_IMPORTING.format(module=module))
     if alive and trial.outcome is None:
         trial = replace(trial, outcome=SignalOutcome.LEFT_BEHIND, detail=", ".join(alive))
     return replace(trial, notes=tuple(log.others))
@@ -144,9 +148,6 @@ def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: In
     if to_leave and not log.gone:
         late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
         trial = _leaving(log, trial, claim)
-        if trial.outcome is SignalOutcome.SWALLOWED and not log.entered:
-            detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
-            trial = replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail)
         if trial.outcome is SignalOutcome.SWALLOWED:
             instrument.stuck()
             if late:  # that is proved, and the rest may follow from it (a large list that is freed on the way out, say)
@@ -245,18 +246,33 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]
     kept_by += [f"child process {child}" for child in children(process.pid)]
+    handled = bool(log.entered)  # the request for stacks wakes the main thread, which would then run the handler
     stacks = process.stacks()
     if log.left is not None:
         return replace(trial, outcome=SignalOutcome.LINGERS, detail=", ".join(kept_by), stacks=stacks)
-    return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks)
+    if not handled:
+        detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
+        return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=stacks)
+    probe(process.pid)
+    log.wait(_SECOND_CHANCE, lambda log: log.probed or log.gone)
+    awaits = tuple((place[0], place[1], place[2]) for place in (log.probed[3] if log.probed else []))
+    return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks, awaits=awaits)
 
 
 def _with_handler(trial: Trial, log: TargetLog) -> Trial:
     """The trial with the first handler that was entered, if it does not have one yet."""
     if not log.entered or trial.entered is not None:
         return trial
-    entered, place, handler = log.entered[0]
+    entered, place, handler, _imported = log.entered[0]
     return replace(trial, entered=entered, place=place, handler=handler)
+
+
+def _imported(log: TargetLog, trial: Trial) -> str:
+    """The module that the signal found being imported, or that kept it from being handled; empty if none."""
+    if log.entered:
+        return log.entered[0][3]
+    main = (threads(trial.stacks) or [[]])[0]
+    return "a module" if any(frame.file == "<frozen importlib._bootstrap>" for frame in main) else ""
 
 
 def _over_before(log: TargetLog) -> dict[str, Any]:

@@ -130,10 +130,13 @@ def _stopping_clause(trial: Trial) -> Clause | None:
     """
     stack = (threads(trial.stacks) or [[]])[0]
     caught = _caught_notes(trial)
-    traced = (stop(*caught[-1][1:4]) or with_at(*caught[-1][1:3], caught[-1][4])) if caught else None
+    traced = None
+    if caught:
+        file, function, lines, came_at = caught[-1][1:]
+        traced = stop(file, function, lines) or with_at(file, function, came_at)
     if traced is not None and ("swallowed", *caught[-1][1:3]) in trial.notes:
         return replace(traced, swallows=True)
-    if traced is None and shows_who_caught(trial):
+    if not caught and _ended_in_c(trial) is not None:
         return None
     where = own_frame(stack)
     seen = None if where is None else stop(where.file, where.function, [where.line])
@@ -187,7 +190,7 @@ def _caught(trial: Trial) -> str:
     clause = _stopping_clause(trial)
     stack = threads(trial.stacks)
     now = own_frame(stack[0]) if stack else None
-    at = "" if now is None else f"; it is now at {now}"
+    at = "" if now is None else f"; it is now at {now}{_awaits(trial, clause)}"
     if clause is not None and clause.kind == "except":
         return f"`{clause.where.source}` at {clause.where}{_converted(trial)}{at}"
     if clause is not None and clause.swallows:
@@ -207,7 +210,18 @@ def _caught(trial: Trial) -> str:
         return f"{who}{at}{_others(stack)}"
     if trial.handler:
         return f"code that could not be found, although the handler of a library ran (set at {trial.handler}){at}{_others(stack)}"
+    inner = stack[0][0] if stack and stack[0] else None
+    if inner is not None and trial.place[:2] == (inner.file, inner.line):  # C code that looks for signals, and then does not return
+        return f"`{statement(inner)}` at {_path(inner, now)}, in which the signal was handled and out of which no exception came"
     return f"code that could not be found{at}{_others(stack)}"
+
+
+def _awaits(trial: Trial, clause: Clause | None) -> str:
+    """Where up to two coroutines of the user's wait, to follow where the main thread is; empty if only at the clause."""
+    places = dict.fromkeys(
+        str(Frame(*place)) for place in trial.awaits if clause is None or place[:2] != (clause.where.file, clause.where.line)
+    )
+    return f", and waits at {' and at '.join(list(places)[:2])}" if places else ""
 
 
 def _workers(stack: list[list[Frame]]) -> str:
@@ -268,4 +282,6 @@ def _thread_place(trial: Trial) -> str:
 
 
 def _path(inner: Frame, own: Frame | None) -> str:
-    return str(inner) if own is None or own == inner else f"{inner}, called from {own}"
+    if own is None or own == inner:
+        return str(inner)
+    return f"{inner}, called from {f'`{text}` at ' if (text := statement(own)) else ''}{own}"

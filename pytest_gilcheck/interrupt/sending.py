@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 from ..core.clocks import time
+from ..core.stack_dumps import has_handler
 
 _SENT_BY_TERMINALS = {signal.SIGINT, getattr(signal, "SIGQUIT", signal.SIGINT)}
 WINDOWS = os.name == "nt"
@@ -62,8 +63,11 @@ def send(pid: int, number: int) -> int:
 
 
 def probe(pid: int) -> None:
-    """Ask the main thread to report; Windows has no signal that could be used for that."""
-    if not WINDOWS:
+    """Ask the main thread to report; Windows has no signal that could be used for that.
+
+    It would kill a process that has become another program.
+    """
+    if not WINDOWS and has_handler(pid, PROBE):
         send(pid, PROBE)
 
 

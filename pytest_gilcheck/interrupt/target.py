@@ -33,8 +33,11 @@ from ..core.clocks import monotonic_ns
 from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.source import code_position
+from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler
 from .sending import PROBE
+
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
 
 
 class Instrument:
@@ -148,7 +151,7 @@ class Target:
                     return handler(signum, frame)
                 if not self._running:
                     return None
-                self._note("entered", now, signum, _place(frame), where)
+                self._note("entered", now, signum, _place(frame), where, _imported(frame))
                 self._report_suicide()
                 self._instrument.entered(frame)
                 result = handler(signum, frame)
@@ -228,7 +231,7 @@ class Target:
         for number in self._signals:
             replaced = real_getsignal(number) is not self._handlers[number][0]
             changes.append(inspect_handler(number, real_getsignal).changes_since(self._facts[number], replaced))
-        self._note("probed", now, _place(frame), [change for change in changes if change])
+        self._note("probed", now, _place(frame), [change for change in changes if change], waiting_coroutines())
 
     def _still_running(self) -> list[list[object]]:
         """[name, kind] of each thread that an interpreter waits for before it exits."""
@@ -281,6 +284,16 @@ def _place(frame: FrameType | None) -> list[Any]:
         return []
     code = frame.f_code
     return [code.co_filename, frame.f_lineno, code.co_qualname, *code_position(code, frame.f_lasti)[1:]]
+
+
+def _imported(frame: FrameType | None) -> str:
+    """The outermost module that the frame, or one that it was called by, is importing; empty if none."""
+    name = ""
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename == _IMPORT_SYSTEM and frame.f_code.co_name == "_find_and_load":
+            name = str(frame.f_locals.get("name", "a module"))
+        frame = frame.f_back
+    return name
 
 
 def _caller() -> str:

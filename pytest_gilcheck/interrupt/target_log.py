@@ -19,20 +19,22 @@ class TargetLog:
     Attributes:
         process: the target.
         began: when the workload began; None before that.
-        entered: for each handler that was entered: when, what it interrupted, and where the handler was set.
+        entered: for each handler that was entered: when, what it interrupted, where the handler was set, and the module that was
+            being imported (empty without one).
         left: when the workload ended, how, and the [name, kind] of each thread that keeps the process from exiting; None before
             that.
         error: what the workload raised by itself.
-        probed: the answer to a probe: when, where the main thread was, and what has changed about the handlers; None without one.
+        probed: the answer to a probe: when, where the main thread was, what has changed about the handlers, and where
+            coroutines wait; None without one.
         others: the notes of the instrument.
     """
 
     process: Process
     began: int | None = None
-    entered: list[tuple[int, tuple[Any, ...], str]] = field(default_factory=list)
+    entered: list[tuple[int, tuple[Any, ...], str, str]] = field(default_factory=list)
     left: tuple[int, str, list[list[str]]] | None = None
     error: BaseException | None = None
-    probed: tuple[int, tuple[Any, ...], list[str]] | None = None
+    probed: tuple[int, tuple[Any, ...], list[str], list[list[Any]]] | None = None
     others: list[tuple[Any, ...]] = field(default_factory=list)
 
     @property
@@ -54,11 +56,11 @@ class TargetLog:
             case "began":
                 self.began = values[0]
             case "entered":
-                self.entered.append((values[0], tuple(values[2]), values[3]))
+                self.entered.append((values[0], tuple(values[2]), values[3], values[4]))
             case "left":
                 self.left = (values[0], values[1], values[2])
                 self.error = unpacked(values[3]) if values[3] else None
             case "probed":
-                self.probed = (values[0], tuple(values[1]), values[2])
+                self.probed = (values[0], tuple(values[1]), values[2], values[3])
             case _:
                 self.others.append((kind, *values))

@@ -52,6 +52,7 @@ class Trial:
         stacks: the stacks of all threads at that time.
         dozed: whether the main thread used next to no CPU and woke again and again: it waited for the GIL, or slept briefly in C.
         others_busy: whether its other threads used their cores.
+        awaits: where coroutines of the user's were suspended at that time, each as (file, line, function).
         notes: what the instrument reported.
         unhandled: seconds for which the signal was not handled, when the trial was given up; None if it was handled.
     """
@@ -73,6 +74,7 @@ class Trial:
     stacks: str = ""
     dozed: bool = False
     others_busy: bool = False
+    awaits: tuple[tuple[str, int, str], ...] = ()
     notes: tuple[tuple[Any, ...], ...] = ()
     unhandled: float | None = None
 

@@ -48,6 +48,41 @@ def test_locks_in_closures_and_slots_are_found():
     assert {"lock", "slotted.lock"} <= names(lambda: (lock, slotted))
 
 
+def test_no_code_of_the_objects_runs_while_locks_are_looked_for():
+    class Proxy:
+        __slots__ = ("empty", "kept")
+
+        def __init__(self):
+            object.__setattr__(self, "kept", threading.Lock())
+
+        def __getattribute__(self, name):
+            raise RuntimeError(name)
+
+        __class__ = property(lambda self: 1 / 0)
+
+    class Items(dict):
+        def items(self):
+            raise RuntimeError("items")
+
+    class Values(list):
+        def __iter__(self):
+            raise RuntimeError("values")
+
+    class Key:
+        def __repr__(self):
+            raise RuntimeError("key")
+
+    class Dynamic:
+        def __init__(self):
+            self.own = threading.Lock()
+
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+    proxy, items, values, dynamic = Proxy(), Items({Key(): threading.Lock()}), Values([threading.Lock()]), Dynamic()
+    assert {"proxy.kept", "items[<Key>]", "values[0]", "dynamic.own"} <= names(lambda: (proxy, items, values, dynamic))
+
+
 def test_a_partial_leads_to_its_function_and_arguments():
     assert {"argument 1.own", "MODULE_LOCK"} <= names(functools.partial(Store.work, Store()))
 

@@ -28,13 +28,17 @@ static PyObject *asleep(PyObject *args, int looks) {
     while (now() < end) {
         struct timespec nap = {0, 20000000};
         nanosleep(&nap, NULL);
-        if (looks && PyErr_CheckSignals()) return NULL;
+        if (looks && PyErr_CheckSignals()) {
+            if (looks == 1) return NULL;
+            PyErr_Clear();
+        }
     }
     Py_RETURN_NONE;
 }
 
 static PyObject *hold(PyObject *self, PyObject *args) { return asleep(args, 0); }
 static PyObject *look(PyObject *self, PyObject *args) { return asleep(args, 1); }
+static PyObject *ignore(PyObject *self, PyObject *args) { return asleep(args, 2); }
 
 /* what a free-threaded interpreter was seen to do: the signal comes right before the wait, and nothing looks in between */
 static PyObject *miss(PyObject *self, PyObject *args) {
@@ -63,6 +67,7 @@ static PyObject *take_sigint(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"hold", hold, METH_VARARGS, "sleep in C and keep the GIL"},
     {"look", look, METH_VARARGS, "the same, checking for signals"},
+    {"ignore", ignore, METH_VARARGS, "the same, discarding what their handlers raise"},
     {"miss", miss, METH_VARARGS, "check for no signals for so long, then wait for one"},
     {"take_sigint", take_sigint, METH_NOARGS, "replace the handler below Python"},
     {0},

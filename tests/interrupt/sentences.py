@@ -37,7 +37,7 @@ def contradictions(result):
         found.append("a figure with an exponent")
     for text in (reason, result.culprit):
         outside = re.sub(r"`[^`]*`", "``", text)  # quoted source may say anything
-        if "``" in text or re.search(r"(?<!\w)\(\s*\)\s*at|\bat\s*[,;]|'',|: *$|  ", outside.replace("``", "x")):
+        if "``" in text or re.search(r"(?<!\w)\(\s*\)\s*at|\bat\s*[,;]|(?<!\S)'',|: *$|  ", outside.replace("``", "x")):
             found.append("an empty name")
         if match := _REPEATED.search(outside):
             found.append(f"{match[1]!r} is said twice")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.interrupt.result import InterruptResult
 
 from . import programs  # noqa: F401 - adds workloads
@@ -58,8 +59,14 @@ def test_a_result_that_agrees_with_its_claim_has_no_contradiction(good: Interrup
         ({"reason": "1 trial: the process exited the process exited within 1 ms"}, "'the process exited' is said twice"),
         ({"reason": "2 trials: left behind: sleep (pid 7), sleep (pid 7)"}, "a process is named twice"),
         ({"culprit": "`` at <frozen posixpath>:3 (join)"}, "an empty name"),
+        ({"culprit": "'', a non-daemon thread"}, "an empty name"),
         ({"culprit": "ctypes.CDLL.__init__.<locals>._FuncPtr() at x.py:3"}, "a class stands for the call"),
     ],
 )
 def test_each_kind_of_contradiction_is_found(good, change, found):
     assert any(found in entry for entry in contradictions(replace(good, **change)))
+
+
+def test_an_empty_string_in_the_source_of_a_call_is_no_empty_name(good):
+    culprit = "b''.join(itertools.repeat(b'', 10 ** 9)) at x.py:3 (work), a C call that did not check for signals"
+    assert contradictions(replace(good, culprit=culprit, verdict=Verdict.INCONCLUSIVE)) == []

@@ -1,5 +1,6 @@
-"""Processes that end themselves, and what an interpreter does on its way out."""
+"""Processes that end themselves, what an interpreter does on its way out, and imports on the way in."""
 
+import importlib
 import os
 import signal
 import sys
@@ -57,3 +58,47 @@ def test_a_hook_that_a_module_sets_when_it_is_imported_is_called_in_a_new_interp
     result.assert_violated()
     assert result.outcome == "lingers"
     assert "sys.excepthook" in result.culprit
+
+
+SLOW_MODULE = """
+import time
+until = time.monotonic() + 0.5
+while time.monotonic() < until:
+    try:
+        time.sleep(0.01)
+    except BaseException:
+        pass
+"""
+
+
+@pytest.fixture
+def late_module(tmp_path):
+    """The folder of a module that only the workload can find, and that swallows all signals while it is imported."""
+    (tmp_path / "late_module_of_a_workload.py").write_text(SLOW_MODULE)
+    return str(tmp_path)
+
+
+def test_what_a_signal_does_in_the_middle_of_an_import_is_no_violation(late_module):
+    def work():
+        sys.path.insert(0, late_module)
+        importlib.import_module("late_module_of_a_workload")
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.2, exits_within=0.5)
+    assert (result.verdict, result.outcome) == ("inconclusive", "unreported"), str(result)
+    assert "while late_module_of_a_workload was being imported" in result.reason
+
+
+def test_what_a_signal_does_after_an_import_is_judged(late_module):
+    def work():
+        sys.path.insert(0, late_module)
+        importlib.import_module("late_module_of_a_workload")
+        while True:
+            try:
+                time.sleep(0.01)
+            except BaseException:
+                continue
+
+    result = gilcheck.interrupt(work, repeats=2, over=2.0, exits_within=0.5, seed=1)
+    result.assert_violated()
+    assert result.outcome == "swallowed"

@@ -13,6 +13,7 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.fork_safety import can_fork
 
+from . import holder
 from .sentences import contradictions
 
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
@@ -114,3 +115,17 @@ def test_a_worker_thread_in_a_function_of_a_library_is_named_with_that_function(
     result.assert_violated()
     assert "a worker thread of an executor" in result.culprit
     assert "(Queue.get)" in result.culprit or "(get)" in result.culprit
+
+
+@pytest.mark.skipif(holder.compiler()[0] is None, reason="no C compiler")
+def test_a_call_of_c_in_which_the_signal_was_handled_and_that_does_not_return_is_named():
+    extension = holder.built()
+
+    def work():
+        extension.ignore(60.0)
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+    result.assert_violated()
+    assert result.outcome == "stuck in cleanup"
+    assert f"`extension.ignore(60.0)` at {__file__}" in result.culprit
+    assert "out of which no exception came" in result.culprit
