@@ -100,6 +100,9 @@ class Check(NamedTuple):
         Raises:
             BadValue: arguments that contradict each other, or cannot be used here.
         """
+        from .core import own_modules  # not before a test needs it
+
+        own_modules.keep()
         prepared: Prepared[Any] = import_module(f".{self.wing}.entry", __package__).prepare(work, name, arguments, **context)
         return prepared
 

@@ -51,11 +51,18 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Watch the GIL before conftests are imported: their imports may re-enable it."""
+    """Before conftests are imported, watch the GIL, which they may re-enable, and say in the evidence file that a run begins, which
+    they may end."""
     if FREE_THREADED_BUILD:
         from .adaptors.gil_watch import watch_early
 
         watch_early(early_config)
+    from .adaptors.options import early_target
+
+    if (path := early_target(early_config)) is not None:
+        from .adaptors.reporting import begin_early
+
+        begin_early(early_config, path)
 
 
 def pytest_configure(config: pytest.Config) -> None:

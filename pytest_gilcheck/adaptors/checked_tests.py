@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
+from unittest import SkipTest
 
 import pytest
 
 from ..calls import Gilcheck
 from ..checks import ENDED_EARLY, FIXTURE, FUZZ
-from ..core import evidence
+from ..core import evidence, own_modules
 from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
 from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
 from ..core.machine import machine
@@ -53,6 +54,7 @@ def start(config: pytest.Config) -> CheckedTests:
     if _KEY in config.stash:
         return config.stash[_KEY]
     machine()  # now, before a test replaces what answers
+    own_modules.keep()
     spawned = in_this_process(config)
     session = config.stash[_KEY] = CheckedTests(config, spawned)
     other_plugins.tell(config)
@@ -168,7 +170,7 @@ class CheckedTests:
 
         def result(measured: Any, entry: evidence.Record, to_be_judged: bool) -> None:
             item.config.hook.pytest_gilcheck_result(item=item, result=measured)
-            if isinstance(measured, Judged):
+            if hasattr(measured, "forget_judgement"):
                 measured.forget_judgement()  # an observer judges nothing
             if (token := getattr(measured, "token", "")) and (cache := getattr(item.config, "cache", None)) is not None:
                 cache.set(replay_key(token), item.nodeid)  # where `gilcheck replay` looks for the test
@@ -218,8 +220,10 @@ class CheckedTests:
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
             yield from self._skipping(item)
-        except BaseException:
-            item.stash[_CALLS] = []  # the test has failed already
+        except BaseException as error:
+            calls, item.stash[_CALLS] = item.stash[_CALLS], []
+            if isinstance(error, SkipTest | pytest.skip.Exception):  # else the test has failed already
+                self._judge([call for call in calls if call.judgement() is None])
             raise
         if proof := item.stash.get(_PROOF, ""):
             found = "an earlier run of this test found a schedule that breaks it, which no rerun can take back"
@@ -294,22 +298,35 @@ class CheckedTests:
     def _judged(self, item: pytest.Item, test_is_over: bool) -> Iterator[None]:
         """After a phase, note how each result was judged; one that nobody judged decides the test, if nothing else has."""
         __tracebackhide__ = True
+        skipped: BaseException | None = None
         try:
             yield from self._skipping(item)
+        except (SkipTest, pytest.skip.Exception) as error:  # which takes back nothing that was found before
+            skipped = error
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
             unknown = self._without_result(item, test_is_over)
         if unknown:
             pytest.fail(f"gilcheck: {'; '.join(unknown)}: join its thread, and let the test see what it raises", pytrace=False)
+        undecided = self._judge(unjudged)
+        if skipped is not None:
+            raise skipped
+        if undecided:
+            self._fail_as_before(item, undecided)
+            raise pytest.skip.Exception(f"inconclusive: {undecided}", _use_item_location=True)
+
+    def _judge(self, unjudged: list[FixtureCall]) -> str:
+        """Fail the test for what is violated, and if strict for what is inconclusive; otherwise say what is inconclusive."""
+        __tracebackhide__ = True
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
-            if found := [call for call in unjudged if call.result.verdict is verdict]:
+            if found := [call for call in unjudged if call.result.verdict == verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
                 advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
                     pytest.fail(f"gilcheck: {message}\n{advice}", pytrace=False)
-                self._fail_as_before(item, message)
-                raise pytest.skip.Exception(f"inconclusive: {message}; {advice}", _use_item_location=True)
+                return f"{message}; {advice}"
+        return ""
 
     def _fail_as_before(self, item: pytest.Item, message: str) -> None:
         """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""

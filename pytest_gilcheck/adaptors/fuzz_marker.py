@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import _pytest.python
 import pytest
 
 from ..checks import FUZZ
@@ -22,6 +23,7 @@ from ..runner import Runner
 
 DEFAULT_THREADS = 2
 _NOT_RENEWED = frozenset({"gilcheck", "request"})
+_PARAMETER = getattr(_pytest.python, "get_direct_param_fixture_func", None)  # of a value of `parametrize`, the same each time
 _MARKER_ARGUMENTS = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
 
 
@@ -147,7 +149,7 @@ class _FunctionScopedFixtures:
             definitions[-1]
             for name in item.fixturenames
             if name not in _NOT_RENEWED and (definitions := item._fixtureinfo.name2fixturedefs.get(name))
-            if definitions[-1].scope == "function"
+            if definitions[-1].scope == "function" and definitions[-1].func is not _PARAMETER
         ]
 
     def set_up(self) -> Callable[[], object]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ..core.errors import BadValue
-from ..settings import FILES, SETTINGS, Settings, ini_name
+from ..settings import FILES, SETTINGS, Settings, ini_name, variable
 
 _KEY = pytest.StashKey[Settings]()
 
@@ -34,6 +35,21 @@ def settings_of(config: pytest.Config) -> Settings:
         raise pytest.UsageError(f"gilcheck: {error}") from error
     config.stash[_KEY] = settings
     return settings
+
+
+def early_target(config: pytest.Config) -> Path | None:
+    """Where evidence will go, as far as that is known before options are parsed; None for nowhere, or if it cannot be written."""
+    known = getattr(config.known_args_namespace, ini_name("json"), None)
+    settings = Settings({"json": known}, {"json": os.environ.get(variable("json")) or None}, {"json": _ini_text(config, "json")})
+    try:
+        found = target(config, settings, "json")
+        if found is not None:
+            from ..core.evidence_files import check_target
+
+            check_target(*found)
+    except BadValue:  # a usage error, later
+        return None
+    return None if found is None else found[0]
 
 
 def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, str] | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..report.matrix import Matrix
 
 _KEY = pytest.StashKey[bool]()
+_RUN = pytest.StashKey[evidence_files.EvidenceRun]()
 
 
 def start(config: pytest.Config) -> None:
@@ -36,6 +37,27 @@ def start(config: pytest.Config) -> None:
         config.stash[_KEY] = True
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
         config.pluginmanager.register(StoryColours(), "gilcheck-colours")
+
+
+def begin_early(config: pytest.Config, path: Path) -> None:
+    """Say in the evidence file that a run has begun, before a conftest or a bad option can end it: it may hold an earlier run."""
+    if SPAWNED_TEST in os.environ or _in_a_worker() or any(getattr(config.known_args_namespace, name, False) for name in _SHOWS):
+        return
+    config.stash[_RUN] = evidence_files.EvidenceRun(config.rootpath)
+    try:
+        evidence_files.begin(path, config.stash[_RUN])
+    except OSError:  # `Summary` says so, if the run comes to it
+        pass
+
+
+def _in_a_worker() -> bool:
+    """Whether xdist started this pytest, whose configuration does not say so yet; a process that a worker's test starts is none."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__") == "__channelexec__":  # execnet's name for what it was sent
+            return True
+    return False
 
 
 def figures_as_properties(record: evidence.Record, number: int) -> list[tuple[str, object]]:
@@ -60,6 +82,9 @@ _SHOWS = (
     "setuponly",
     "setupplan",
     "cacheshow",
+    "help",
+    "version",
+    "markers",
 )  # options that run no test
 _OUTCOMES = ("passed", "xpassed", "xfailed", "skipped", "failed")  # the worst last
 
@@ -69,7 +94,7 @@ class Summary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._run = evidence_files.EvidenceRun(config.rootpath)
+        self._run = config.stash.setdefault(_RUN, evidence_files.EvidenceRun(config.rootpath))
         self._records: list[evidence.Record] = []
         self._places: dict[str, tuple[str, int]] = {}  # a test's file and line
         self._open: dict[tuple[str, str], tuple[str, list[evidence.Record]]] = {}  # a test's outcome so far, and its records

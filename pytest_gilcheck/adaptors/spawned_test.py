@@ -32,6 +32,7 @@ from .messages import packed_warnings, pickled
 from .suite_properties import suite_properties
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+_exit = os._exit  # a test may replace that of os
 _POLL = 0.02  # seconds
 _EXIT_GRACE = 10.0  # seconds that the process gets to exit after its last message
 _CRASH = "Fatal Python error"
@@ -186,17 +187,20 @@ class SpawnedTest:
 
     def fail(self, text: str) -> NoReturn:
         """Tell the parent that this process cannot go on, and exit."""
+        self._end_another()
         self._append(ANSWER, pickled({"kind": "failed", "text": text}))
-        os._exit(1)
+        _exit(1)
 
     def exit(self, error: BaseException) -> NoReturn:
         """Tell the parent that the test called ``pytest.exit``, and exit."""
+        self._end_another()
         returncode = getattr(error, "returncode", None)
         self._append(ANSWER, pickled({"kind": "exit", "text": str(error), "returncode": returncode}))
-        os._exit(1)
+        _exit(1)
 
     def report_made(self, item: pytest.Item, report: pytest.TestReport, when: str) -> None:
         """Send the report of a phase; a report that the test makes itself is sent when it is logged."""
+        self._end_another()
         if when == "call" and not self._call_over:
             return
         if when == "call":
@@ -220,6 +224,7 @@ class SpawnedTest:
         try:
             return (yield)
         finally:
+            self._end_another()
             self._call_over = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -232,8 +237,14 @@ class SpawnedTest:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        self._end_another()
         content = {"coverage": self._coverage.end(), "warnings": self._warnings, "suite": suite_properties(self._config)}
         self._append(ANSWER, pickled({"kind": "end"} | content))
+
+    def _end_another(self) -> None:
+        """End a process that the test has forked, and that came back from the test as well: it must not report."""
+        if not self.is_mine():
+            _exit(1)
 
     def _serialised(self, report: pytest.TestReport) -> Any:
         return self._hook.pytest_report_to_serializable(config=self._config, report=report)

@@ -84,7 +84,10 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
         everything: whether every instruction is a step.
         gil: whether to preempt only where a build with a GIL can switch.
     """
-    with _explored(drawn, everything) as (explorer, sequential, found), mock.patch.object(Search, "_by_conflicts", return_value=False):
+    with (
+        _explored(drawn, everything) as (explorer, sequential, found),
+        mock.patch.object(Search, "_by_conflicts", return_value=False),
+    ):
         search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, gil=gil, sampling=False).run(sequential)
     return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
 

@@ -1,10 +1,16 @@
 """Conflicts decide: which schedules are tried first, what is left out, and when that is a proof."""
 
+import base64
+import copy
 import json
+import math
+import posixpath
 import random
+import re
 import sys
 import threading
 import time
+import unicodedata
 
 import pytest
 
@@ -81,7 +87,7 @@ def with_clock(counter):
 
 def with_unknown_code(counter):
     with counter.lock:
-        counter.value += len(json.loads("[1]"))
+        counter.value += len(copy.copy([1]))
 
 
 def with_unknown_function(counter):
@@ -179,3 +185,137 @@ def test_the_operands_of_an_instruction_are_what_its_code_has_loaded():
     assert operands is not None
     assert operands[-2:] == arguments == (one, other)
     assert look in operands
+
+
+class Words:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.lines, self.raw, self.counts, self.asked = ["the  Cat", "a dog"], bytearray(b"abc"), {}, False
+        self.found = re.match(b"a", self.raw)
+
+        class Level:
+            def __add__(self, other):
+                return 1
+
+        self.kind, self.level = Level, Level()
+
+
+def in_pure_functions(words):
+    """What these return depends on their arguments alone."""
+    for line in words.lines:
+        plain = re.sub(r"\s+", " ", line).lower()
+        found = re.search(r"[a-z]+$", plain)
+        assert found.group() in ("cat", "dog")
+        assert base64.b64decode(base64.b64encode(plain.encode())) == plain.encode()
+        assert json.loads(json.dumps(plain)) == plain
+        assert math.sqrt(4) == 2
+        assert posixpath.join("a", unicodedata.normalize("NFC", plain)) == f"a/{plain}"
+
+
+def test_threads_that_call_functions_of_values_alone_are_proved():
+    result = counted(in_pure_functions, in_pure_functions, setup=Words, schedules=100)
+    result.assert_holds()
+    assert runs(result) <= 2
+
+
+def counts_matches(words):
+    def count(match):
+        words.counts["n"] = words.counts.get("n", 0) + 1
+        return ""
+
+    re.sub("b", count, "abba")
+
+
+def counts_matches_under_a_lock(words):
+    with words.lock:
+        counts_matches(words)
+
+
+def four(words):
+    return words.counts == {"n": 4}
+
+
+def test_a_function_that_such_a_call_calls_makes_steps_of_its_own():
+    counted(counts_matches, counts_matches, setup=Words, invariant=four, schedules=200).assert_violated()
+    result = counted(counts_matches_under_a_lock, counts_matches_under_a_lock, setup=Words, invariant=four, schedules=200)
+    result.assert_holds()
+    assert PROVED in result.reason
+
+
+def collects(words):
+    before = len(words.lines)
+    re.sub("b", words.lines.append, "abba")
+    assert len(words.lines) == before + 2
+
+
+def test_a_function_in_c_that_such_a_call_calls_is_not_known():
+    counted(collects, collects, setup=Words, schedules=200).assert_violated()
+
+
+def reads_what_it_matched(words):
+    assert words.found.group() == b"a"
+
+
+def changes_it(words):
+    words.raw[0] = ord("b")
+    words.raw[0] = ord("a")
+
+
+def test_what_looks_into_an_argument_that_others_change_is_no_such_call():
+    counted(reads_what_it_matched, changes_it, setup=Words, schedules=200).assert_violated()
+
+
+def escapes(words):
+    words.asked = True
+    assert base64.b64encode(b"a") == b"YQ=="
+
+
+def replaces_what_that_calls(words):  # in one of the two orders, so no state is seen to outlive its run
+    if words.asked:
+        real = base64.binascii
+        base64.binascii = Fake
+        base64.binascii = real
+
+
+def loads(words):
+    words.asked = True
+    assert json.loads("1") == 1
+
+
+def replaces_a_method(words):
+    if words.asked:
+        real = json.JSONDecoder.decode
+        json.JSONDecoder.decode = lambda self, text: 2
+        json.JSONDecoder.decode = real
+
+
+def replaces_an_attribute(words):
+    if words.asked:
+        decoder = json._default_decoder
+        decoder.decode = lambda text: 2
+        del decoder.decode
+
+
+class Fake:
+    b2a_base64 = staticmethod(lambda text, newline=False: b"")
+
+
+@pytest.mark.parametrize(
+    ("uses", "changes"), [(escapes, replaces_what_that_calls), (loads, replaces_a_method), (loads, replaces_an_attribute)]
+)
+def test_whoever_changes_a_module_or_class_or_object_of_the_standard_library_is_met_by_who_uses_it(uses, changes):
+    counted(uses, changes, setup=Words, schedules=200).assert_violated()
+
+
+def adds(words):
+    words.counts["sum"] = words.level + 1
+
+
+def changes_the_operator(words):
+    words.kind.__add__ = lambda self, other: 2
+    words.kind.__add__ = lambda self, other: 1
+
+
+def test_an_operator_that_is_changed_on_its_class_is_met_by_who_uses_it():
+    found = counted(adds, changes_the_operator, setup=Words, invariant=lambda words: words.counts["sum"] == 1, schedules=200)
+    found.assert_violated()

@@ -11,7 +11,7 @@ from pytest_gilcheck.fuzz.searching import explorer, limits
 from .programs import plan
 
 RUN = 0.1  # seconds that a run of the program takes
-FOR_THE_REPORT = 8 * RUN  # the first run, sequential orders after a failure, one replay, one explanation; and one begun run
+FOR_THE_REPORT = 9 * RUN  # the first two runs, sequential orders after a failure, one replay, one explanation; and one begun run
 
 
 class Clock:

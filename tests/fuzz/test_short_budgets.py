@@ -5,6 +5,7 @@ import pytest
 from pytest_gilcheck.fuzz import check, draws
 from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.running.engine import Engine
+from pytest_gilcheck.fuzz.running.turns import Turns
 from pytest_gilcheck.fuzz.searching import explorer, limits
 from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
@@ -55,7 +56,7 @@ class Shared:
 
 def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no_time_for_enough_of_them(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
-    costs(monkeypatch, clock, Engine, "_hand_to", 0.001)
+    costs(monkeypatch, clock, Turns, "hand_to", 0.001)
     result = check.fuzz(check.program([Shared.read, Shared.read], Shared, None, None), plan(seed=1, budget=1.0))
     assert result.verdict == "holds", result.reason
     assert "sampled" in result.reason

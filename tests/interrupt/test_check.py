@@ -674,3 +674,42 @@ def test_a_debugger_that_swallows_is_found_although_nothing_can_be_traced_in_it(
     result.assert_violated()
     assert result.outcome == "swallowed"
     assert "`except KeyboardInterrupt:` at " in result.culprit
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
+def test_an_orphan_that_a_thread_of_the_user_starts_meanwhile_is_left_alone_and_that_of_the_workload_is_ended(tmp_path):
+    """Both leave their group, and lose their parent; a process that runs a check adopts orphans."""
+    over, pids = threading.Event(), tmp_path / "pids"
+
+    def orphan(kind):
+        start = f"import subprocess as s; print(s.Popen(['sleep', '30'], start_new_session=True, stdout=s.DEVNULL).pid, {kind!r})"
+        with pids.open("a") as file:
+            subprocess.run([sys.executable, "-c", start], stdout=file, check=True)
+
+    def starts():
+        while not over.wait(0.1):
+            orphan("users")
+
+    def workload():
+        orphan("workloads")
+        threading.Event().wait(60)
+
+    thread = threading.Thread(target=starts, name="starts orphans")
+    fork_safety.declare_harmless(lambda each: each.name == "starts orphans")
+    thread.start()
+    try:
+        result = gilcheck.interrupt(workload, repeats=2, over=0.5, within=10, exits_within=10)
+    finally:
+        over.set()
+        thread.join()
+    found = {"users": [], "workloads": []}
+    for line in pids.read_text().splitlines():
+        pid, kind = line.split()
+        found[kind].append(psutil.pid_exists(int(pid)) and psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE)
+        if found[kind][-1]:
+            os.kill(int(pid), signal.SIGKILL)
+    assert len(found["users"]) > 1
+    assert len(found["workloads"]) > 1
+    assert all(found["users"]), result
+    assert not any(found["workloads"]), result

@@ -102,6 +102,44 @@ class TestThings:
     ).assert_outcomes(passed=2)
 
 
+def test_a_fixture_is_set_up_again_for_each_schedule_and_the_value_of_a_parameter_is_not(run, pytester):
+    pytester.makeconftest(
+        """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef):
+    with open("set-ups", "a") as file:
+        print(fixturedef.argname, file=file)
+"""
+    )
+    run(
+        """
+import pytest
+
+@pytest.fixture
+def made():
+    return []
+
+@pytest.mark.gil_fuzz(schedules=20)
+@pytest.mark.parametrize("size", [1, 2])
+def test_with_a_fixture(size, made):
+    made.append(size)
+    assert set(made) == {size}
+
+@pytest.mark.gil_fuzz(schedules=20)
+@pytest.mark.parametrize("width", [[3]])
+def test_without(width):
+    width.append(3)
+    assert set(width) == {3}
+"""
+    ).assert_outcomes(passed=3)
+    made = (pytester.path / "set-ups").read_text().split()
+    assert made.count("made") > 20
+    assert made.count("width") == 1
+    assert made.count("size") == 2
+
+
 def test_a_test_that_fails_without_concurrency_shows_its_own_failure_and_a_skip_is_a_skip(run):
     result = run(
         """

@@ -363,7 +363,7 @@ def test_the_limit_of_a_phase_is_back_after_a_check_that_raised(run):
             with pytest.raises(ValueError): gilcheck.scaling(fails)
             threading.Event().wait()
         """,
-        "--gilcheck-timeout=0.1",
+        "--gilcheck-timeout=0.4",
         timeout=60,
     )
     result.assert_outcomes(failed=1)

@@ -417,7 +417,9 @@ def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden)
     assert json.loads(shown.stdout)["files"]["measured.py"]["missing_lines"] == [10]
 
 
-def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_from_the_test_reports_nothing(run, pytester):
+@pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)], ids=["fork", "a process of its own"])
+def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_reports_nothing(run, pytester, monkeypatch, hidden):
+    monkeypatch.setenv("GILCHECK_HIDE", hidden)
     result = run(
         """
         import os, pytest
@@ -438,12 +440,16 @@ def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_from_the_tes
         def test_forks(gilcheck, here, request):
             if here == "call": assert os.fork() or 0, "the fork fails, and nobody hears of it"
             else: request.getfixturevalue("forks")
+        def test_forks_and_fails(gilcheck):
+            if os.fork() == 0: return
+            os.wait()
+            assert 0, "the fork passed before"
         def test_after(gilcheck): pass
         """,
         "--gilcheck-json=e.json",
     )
-    result.assert_outcomes(passed=4)
-    [record] = json.loads((pytester.path / "e.json").read_text())["records"]
+    result.assert_outcomes(passed=4, failed=1)
+    record, _ = json.loads((pytester.path / "e.json").read_text())["records"]
     assert (record["check"], record["verdict"], record["outcome"]) == ("fuzz", "holds", "passed")
 
 

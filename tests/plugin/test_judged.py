@@ -108,6 +108,23 @@ CALLS = """
     def test_violated_in_a_forked_process(gilcheck):
         in_process(lambda: gilcheck.fuzz(**VIOLATED).assert_holds())
 
+    def test_violated_and_skipped_afterwards(gilcheck):
+        gilcheck.fuzz(**VIOLATED)
+        pytest.skip("for another reason")
+
+    def test_undecided_and_skipped_afterwards(gilcheck):
+        gilcheck.fuzz(**UNDECIDED)
+        pytest.skip("for another reason")
+
+    def test_holds_and_skipped_afterwards(gilcheck):
+        gilcheck.fuzz(**HOLDS)
+        pytest.skip("for another reason")
+
+    @pytest.fixture
+    def skipping(checked): pytest.skip("for another reason")
+
+    def test_violated_in_a_fixture_and_skipped_by_another(skipping): pass
+
     def test_holds_in_a_forked_process(gilcheck):
         in_process(lambda: gilcheck.fuzz(**HOLDS).assert_holds())
 """
@@ -172,6 +189,10 @@ def outcomes(tmp_path_factory):
         ("test_refused_in_a_thread", ["FAILED"], ["FAILED"], "nothing to judge"),
         ("test_not_over_at_the_end", ["PASSED", "ERROR"], ["PASSED", "ERROR"], "nothing to judge"),
         ("test_violated_in_a_forked_process", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_violated_and_skipped_afterwards", ["FAILED"], ["FAILED"], "nobody"),
+        ("test_undecided_and_skipped_afterwards", ["SKIPPED"], ["FAILED"], "nobody"),
+        ("test_holds_and_skipped_afterwards", ["SKIPPED"], ["SKIPPED"], "nobody"),
+        ("test_violated_in_a_fixture_and_skipped_by_another", ["ERROR"], ["ERROR"], "nobody"),
         ("test_holds_in_a_forked_process", ["PASSED"], ["PASSED"], "nobody"),
     ],
 )

@@ -100,6 +100,25 @@ def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_reco
     assert "has not ended" in " ".join(comparison.stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("files", "options", "status"),
+    [
+        ({"conftest": "import no_such_module"}, [], 4),
+        ({"conftest": "import os; os._exit(9)"}, [], 9),
+        ({}, ["--no-such-option"], 4),
+        ({}, ["--gilcheck-budget=much"], 4),
+        ({}, ["no_such_file.py"], 4),
+        ({"conftest": "def pytest_configure(): pytest.exit('enough', returncode=7)\nimport pytest"}, [], 7),
+    ],
+)
+def test_a_run_that_does_not_come_to_its_tests_leaves_no_older_records(run_in, files, options, status):
+    run_in({"test_it": HOLDS})
+    ended_with, written, comparison = run_in({"test_it": HOLDS} | files, *options)
+    assert ended_with == status
+    assert written["records"] == []
+    assert comparison.returncode == 3
+
+
 def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     pytester.makepyfile(test_it=HOLDS + "    def test_long(): open('here', 'w').close(); time.sleep(60)\n")
     process = subprocess.Popen(pytest_command(), cwd=pytester.path, stdout=subprocess.DEVNULL)
@@ -112,7 +131,7 @@ def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     assert compared(pytester.path).returncode == 3
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-only"])
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-only", "--help", "--version", "--markers", "--fixtures"])
 def test_a_run_that_calls_no_test_leaves_older_evidence(run_in, option):
     _, before, _ = run_in({"test_it": HOLDS})
     _, after, _ = run_in({"test_it": HOLDS}, option)

@@ -15,7 +15,7 @@ from typing import NoReturn
 from ..steps import switch_points
 from ..steps.visible import Access
 from .stuck import SetupStuck, describe_blocked
-from .task import BLOCKED_OUTSIDE, PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .turns import CLOCK_READING, Turns
 
 _get_ident = threading.get_ident
@@ -37,10 +37,9 @@ class Controlled(Turns):
             return
         task = self.owner
         if _get_ident() != task.ident:
-            found = self.by_ident.get(_get_ident())
-            if found is None or found.state is not BLOCKED_OUTSIDE:
+            found = self.regain()
+            if found is None:
                 return
-            self._rejoin(found)
             task = found
         point = self.point = self.point + 1
         if self.measuring:
@@ -93,8 +92,8 @@ class Controlled(Turns):
         """
         if self.aborting:
             raise Abort
-        if self.owner is not task:  # the watchdog has just marked it as blocked
-            self._rejoin(task)
+        if task.ident != _get_ident() or self.owner is not task:
+            self.regain()
         task.state = SLEEPING if sleeping else PARKED
         task.waits_for, task.deadline, task.timed_out, task.spins = waits_for, deadline, False, 0
         self.deadlines.leaps = 0
@@ -103,6 +102,8 @@ class Controlled(Turns):
         task.frame = sys._getframe(1)
         self.release(task)
         task.semaphore.wait()
+        while task is self.main and self.owner is not task and not self.idle:
+            task.semaphore.wait()  # it is also woken to look whether a run has ended
         if self.idle and task is self.main:
             self.awake = task
             self.idle = False

@@ -67,6 +67,7 @@ class Engine(Controlled):
 
     def __exit__(self, *error: object) -> None:
         self.by_ident.pop(self.main.ident or 0, None)
+        self.main.ident = None
         self._watchdog.__exit__()
         self.workers.retire()
         self.semaphores.close()
@@ -105,13 +106,13 @@ class Engine(Controlled):
         main = self.main
         main.state, main.waits_for, main.deadline = READY, None, None
         self.owner = main
+        self.returned.clear()
         self.workers.renew(all_of_them=self.fresh_threads)
         self.tasks[:] = self.workers.tasks
 
     def in_a_thread(self, job: Callable[[], None]) -> None:
         """Run a part of the setup in a thread of its own, in the place of the main thread."""
         main = self.main
-        before = main.ident
 
         def work() -> None:
             main.ident = _get_ident()
@@ -125,7 +126,6 @@ class Engine(Controlled):
         with self.workers.caller_uncontrolled():
             _start(thread)
             _join(thread)
-            main.ident = before
 
     def run(
         self,
@@ -199,6 +199,6 @@ class Engine(Controlled):
                     self.release(self.owner)
                 elif not blocked_outside(self.tasks):
                     break
-            if self.record.stuck == "hangs":
+            if self.record.stuck:  # although a thread is blocked outside of control
                 break
         self._watchdog.end()

@@ -74,8 +74,10 @@ class Fairness:
         self._begun = point
         self.point = point + (10 + 7 * varying if task.spins else self._steps + 37 * varying)
 
-    def choose(self, task: Task, point: int, access: Access, frame: FrameType, acquired: int) -> Task | str:
+    def choose(self, task: Task, point: int, access: Access, frame: FrameType, acquired: int) -> Task | str | None:
         """The thread that goes on, which is another one if the running one polls; or why the run ends, if nothing can help.
+
+        None if only a thread can help that is blocked outside of control: the running one is to wait for it.
 
         Args:
             acquired: the number of times that locks were acquired.
@@ -112,6 +114,8 @@ class Fairness:
                 ready = self._ready_beside(task)
             elif not blocked_outside(self._tasks):
                 return "livelock"
+            else:
+                return None
         self.begin_slice(task, point)
         return min(ready, key=lambda other: (other.index - task.index) % len(self._tasks), default=task)
 
@@ -119,6 +123,11 @@ class Fairness:
         """The symptom of a run with too many points: a livelock, if every sequential order is much shorter."""
         if self.most_points == MOST_POINTS:
             self._run.refused = f"a run of it has more than {MOST_POINTS:,} visible steps"
+        elif blocked_outside(self._tasks):
+            self._run.refused = (
+                f"a run of it has more than {self.most_points:,} visible steps while one of its threads is blocked by an operation "
+                "that is not under control, and it cannot be told whether the others poll for it"
+            )
         return "livelock"
 
     def _ready_beside(self, task: Task) -> list[Task]:

@@ -112,6 +112,7 @@ def _writing(real: Any, controlled: Controlled) -> Any:
         try:
             return real(*arguments, **keywords)
         finally:
+            engine.current()  # it may have been blocked outside of control, and wakes nobody before its turn
             engine.wake(FILES)
             task.gil_checked = True
 

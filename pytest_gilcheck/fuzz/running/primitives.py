@@ -136,10 +136,12 @@ class Lock:
 
     def _released(self) -> None:
         if (engine := active) is not None:
+            owner = engine.owner  # who is not may have been blocked outside of control, and wakes nobody before its turn
+            task = owner if owner.ident == _get_ident() else engine.regain()
             self._report(engine, Deed.RELEASE)
             engine.wake(self)
-            if engine.owner.ident == _get_ident():
-                engine.owner.gil_checked = True  # after a call of C, or in a function of the standard library
+            if task is not None:
+                task.gil_checked = True  # after a call of C, or in a function of the standard library
 
     def locked(self) -> bool:
         if (found := _current()) is not None:

@@ -9,9 +9,11 @@ What does not work: a scheduler thread between the others (two hand-offs for eac
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -25,11 +27,13 @@ from .places import own_frame
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
 from .stuck import classify_idle, note_stuck
-from .task import BLOCKED_OUTSIDE, DONE, MAIN, READY, Abort, Task
+from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, Abort, Task
 from .virtual_time import VirtualClock
 
 _get_ident = threading.get_ident
+_allocate_lock = _thread.allocate_lock
 CLOCK_READING = Access("read", "the clock", 0)
+_OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 
 class Turns:
@@ -62,6 +66,7 @@ class Turns:
         main: the main thread, a task like the others during setup, invariant and teardown.
         by_ident: the controlled threads, by their number.
         returned: the threads that were blocked outside of control, and want to go on.
+        changing: held while the watchdog takes the turn from the owner, and by whoever must not meet that.
         semaphores: for the threads to come.
         record: what is kept of the present run.
         policy: chooses who runs next; None if nobody explores.
@@ -70,9 +75,9 @@ class Turns:
     """
 
     __slots__ = (
-        "aborting", "acquisitions", "awake", "by_ident", "clock", "deadlines", "exploring", "fairness", "gil_only", "idle",
-        "is_idle_worker", "journal", "main", "measuring", "most_virtual_sleeps", "next", "observer", "owner", "point", "policy",
-        "record", "recorder", "recording", "returned", "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
+        "aborting", "acquisitions", "awake", "by_ident", "changing", "clock", "deadlines", "exploring", "fairness", "gil_only",
+        "idle", "is_idle_worker", "journal", "main", "measuring", "most_virtual_sleeps", "next", "observer", "owner", "point",
+        "policy", "record", "recorder", "recording", "returned", "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
@@ -92,6 +97,7 @@ class Turns:
         self.tasks: list[Task] = []
         self.by_ident: dict[int, Task] = {}
         self.returned: deque[Task] = deque()
+        self.changing = _allocate_lock()
         self.semaphores = SemaphorePool()
         self.main = self.owner = Task(MAIN, "the main thread", HandoffSemaphore())
         self.awake: Task | None = None
@@ -103,13 +109,46 @@ class Turns:
 
     def current(self) -> Task | None:
         """The calling thread's task, if it is controlled; it is the owner then, at the latest when this returns."""
+        owner = self.owner
+        return owner if owner.ident == _get_ident() else self.regain()
+
+    def regain(self) -> Task | None:
+        """Wait until it is the calling thread's turn again; returns its task, or None if it is not controlled.
+
+        Called by a thread that is not the owner, or no longer: the watchdog has taken its turn, or is about to.
+
+        Raises:
+            Abort: the run is over.
+        """
         task = self.by_ident.get(_get_ident())
-        if task is None or task is self.owner:
-            return task
-        if task.state is BLOCKED_OUTSIDE:
-            self._rejoin(task)
-            return task
-        return None  # the interpreter's own call, in a thread that is about to end
+        if task is None:
+            return None
+        with self.changing:
+            if task is self.owner:
+                return task
+            if task.state is not BLOCKED_OUTSIDE:
+                return None  # the interpreter's own call, in a thread that is about to end
+            if self.aborting:
+                raise Abort
+            self.returned.append(task)
+        task.semaphore.wait()
+        self._has_turn(task)
+        return task
+
+    @contextmanager
+    def withheld(self, owner: Task) -> Iterator[int]:
+        """While the watchdog decides whether to take the turn of this owner, which may come back at any moment.
+
+        The owner is known by its ident. Without that, whatever it calls finds that it is not the owner, and waits in `regain`. What
+        it has passed already, it passed awake: so who sees it in one sleep before and after this began may take its turn.
+        """
+        ident = owner.ident or 0
+        with self.changing:
+            owner.ident = None
+            try:
+                yield ident
+            finally:
+                owner.ident = None if owner.state is DONE and not owner.root else ident
 
     def decide(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         """Ask the policy, then the fairness rule, who runs next, before the calling thread makes its step."""
@@ -133,6 +172,9 @@ class Turns:
             chosen = fairness.choose(task, point, access, frame, self.acquisitions)
             if isinstance(chosen, str):
                 self._halt(task, frame, chosen)
+            if chosen is None:
+                self._await_returned(task, frame)
+                return
             target = chosen
         if target is task:
             self.next = fairness.next_point(policy, point)
@@ -181,8 +223,8 @@ class Turns:
 
     def next_task(self, current: Task) -> Task | None:
         """The task that runs next, now that the current one cannot; None if no task is runnable."""
-        while self.returned:
-            self.returned.popleft().state = READY
+        if self.returned:
+            self._take_back()
         tasks = self.tasks
         ready = [task for task in tasks if task.state is READY]
         if not self.exploring:
@@ -239,9 +281,18 @@ class Turns:
         if self.aborting:
             raise Abort
 
-    def _rejoin(self, task: Task) -> None:
-        """Queue up again, after the calling thread was blocked outside of control."""
-        self.returned.append(task)
+    def _take_back(self) -> None:
+        """Threads that were blocked outside of control are runnable again, and who waits for nothing else."""
+        while self.returned:
+            self.returned.popleft().state = READY
+        for task in self.tasks:
+            if task.waits_for is _OUTSIDE:
+                task.state, task.waits_for = READY, None
+
+    def _await_returned(self, task: Task, frame: FrameType) -> None:
+        """The calling thread polls for what only a thread can do that is blocked outside of control."""
+        task.state, task.waits_for, task.frame, task.spins = PARKED, _OUTSIDE, frame, 0
+        self.release(task)
         task.semaphore.wait()
         self._has_turn(task)
 

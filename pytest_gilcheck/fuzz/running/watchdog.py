@@ -1,8 +1,11 @@
 """The watchdog for what a schedule cannot control, such as a lock taken in C or a blocking socket read.
 
 A thread of its own polls the owner. An owner that sleeps in the kernel at several consecutive polls is marked as blocked outside of
-control: another thread runs, and the run is reported as partly uncontrolled. The blocked thread queues up again at its next visible
-step. A run that neither ends nor computes is ended.
+control: another thread runs, and the run is reported as partly uncontrolled. The blocked thread queues up again at its next call of
+the engine. A run that neither ends nor computes is ended.
+
+The owner may come back, and even pass its turn on, in the moment in which it is marked. So `Turns.withheld` keeps it from calling
+the engine, and it is marked only if it still sleeps the same sleep then: what it does later, it does as one of the others.
 
 What does not work: telling a blocked thread from a computing one by elapsed time alone (the machine may be busy, or the computation
 long).
@@ -12,8 +15,12 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterable
+from pathlib import Path
+from types import FrameType
 
 from ...core.clocks import monotonic, process_time
+from ...core.origin import ours
 from ...core.system import HAS_PROC, read
 from .places import place
 from .stuck import blocked_threads
@@ -21,6 +28,7 @@ from .task import BLOCKED_OUTSIDE, READY, Task, blocked_outside
 from .turns import Turns
 
 _start, _join = threading.Thread.start, threading.Thread.join
+_ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}
 _POLL = 0.005  # seconds between two polls of a run that has not ended
 _POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
 
@@ -55,7 +63,8 @@ class Watchdog:
 
     def end(self) -> None:
         """It is over."""
-        self._started = None
+        with self._turns.changing:
+            self._started = None
 
     def _watch(self) -> None:
         turns = self._turns
@@ -72,7 +81,7 @@ class Watchdog:
             last = now
             if polls >= _POLLS_ASLEEP and owner is not turns.main and owner.state is not BLOCKED_OUTSIDE:
                 polls = 0
-                self._mark_blocked_outside(owner)
+                self._take_turn_from(owner, switches)
             if turns.idle and turns.returned:
                 turns.main.semaphore.post()
             waits = polls > 0 or (turns.idle and blocked_outside(turns.tasks))  # a thread that waits for the GIL sleeps, too
@@ -80,18 +89,25 @@ class Watchdog:
             if (late or (not HAS_PROC and monotonic() - started > self._limit)) and not turns.record.stuck:
                 self._end_run(owner, *moved)
 
-    def _mark_blocked_outside(self, owner: Task) -> None:
-        """The owner is blocked outside of our control; let another thread run."""
+    def _take_turn_from(self, owner: Task, switches: int) -> None:
+        """Let another thread run, if the owner is blocked outside of our control.
+
+        Args:
+            switches: what `_sleeps` said of the owner.
+        """
         turns = self._turns
-        ready = [other for other in turns.tasks if other.state is READY and other is not owner]
-        if not ready and not turns.deadlines.any():
-            return
-        owner.state = BLOCKED_OUTSIDE
-        turns.note_uncontrolled(f"{owner.name} was blocked at {self._place(owner)} by an operation that is not under control")
-        if (target := turns.next_task(owner)) is not None:
-            turns.hand_to(target)
-        else:
-            turns.idle = True
+        with turns.withheld(owner) as ident:
+            frame = sys._current_frames().get(ident)
+            goes_on = self._started is not None and not turns.record.stuck
+            same_sleep = turns.owner is owner and owner.state is READY and _sleeps(owner) == switches
+            others = turns.returned or turns.deadlines.any() or _another_is_ready(turns.tasks, owner)
+            if not goes_on or not same_sleep or not others or _in_the_engine(frame):
+                return
+            owner.state = BLOCKED_OUTSIDE
+            turns.owner = turns.main  # until there is another, nobody
+            where = place(frame, turns.takes_part)
+            turns.note_uncontrolled(f"{owner.name} was blocked at {where} by an operation that is not under control")
+            turns.release(owner)
 
     def _end_run(self, owner: Task, moved: float, cpu: float) -> None:
         """End a run that takes too long.
@@ -109,7 +125,8 @@ class Watchdog:
             )
         elif not self._hangs:
             what = "a step" if still > self._limit / 2 else "a run"
-            run.refused = f"{what} of it has not ended after {self._limit:.3g} s: {owner.name} is at {self._place(owner)}"
+            where = place(sys._current_frames().get(owner.ident or 0), turns.takes_part)
+            run.refused = f"{what} of it has not ended after {self._limit:.3g} s: {owner.name} is at {where}"
         run.stuck = "hangs"
         turns.main.semaphore.post()
 
@@ -118,8 +135,18 @@ class Watchdog:
         ours = {task.ident for task in self._turns.tasks} | {threading.get_ident(), threading.main_thread().ident}
         return cpu > seconds / 10 and all(thread.ident in ours for thread in threading.enumerate())
 
-    def _place(self, task: Task) -> str:
-        return place(sys._current_frames().get(task.ident or 0), self._turns.takes_part)
+
+def _another_is_ready(tasks: Iterable[Task], owner: Task) -> bool:
+    return any(task.state is READY for task in tasks if task is not owner)
+
+
+def _in_the_engine(frame: FrameType | None) -> bool:
+    """Whether a thread is where it passes its turn on, and only waits for the interpreter."""
+    while frame is not None and ours(frame.f_code.co_filename):
+        if frame.f_code.co_filename in _ENGINE:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _sleeps(task: Task) -> int:

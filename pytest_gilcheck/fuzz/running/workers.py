@@ -11,7 +11,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...core.clocks import monotonic
@@ -72,8 +72,11 @@ class Workers:
     def unwind(self) -> None:
         """End the threads that a run has left: daemons, idle workers of executors, stuck threads."""
         turns = self._turns
-        turns.aborting = True
         turns.exploring = False
+        with turns.changing:  # who comes back from an operation out of control either does so before this, or raises `Abort`
+            turns.aborting = True
+            while turns.returned:
+                turns.returned.popleft().state = READY
         for task in turns.tasks:
             if task.state is DONE:
                 continue
@@ -86,8 +89,6 @@ class Workers:
                 task.state = BLOCKED_OUTSIDE
                 if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12, the exit waits for it
                     threading._shutdown_locks.discard(lock)  # type: ignore[attr-defined,unused-ignore]
-        for ident in [ident for ident, task in turns.by_ident.items() if task.state is DONE and not task.root]:
-            del turns.by_ident[ident]
         for task in turns.tasks:
             if task.state is DONE and not task.root:
                 turns.semaphores.give_back(task.semaphore)
@@ -100,11 +101,13 @@ class Workers:
         """While a thread that the calling one starts is none of the program."""
         by_ident, ident = self._turns.by_ident, _get_ident()
         task = by_ident.pop(ident, None)
+        if task is not None:
+            task.ident = None
         try:
             yield
         finally:
             if task is not None:
-                by_ident[ident] = task
+                task.ident, by_ident[ident] = ident, task
 
     def _new(self, index: int) -> Task:
         task = Task(index, f"T{index}", self._turns.semaphores.take(), root=True)
@@ -162,14 +165,14 @@ class Workers:
         turns = self._turns
         if turns.tracer is not None:
             sys.settrace(None)
-        outside = task.state is BLOCKED_OUTSIDE
+        with suppress(Abort):
+            turns.current()  # it may have been blocked outside of control
         task.state = DONE
-        if task.ident is not None and not task.root:
-            turns.by_ident.pop(task.ident, None)
+        if not task.root:
+            turns.by_ident.pop(_get_ident(), None)
+            task.ident = None
             turns.wake(task)
-        if turns.aborting or outside:
-            turns.main.semaphore.post()
-        else:
+        if not turns.aborting:
             turns.release(task)
 
     def _enrol(self, task: Task) -> None:
@@ -194,7 +197,7 @@ class Workers:
         while True:
             task.semaphore.wait()
             if task.job is None:
-                self._turns.by_ident.pop(task.ident or 0, None)
+                self._turns.by_ident.pop(_get_ident(), None)
                 return
             try:
                 if self._begins(task):

@@ -102,7 +102,7 @@ class Explorer:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
-        ready: when the first run had ended, by ``time.monotonic``: what only a first run does counts for no budget.
+        ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
     """
 
     program: Program
@@ -207,12 +207,12 @@ class Explorer:
             NotExplorable: it makes no visible step.
         """
         run, first_failure = self.in_order()  # for what only a first run does, such as imports
-        self.ready = monotonic()
         first_of_all = {index for index, _, _ in run.errors}
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
         self.events.forget()
-        self.in_order()
+        self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
+        self.ready = monotonic()
         runs, failures = self._measured()
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()

@@ -33,7 +33,7 @@ _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another o
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
 _FEWEST_CONFLICTS = 30  # of these, if that is more, ...
-_MOST_CONFLICTS = 0.6  # ... and if these take no more: a recorded run takes as long as ten others
+_MOST_CONFLICTS = 0.4  # ... and if these take no more: a recorded run takes as long as ten others
 
 
 @dataclass

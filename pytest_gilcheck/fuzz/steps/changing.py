@@ -29,7 +29,7 @@ from typing import Any
 
 from ...core.source import file_text
 from ..schedule import checksum
-from .instructions import instructions_of
+from .instructions import MOST_KNOWN, instructions_of
 
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
@@ -243,13 +243,15 @@ def _value(namespace: dict[str, Any], name: str) -> object:
     return namespace.get(name, getattr(builtins, name, MISSING))
 
 
-_codes: dict[int, tuple[CodeType, frozenset[str], frozenset[str]]] = {}
+_codes: dict[CodeType, tuple[frozenset[str], frozenset[str]]] = {}
 
 
 def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a code object stores, and all names in it. What is nested in it starts by itself."""
-    known = _codes.get(id(code))
+    known = _codes.get(code)
     if known is None:
+        if len(_codes) >= MOST_KNOWN:
+            _codes.clear()
         stores = {
             _STORES[instruction.opname] + str(instruction.argval)
             for instruction in instructions_of(code)
@@ -259,8 +261,8 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
             stores.add("global *")
         read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
         words = frozenset((*code.co_names, code.co_name)) - read
-        known = _codes[id(code)] = code, frozenset(stores), words  # a reference to the code, so that its id stays in use
-    return known[1], known[2]
+        known = _codes[code] = frozenset(stores), words
+    return known
 
 
 _files: dict[str, _File] = {}

@@ -1,19 +1,22 @@
-"""The instructions of a code object, read once: each new state of what is known of names asks for them again."""
+"""The instructions of a code object, read once: each new state of what is known of names asks for them again.
+
+A program may make the same function anew in each run (``exec``). Such code objects are equal, and have equal instructions.
+"""
 
 from __future__ import annotations
 
 import dis
 from types import CodeType
 
-_MOST = 5_000  # code objects; a program may make new ones in each run
-_known: dict[int, tuple[CodeType, list[dis.Instruction]]] = {}
+MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
+_known: dict[CodeType, list[dis.Instruction]] = {}
 
 
 def instructions_of(code: CodeType) -> list[dis.Instruction]:
     """The instructions of a code object, in order."""
-    known = _known.get(id(code))
+    known = _known.get(code)
     if known is None:
-        if len(_known) >= _MOST:
+        if len(_known) >= MOST_KNOWN:
             _known.clear()
-        known = _known[id(code)] = code, list(dis.get_instructions(code))  # a reference to the code, so that its id stays in use
-    return known[1]
+        known = _known[code] = list(dis.get_instructions(code))
+    return known

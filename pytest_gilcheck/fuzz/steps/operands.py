@@ -17,6 +17,8 @@ from enum import Enum
 from types import CodeType
 from typing import Any
 
+from .instructions import MOST_KNOWN
+
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 
@@ -84,31 +86,28 @@ _COMPARED_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on: the
 _MOST_ROUNDS = 50  # no function has needed more than 5
 
 Stack = tuple[Operand, ...]  # the topmost is last
-OperandOf = Callable[[str], Operand]  # the same for a global
 ValueOf = Callable[[str], Any]  # the value of a global that nothing rebinds; an object of no known type if there is none
+OperandOf = Callable[[str], Operand]  # what is known of that value
 
 
-_MOST_KNOWN = 5_000  # code objects
-_known: dict[
-    int, tuple[CodeType, dict[str, Operand], dict[int, Stack]]
-] = {}  # by the code's id, with the globals that it depends on
+_known: dict[CodeType, tuple[dict[str, Operand], dict[int, Stack]]] = {}  # the globals asked for, and the result
 
 
 def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: ValueOf) -> dict[int, Stack]:
     """The stack before each instruction, by offset, as far as it is known."""
-    known = _known.get(id(code))
-    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[1].items()):
-        return known[2]
+    known = _known.get(code)
+    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[0].items()):
+        return known[1]
     asked: dict[str, Operand] = {}
 
     def operand_of(name: str) -> Operand:
         asked[name] = found = _global(value_of(name))
         return found
 
-    if len(_known) >= _MOST_KNOWN:
+    if len(_known) >= MOST_KNOWN:
         _known.clear()
     found = _followed(code, instructions, operand_of)
-    _known[id(code)] = code, asked, found
+    _known[code] = asked, found
     return found
 
 

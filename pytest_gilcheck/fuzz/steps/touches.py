@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import gc
 import itertools
+import sys
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -28,6 +29,7 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.origin import ours
+from . import pure
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
 from .operands import immutable
 from .stack import NOTHING, local_of, operands_of
@@ -168,11 +170,27 @@ def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
     return getter is None or (type(getter) is FunctionType and _makes_steps(getter, under_test))
 
 
+def _in_standard_library(thing: Any) -> bool:
+    """Whether this is a module of the standard library, or a class of one that is written in Python."""
+    if type(thing) is ModuleType:
+        name = vars(thing).get("__name__")
+    elif isinstance(thing, type) and thing.__flags__ & _HEAP_TYPE:
+        name = type.__dict__["__dict__"].__get__(thing).get("__module__")
+    else:
+        return False
+    top = str(name).partition(".")[0]
+    return top in sys.stdlib_module_names and top != "__main__"
+
+
 def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
     kind = type(holder)
+    if _in_standard_library(holder) or _in_standard_library(kind):
+        return UNKNOWN  # code that makes no steps may look it up
     if kind is ModuleType:
         return [Touch(vars(holder), name, True)]
     if kind is type:
+        if name.startswith("__") and name.endswith("__"):
+            return UNKNOWN  # operators look it up, which no instruction shows
         return [Touch(holder, name, True)]
     for own, plain in (("__setattr__", object.__setattr__), ("__delattr__", object.__delattr__)):
         found = _of_type(kind, own)
@@ -525,7 +543,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if kind is FunctionType:
         if ours(callee.__code__.co_filename):
             return [] if callee.__qualname__ in _REPORTED else UNKNOWN
-        return [] if _makes_steps(callee, under_test) else UNKNOWN
+        return [] if _makes_steps(callee, under_test) or _of_values(callee, arguments, under_test) else UNKNOWN
     if kind is BuiltinFunctionType and callee.__self__ is not None and type(callee.__self__) is not ModuleType:
         return _method(callee.__name__, callee.__self__, arguments, under_test)
     if kind is MethodDescriptorType:
@@ -538,7 +556,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     elif kind is not BuiltinFunctionType:
         return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
     if not any(callee is each for each in _KNOWN):
-        return UNKNOWN
+        return [] if _of_values(callee, arguments, under_test) else UNKNOWN
     if callee in (isinstance, issubclass):
         kinds = arguments[-1] if arguments and type(arguments[-1]) is tuple else arguments[-1:]
         return [] if all(type(each) is type for each in kinds) else UNKNOWN
@@ -560,6 +578,12 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     return _both(*(_into(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
 
 
+def _of_values(callee: Any, arguments: list[Any], under_test: UnderTest) -> bool:
+    if pure.calls_an_argument(callee):
+        arguments = [each for each in arguments if not (type(each) is FunctionType and _makes_steps(each, under_test))]
+    return pure.looks_at_its_arguments_alone(callee, arguments)
+
+
 _LOCKS = ("Lock", "RLock")
 _REPORTED = frozenset(  # functions of `primitives` that report what they do to whoever records a run
     f"{kind}.{name}" for kind in _LOCKS for name in ("acquire", "release", "locked", "__enter__", "__exit__")
@@ -579,7 +603,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if kind is GeneratorType and name in ("send", "__next__"):
         return _advanced(owner, under_test)
     if kind not in _CONTAINERS:
-        return UNKNOWN
+        return [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else UNKNOWN
     if kind in _DICTS and name in _OF_ONE_KEY and arguments:
         if kind is collections.defaultdict and name == "__getitem__":
             return UNKNOWN
