@@ -46,6 +46,7 @@ class Shared:
             max(self.words, key=str.upper)
 
 
+@pytest.mark.slow
 def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no_time_for_enough_of_them(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
     costs(monkeypatch, clock, Turns, "hand_to", 0.001)

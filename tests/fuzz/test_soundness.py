@@ -175,6 +175,7 @@ def test_conflicts_lead_to_every_outcome_that_a_build_with_a_gil_can_have(drawn)
     assert not lost, f"{lost}\n{drawn.source}"
 
 
+@pytest.mark.slow
 def test_a_thread_that_waits_in_vain_for_a_lock_is_switched_where_a_gil_is_not_and_no_outcome_of_that_is_lost(monkeypatch):
     holds = "with s.lock:\n    items.append(9)", "s.n += 1", "items.append(9)"
     waits = "x = s.n", "with s.lock:\n    y = items + others"

@@ -52,6 +52,7 @@ def test_the_hook_that_shows_the_interrupt_belongs_to_the_end_of_a_program():
     assert "sys.excepthook, which is has_a_slow_hook.<locals>.slow_hook" in result.culprit
 
 
+@pytest.mark.slow
 def test_a_hook_that_a_module_sets_when_it_is_imported_is_called_in_a_new_interpreter(monkeypatch):
     monkeypatch.setenv("GILCHECK_TEST_SLOW_HOOK", "1")
     result = gilcheck.interrupt(importable.sleeps, repeats=1, over=0.1, exits_within=1.0)
@@ -78,6 +79,7 @@ def late_module(tmp_path):
     return str(tmp_path)
 
 
+@pytest.mark.slow
 def test_what_a_signal_does_in_the_middle_of_an_import_is_no_violation(late_module):
     def work():
         sys.path.insert(0, late_module)
@@ -89,6 +91,7 @@ def test_what_a_signal_does_in_the_middle_of_an_import_is_no_violation(late_modu
     assert "while late_module_of_a_workload was being imported" in result.reason
 
 
+@pytest.mark.slow
 def test_what_a_signal_does_after_an_import_is_judged(late_module):
     def work():
         sys.path.insert(0, late_module)

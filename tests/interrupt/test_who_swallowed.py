@@ -75,12 +75,16 @@ def handler_that_becomes_another_program():
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        (with_on_one_line, "(`with Swallows(): time.sleep(0.02)"),
+        pytest.param(with_on_one_line, "(`with Swallows(): time.sleep(0.02)", marks=pytest.mark.slow),
         (with_in_a_function_that_returns_nothing, "(`with Swallows():`), which suppresses it"),
         (generator_that_is_freed, "it called generator_that_is_freed.<locals>.numbers"),
-        (callback_of_the_collector, "it called callback_of_the_collector.<locals>.slow_callback"),
-        (handler_of_unittest, "signals.py"),
-        (handler_that_becomes_another_program, "the program /bin/sleep, which the process became"),
+        pytest.param(
+            callback_of_the_collector, "it called callback_of_the_collector.<locals>.slow_callback", marks=pytest.mark.slow
+        ),
+        pytest.param(handler_of_unittest, "signals.py", marks=pytest.mark.slow),
+        pytest.param(
+            handler_that_becomes_another_program, "the program /bin/sleep, which the process became", marks=pytest.mark.slow
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -94,6 +98,7 @@ def test_what_swallows_is_named_and_called_swallowed(work, said):
     assert contradictions(result) == []
 
 
+@pytest.mark.slow
 def test_a_handler_of_a_library_that_returned_is_said_to_have_returned():
     result = gilcheck.interrupt(handler_of_unittest, repeats=1, over=0.1, exits_within=0.5)
     assert "it returned, and nothing ended the workload" in result.culprit
@@ -118,6 +123,7 @@ def test_a_worker_thread_in_a_function_of_a_library_is_named_with_that_function(
 
 
 @pytest.mark.skipif(holder.compiler()[0] is None, reason="no C compiler")
+@pytest.mark.slow
 def test_a_call_of_c_in_which_the_signal_was_handled_and_that_does_not_return_is_named():
     extension = holder.built()
 

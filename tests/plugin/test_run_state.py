@@ -104,11 +104,16 @@ def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_reco
     ("files", "options", "status"),
     [
         ({"conftest": "import no_such_module"}, [], 4),
-        ({"conftest": "import os; os._exit(9)"}, [], 9),
         ({}, ["--no-such-option"], 4),
-        ({}, ["--gilcheck-budget=much"], 4),
-        ({}, ["no_such_file.py"], 4),
-        ({"conftest": "def pytest_configure(): pytest.exit('enough', returncode=7)\nimport pytest"}, [], 7),
+        pytest.param({"conftest": "import os; os._exit(9)"}, [], 9, marks=pytest.mark.slow),
+        pytest.param({}, ["--gilcheck-budget=much"], 4, marks=pytest.mark.slow),
+        pytest.param({}, ["no_such_file.py"], 4, marks=pytest.mark.slow),
+        pytest.param(
+            {"conftest": "def pytest_configure(): pytest.exit('enough', returncode=7)\nimport pytest"},
+            [],
+            7,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_run_that_does_not_come_to_its_tests_leaves_no_older_records(run_in, files, options, status):
