@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -93,14 +93,14 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before the terminal reporter prints the header, to which checked tests add a line
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Load the checks if a test uses one; this hook runs after all those that may have marked items."""
-    if any(map(_uses_check, session.items)):
+    if _users(session.items):
         _start(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that use a check, and skip or select them as the settings ``skip`` and ``only`` say."""
-    users = [item for item in items if _uses_check(item)]
+    users = _users(items)
     for item in users:
         item.add_marker(SELECTOR)
     if users and config.pluginmanager.has_plugin("run-parallel"):
@@ -153,7 +153,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     plugin = manager.get_plugin("hypothesispytest")
     if plugin is None or "hypothesis" in sys.modules:
         return
-    reporter = manager.get_plugin("terminalreporter")
+    reporter = manager.get_plugin("terminalreporter") if _distributes(session.config) else None
     reports = [report for each in getattr(reporter, "stats", {}).values() for report in each]
     if not any(name.startswith("_hypothesis") for report in reports for name in getattr(report, "__dict__", ())):
         manager.unregister(plugin)
@@ -162,7 +162,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
     """Check a test whose marker was applied by a fixture, in a run without any other test that uses a check."""
-    if pyfuncitem.config.pluginmanager.has_plugin("gilcheck-session") or not any(m.name in MARKERS for m in pyfuncitem.own_markers):
+    if pyfuncitem.config.pluginmanager.has_plugin("gilcheck-session") or not _marked(pyfuncitem.own_markers):
         return None
     return _start(pyfuncitem.config).pytest_pyfunc_call(pyfuncitem)
 
@@ -182,8 +182,30 @@ def _start(config: pytest.Config) -> CheckedTests:
     return start(config)
 
 
-def _uses_check(item: pytest.Item) -> bool:
-    return FIXTURE in getattr(item, "fixturenames", ()) or any(mark.name in MARKERS for mark in item.iter_markers())
+def _users(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The items that use a check. What contains many tests is asked for its markers once: runs without a check pay for this."""
+    containers: dict[int, bool] = {}  # by id
+
+    def contained(node: pytest.Item | pytest.Collector | None) -> bool:
+        if node is None:
+            return False
+        known = containers.get(id(node))
+        if known is None:
+            known = containers[id(node)] = _marked(node.own_markers) or contained(node.parent)
+        return known
+
+    return [
+        item
+        for item in items
+        if FIXTURE in getattr(item, "fixturenames", ()) or _marked(item.own_markers) or contained(item.parent)
+    ]
+
+
+def _marked(markers: Iterable[pytest.Mark]) -> bool:
+    for mark in markers:  # noqa: SIM110 # most have none, and any() of a generator takes five times as long then
+        if mark.name in MARKERS:
+            return True
+    return False
 
 
 def _distributes(config: pytest.Config) -> bool:
