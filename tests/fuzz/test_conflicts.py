@@ -38,6 +38,7 @@ def in_its_own(which):
 
 def runs(result):
     """The number of runs to which a proof says that every interleaving is equivalent."""
+    assert PROVED in result.reason, str(result)
     words = result.reason.partition(PROVED)[2].split()
     return 1 if words[1] == "one" and words[0] == "the" else int(words[2].replace(",", ""))
 
