@@ -215,6 +215,7 @@ def test_hostile_names_reach_no_terminal(written):
     assert not {"\x1b", "\x07", "\u202e"} & set(done.stdout + done.stderr)
 
 
+@pytest.mark.slow
 def test_evidence_of_a_hundred_megabytes_is_read(written, tmp_path):
     written("a.json", entry("t::one", speedup=0.97))
     document = json.loads((tmp_path / "a.json").read_text())

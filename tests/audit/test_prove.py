@@ -37,6 +37,7 @@ def test_one_that_holds_is_demoted_and_says_how_far_it_was_explored(tmp_path):
     assert "explored, and it held: " in one.message
 
 
+@pytest.mark.slow
 def test_a_side_effect_that_nobody_looks_at_demotes_nothing(tmp_path):
     """Both threads may register; what the function returns says nothing about that."""
     text = "_done = None\ndef ensure():\n    global _done\n    if _done is None:\n        register()\n"

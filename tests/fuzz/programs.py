@@ -22,9 +22,9 @@ def counted(*threads, setup=None, invariant=None, progress=lambda label: None, *
     return check.fuzz(check.program(threads, setup, invariant, None), made, progress=progress)
 
 
-def every_third(programs):
-    """Parameters of a test: every third runs by default, all of them with ``-m slow``."""
-    return [pytest.param(each, marks=[pytest.mark.slow] if index % 3 else []) for index, each in enumerate(programs)]
+def every_fifth(programs):
+    """Parameters of a test: every fifth runs by default, all of them with ``-m slow``."""
+    return [pytest.param(each, marks=[pytest.mark.slow] if index % 5 else []) for index, each in enumerate(programs)]
 
 
 class Clock:

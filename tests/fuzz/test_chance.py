@@ -13,7 +13,7 @@ import pytest
 from pytest_gilcheck.fuzz.running import repeatable
 from pytest_gilcheck.fuzz.schedule import Token
 
-from .programs import Counter, add, add_locked, counted, every_third, is_two
+from .programs import Counter, add, add_locked, counted, every_fifth, is_two
 
 SCHEDULES = 100
 
@@ -114,7 +114,7 @@ DRAWS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("draw", every_third(DRAWS), ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", every_fifth(DRAWS), ids=lambda draw: draw.__name__)
 def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fixed_twin_holds(draw):
     def buggy(counter):
         draw(counter)

@@ -168,6 +168,7 @@ def test_an_invariant_that_no_order_meets_needs_no_concurrency():
     assert result.kind is None
 
 
+@pytest.mark.slow
 def test_threads_that_the_program_starts_are_scheduled_too():
     def start_two(counter):
         threads = [threading.Thread(target=add, args=(counter,)) for _ in range(2)]

@@ -18,7 +18,7 @@ from .outcomes import lost_by_conflicts, missed
 
 
 @seed(4)
-@settings(max_examples=4, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_generated_programs_have_the_outcomes_of_brute_force(drawn):
     differing, brute, _ = missed(drawn, preemptions=1)
@@ -150,7 +150,7 @@ TRIALS = {
 
 
 @seed(6)
-@settings(max_examples=6, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(("lists", "dictionaries", "names", "locks", "cells")))
 def test_conflicts_lead_to_every_outcome_that_brute_force_finds(drawn):
     lost, _, _ = lost_by_conflicts(drawn)

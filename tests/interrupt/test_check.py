@@ -648,6 +648,7 @@ def test_a_signal_that_only_another_thread_gets_is_blocked_and_not_called_handle
     assert "another thread" in result.culprit
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(asyncio.AbstractEventLoop, "add_signal_handler"), reason="no signal handlers of event loops here")
 def test_a_handler_of_the_event_loop_that_ends_nothing_is_named_where_it_was_set():
     async def work():
@@ -662,6 +663,7 @@ def test_a_handler_of_the_event_loop_that_ends_nothing_is_named_where_it_was_set
     )
 
 
+@pytest.mark.slow
 def test_a_debugger_that_swallows_is_found_although_nothing_can_be_traced_in_it():
     reading, _writing = os.pipe()
 

@@ -354,6 +354,7 @@ def test_a_test_whose_process_ends_between_its_phases_ends_no_pytest_that_sigpip
     result.stdout.fnmatch_lines(["*in the teardown, the process exited with status 3*"])
 
 
+@pytest.mark.slow
 def test_the_limit_of_a_phase_is_back_after_a_check_that_raised(run):
     result = run(
         """

@@ -12,6 +12,7 @@ WORST = {
     "GIL held in C": ("import ctypes; ctypes.PyDLL(None).sleep(600)", "*did not end within its time limit*"),
     "interrupt": ("raise KeyboardInterrupt", "*KeyboardInterrupt*"),
 }
+LONG = ("abort", "GIL held in C")
 
 
 def body(code):
@@ -21,7 +22,7 @@ def body(code):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
 @pytest.mark.parametrize(
     ("way", "worst"),
-    [("marker", worst) for worst in WORST]
+    [pytest.param("marker", worst, marks=pytest.mark.slow if worst in LONG else ()) for worst in WORST]
     + [pytest.param("fixture", worst, marks=() if worst == "segfault" else pytest.mark.slow) for worst in WORST],
 )
 def test_the_run_continues_after(run, worst, way):

@@ -89,7 +89,7 @@ def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, me
     assert message in " ".join(comparison.stdout.split())
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=pytest.mark.slow)])
 def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_records(run_in, pytester, workers):
     run_in({"test_it": HOLDS})
     exits = "import os, pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(): os._exit(9)\n"
@@ -136,7 +136,16 @@ def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     assert compared(pytester.path).returncode == 3
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-only", "--help", "--version", "--markers", "--fixtures"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--collect-only",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("--setup-only", "--help", "--version", "--markers", "--fixtures")
+        ),
+    ],
+)
 def test_a_run_that_calls_no_test_leaves_older_evidence(run_in, option):
     _, before, _ = run_in({"test_it": HOLDS})
     _, after, _ = run_in({"test_it": HOLDS}, option)

@@ -158,6 +158,7 @@ def ssh_config(tmp_path):
         daemon.wait()
 
 
+@pytest.mark.slow
 def test_a_worker_on_another_host_by_ssh_sends_its_evidence_to_the_controller(run, pytester, ssh_config, tmp_path):
     there = tmp_path / "there"
     there.mkdir()

@@ -13,7 +13,21 @@ from pytest_gilcheck.probe.session import SCRIPT
 from .interpreters import found
 
 
-@pytest.mark.parametrize("name", ["ours", "2.7.18", "3.6.15", "3.7.16", "3.8.18", "3.9.18", "3.10.13", "3.12.1", "pypy3", "jython"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ours",
+        "2.7.18",
+        "3.6.15",
+        "3.7.16",
+        "3.8.18",
+        "3.9.18",
+        "3.10.13",
+        "3.12.1",
+        "pypy3",
+        pytest.param("jython", marks=pytest.mark.slow),
+    ],
+)
 def test_every_python_can_compile_the_script(name):
     if name not in found():
         pytest.skip(f"there is no {name} here")
