@@ -41,6 +41,7 @@ _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not
 _MOST_DELAY = 3.0  # seconds that a signal is delayed at most, until the process has had the time up to its moment
 _LEAST_HAD = 0.5  # of that time: with less of it, the workload was not yet where the signal was to find it
 _SECOND_CHANCE = 0.3  # seconds for that one
+_HEAP = 5.0  # seconds for a look at each object of a process whose main thread answers
 _WHILE_IMPORTING = "the signal came while {module} was being imported, which is another question; import it in setup"
 _TICK = 0.02  # seconds: the resolution of CPU times, of two threads
 _SURVIVORS_GRACE = 1.0  # seconds that processes which the target started get to exit after it
@@ -254,8 +255,9 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
         detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
         return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=stacks)
     probe(process.pid)
-    log.wait(_SECOND_CHANCE, lambda log: log.probed or log.gone)
-    awaits = tuple((place[0], place[1], place[2]) for place in (log.probed[3] if log.probed else []))
+    if log.wait(_SECOND_CHANCE, lambda log: log.probed or log.gone) and not log.gone:
+        log.wait(_HEAP, lambda log: log.awaits is not None or log.gone)
+    awaits = tuple((place[0], place[1], place[2]) for place in log.awaits or [])
     return replace(trial, outcome=SignalOutcome.SWALLOWED, detail=", ".join(kept_by), stacks=stacks, awaits=awaits)
 
 

@@ -231,7 +231,8 @@ class Target:
         for number in self._signals:
             replaced = real_getsignal(number) is not self._handlers[number][0]
             changes.append(inspect_handler(number, real_getsignal).changes_since(self._facts[number], replaced))
-        self._note("probed", now, _place(frame), [change for change in changes if change], waiting_coroutines())
+        self._note("probed", now, _place(frame), [change for change in changes if change])
+        self._note("awaits", waiting_coroutines())  # which takes long on a large heap
 
     def _still_running(self) -> list[list[object]]:
         """[name, kind] of each thread that an interpreter waits for before it exits."""

@@ -24,8 +24,8 @@ class TargetLog:
         left: when the workload ended, how, and the [name, kind] of each thread that keeps the process from exiting; None before
             that.
         error: what the workload raised by itself.
-        probed: the answer to a probe: when, where the main thread was, what has changed about the handlers, and where
-            coroutines wait; None without one.
+        probed: the answer to a probe: when, where the main thread was, and what has changed about the handlers; None without one.
+        awaits: where coroutines wait, which comes after that; None without it.
         others: the notes of the instrument.
     """
 
@@ -34,7 +34,8 @@ class TargetLog:
     entered: list[tuple[int, tuple[Any, ...], str, str]] = field(default_factory=list)
     left: tuple[int, str, list[list[str]]] | None = None
     error: BaseException | None = None
-    probed: tuple[int, tuple[Any, ...], list[str], list[list[Any]]] | None = None
+    probed: tuple[int, tuple[Any, ...], list[str]] | None = None
+    awaits: list[list[Any]] | None = None
     others: list[tuple[Any, ...]] = field(default_factory=list)
 
     @property
@@ -61,6 +62,8 @@ class TargetLog:
                 self.left = (values[0], values[1], values[2])
                 self.error = unpacked(values[3]) if values[3] else None
             case "probed":
-                self.probed = (values[0], tuple(values[1]), values[2], values[3])
+                self.probed = (values[0], tuple(values[1]), values[2])
+            case "awaits":
+                self.awaits = values[0]
             case _:
                 self.others.append((kind, *values))
