@@ -31,6 +31,7 @@ def test_one_that_makes_two_objects(tmp_path):
     assert str(proved(tmp_path, text).severity) == "warning"
 
 
+@pytest.mark.slow
 def test_one_that_holds_is_demoted_and_says_how_far_it_was_explored(tmp_path):
     one = proved(tmp_path, "_a = None\ndef get():\n    global _a\n    if _a is None:\n        _a = int('7')\n    return _a\n")
     assert (str(one.severity), str(one.known)) == ("ok", "proof")

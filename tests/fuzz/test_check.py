@@ -407,6 +407,7 @@ def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():
     assert "with probability" in result.reason
 
 
+@pytest.mark.slow
 def test_a_sampled_failure_is_made_small():
     def many(counter):
         for _ in range(12):

@@ -516,6 +516,7 @@ def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
     assert (result.verdict, result.outcome) == ("violated", "late"), result
 
 
+@pytest.mark.slow
 def test_the_real_end_of_an_interpreter_is_part_of_the_claim_where_the_workload_can_be_imported():
     result = decided(gilcheck.interrupt(importable.leaves_a_slow_finalizer, repeats=1, over=0.1, exits_within=1.0))
     assert (result.verdict, result.outcome) == ("violated", "lingers"), result

@@ -158,6 +158,7 @@ def test_skips():
     result.stdout.fnmatch_lines(["*assert 1 == 2*"])
 
 
+@pytest.mark.slow
 def test_with_hypothesis_each_example_is_drawn_before_its_schedules_are_searched(run):
     result = run(
         """

@@ -219,6 +219,7 @@ def test_two_markers_are_two_checks(run):
     result.stdout.fnmatch_lines(["*= gilcheck: 2 holds*=*"])
 
 
+@pytest.mark.slow
 def test_evidence_and_junit_have_the_figures(run, pytester):
     import json
 
@@ -230,6 +231,7 @@ def test_evidence_and_junit_have_the_figures(run, pytester):
     assert 'name="gilcheck.signal_outcome" value="deaf"' in (pytester.path / "junit.xml").read_text()
 
 
+@pytest.mark.slow
 def test_the_call_inside_a_test_has_the_same_verdicts(run):
     result = run(
         """

@@ -257,6 +257,7 @@ def test_a_skip_in_a_later_call_is_a_failure_and_not_a_skip(run):
     result.stdout.fnmatch_lines(["gilcheck: the test skipped itself in some of its calls*had enough (raised in thread *"])
 
 
+@pytest.mark.slow
 @pytest.mark.exclusive
 def test_results_of_the_fixture_can_be_asserted_to_hold_or_to_be_violated(run):
     result = run(

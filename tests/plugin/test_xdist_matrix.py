@@ -103,6 +103,7 @@ def test_one_run_over_several_interpreters_gives_the_verdicts_of_one_run_on_each
     assert together == apart
 
 
+@pytest.mark.slow
 def test_two_workers_of_one_interpreter_are_two_columns(run, another_prefix):
     result = each(run, "popen", f"popen//python={another_prefix}")
     result.stdout.fnmatch_lines(["*= gilcheck: by interpreter =*", "*(gw0) *(gw1)*"])
