@@ -44,6 +44,7 @@ def test_three_declarations_of_one_source(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_we_pass_our_own_audit(capsys):
     root = EXAMPLES.parent
     if not (root / "pyproject.toml").is_file():

@@ -18,7 +18,11 @@ def representatives():
 
 
 REPRESENTATIVES = representatives()
-PARAMETERS = [pytest.param(case, id=case.name, marks=() if id(case) in REPRESENTATIVES else pytest.mark.slow) for case in CASES]
+LONG = ("future_of_busy_workers", "extension_that_holds_in_another_thread", "caught_by_all")  # with -m slow only
+PARAMETERS = [
+    pytest.param(case, id=case.name, marks=() if id(case) in REPRESENTATIVES and case.name not in LONG else pytest.mark.slow)
+    for case in CASES
+]
 
 
 @pytest.mark.parametrize("case", PARAMETERS)

@@ -290,6 +290,7 @@ def test_two_checks_in_one_test_have_separate_properties(run, pytester):
     assert {"gilcheck.verdict", "gilcheck.2.verdict"} <= names
 
 
+@pytest.mark.slow
 def test_timing_checks_of_two_workers_never_overlap(run, pytester):
     result = run(
         """
