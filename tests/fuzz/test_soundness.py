@@ -232,7 +232,7 @@ REDUCTIONS = {
         replaced(races.Races, "_of_lock", lambda self, part, point, thread: []),
     ),
 }  # fmt: skip
-QUICK_REDUCTIONS = ("a store touches the attribute", "a method touches its object", "who acquires a lock first decides")
+QUICK_REDUCTIONS = ("a store touches the attribute", "who acquires a lock first decides")
 
 
 @pytest.mark.parametrize(
