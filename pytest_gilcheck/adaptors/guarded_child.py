@@ -11,7 +11,6 @@ another.
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -21,14 +20,13 @@ import pytest
 
 from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
-from ..core.system import getpid
+from ..core.system import exit_at_once, getpid
 from . import read_ahead
 from .coverage_data import ChildCoverage
 from .messages import Message, packed_warnings, pickled
 from .suite_properties import suite_properties
 from .wider_values import WiderValues
 
-_exit = os._exit  # a test may replace that of os
 CALL, TEARDOWN = b"c", b"t"  # what the parent sends when it begins a phase
 
 
@@ -97,7 +95,7 @@ class GuardedChild:
     def finish(self, set_up: pytest.TestReport) -> NoReturn:
         """Send the report of the set-up, run the other phases, and exit."""
         if not self.is_mine():
-            _exit(1)
+            exit_at_once(1)
         try:
             self._send_phase(set_up)
             turn = self._turn()
@@ -141,7 +139,7 @@ class GuardedChild:
         except pytest.exit.Exception as error:
             self.exit(error)
         if not self.is_mine():  # a process that the test forked came back from the test as well: it must not report
-            _exit(1)
+            exit_at_once(1)
         report = self._item.ihook.pytest_runtest_makereport(item=self._item, call=call)
         if when == "call":  # subtests fail the report of the whole test here
             self._hook.pytest_report_teststatus(report=report, config=self._item.config)

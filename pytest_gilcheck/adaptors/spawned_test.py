@@ -25,14 +25,13 @@ from ..core.clocks import monotonic
 from ..core.lifecycle import Lifecycle, start_program
 from ..core.parent_side import Ending, Outcome
 from ..core.stack_dumps import StackDumps, write_stacks_to
-from ..core.system import getpid
+from ..core.system import exit_at_once, getpid
 from ..settings import SPAWNED_TEST
 from .coverage_data import ChildCoverage, settings_for_a_process
 from .messages import packed_warnings, pickled
 from .suite_properties import suite_properties
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-_exit = os._exit  # a test may replace that of os
 _POLL = 0.02  # seconds
 _EXIT_GRACE = 10.0  # seconds that the process gets to exit after its last message
 _CRASH = "Fatal Python error"
@@ -189,14 +188,14 @@ class SpawnedTest:
         """Tell the parent that this process cannot go on, and exit."""
         self._end_another()
         self._append(ANSWER, pickled({"kind": "failed", "text": text}))
-        _exit(1)
+        exit_at_once(1)
 
     def exit(self, error: BaseException) -> NoReturn:
         """Tell the parent that the test called ``pytest.exit``, and exit."""
         self._end_another()
         returncode = getattr(error, "returncode", None)
         self._append(ANSWER, pickled({"kind": "exit", "text": str(error), "returncode": returncode}))
-        _exit(1)
+        exit_at_once(1)
 
     def report_made(self, item: pytest.Item, report: pytest.TestReport, when: str) -> None:
         """Send the report of a phase; a report that the test makes itself is sent when it is logged."""
@@ -244,7 +243,7 @@ class SpawnedTest:
     def _end_another(self) -> None:
         """End a process that the test has forked, and that came back from the test as well: it must not report."""
         if not self.is_mine():
-            _exit(1)
+            exit_at_once(1)
 
     def _serialised(self, report: pytest.TestReport) -> Any:
         return self._hook.pytest_report_to_serializable(config=self._config, report=report)

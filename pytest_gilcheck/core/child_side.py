@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import IO, NoReturn
 
 from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
 from .stack_dumps import write_stacks_to
-from .system import getpid
+from .system import exit_at_once, getpid
 
 _of_this_process: ChildSide | None = None
 
@@ -27,8 +26,6 @@ class ChildSide:
         stacks: file for the stacks of this process.
         limit: seconds until the first deadline.
     """
-
-    _exit = staticmethod(os._exit)  # a test may replace that of os
 
     def __init__(self, pipe: int, stacks: IO[bytes], limit: float) -> None:
         self._pipe = OwnDescriptor(pipe)
@@ -61,7 +58,7 @@ class ChildSide:
         try:
             sent = self._send(ANSWER, payload)
         finally:
-            self._exit(0 if sent else PIPE_LOST)
+            exit_at_once(0 if sent else PIPE_LOST)
 
     def _send(self, kind: bytes, payload: bytes) -> bool:
         try:

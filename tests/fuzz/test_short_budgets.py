@@ -46,11 +46,15 @@ class Shared:
             max(self.words, key=str.upper)
 
 
+def in_two_threads(thread, budget):
+    return check.fuzz(check.program([thread, thread], Shared, None, None), plan(seed=1, budget=budget))
+
+
 @pytest.mark.slow
 def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no_time_for_enough_of_them(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
     costs(monkeypatch, clock, Turns, "hand_to", 0.001)
-    result = check.fuzz(check.program([Shared.read, Shared.read], Shared, None, None), plan(seed=1, budget=1.0))
+    result = in_two_threads(Shared.read, budget=1.0)
     assert result.verdict == "holds", result.reason
     assert "sampled" in result.reason
 
@@ -58,7 +62,7 @@ def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no
 def test_recordings_that_take_long_leave_time_for_samples(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
     costs(monkeypatch, clock, Trace, "ended", 0.02)
-    result = check.fuzz(check.program([Shared.count_up, Shared.count_up], Shared, None, None), plan(seed=1, budget=0.5))
+    result = in_two_threads(Shared.count_up, budget=0.5)
     assert result.verdict == "holds", result.reason
     assert "by their conflicts" in result.reason
     assert "sampled" in result.reason
@@ -66,7 +70,7 @@ def test_recordings_that_take_long_leave_time_for_samples(monkeypatch, clock):
 
 def test_a_program_too_long_for_even_such_samples_is_cut_short(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.02)
-    result = check.fuzz(check.program([Shared.read, Shared.read], Shared, None, None), plan(seed=1, budget=1.0))
+    result = in_two_threads(Shared.read, budget=1.0)
     assert result.verdict == "inconclusive"
     assert result.reason.startswith("cut short by budget=1 s")
 

@@ -128,11 +128,10 @@ class Reduction:
 
     def _turn_round(self, race: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter what is to be tried, so that the second transition of a race comes before the first."""
-        point = self._before(race.first, run, trace)
+        node, tried = self._node(race.first, run, trace)
+        point = node[1]
         enabled = [each for each in trace.enabled(point) if not races.waits(each, point)]
         needed = [each for each in races.before_second(race) if each in enabled]
-        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        tried = self._tried.setdefault(node, {trace.owners[point]})
         wanted = needed[:1] if needed else trace.enabled(point)
         if needed and not tried.isdisjoint(needed):
             return
@@ -147,22 +146,26 @@ class Reduction:
         Between two points at which a build with a GIL can switch, a thread is not interrupted, unless it has to wait for a lock:
         then what it does before and what it does after come apart. No race says so: it is the order of no two accesses.
         """
-        point, thread = self._before(pair.first, run, trace), trace.owners[pair.second]
-        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        tried = self._tried.setdefault(node, {trace.owners[point]})
+        (node, tried), thread = self._node(pair.first, run, trace), trace.owners[pair.second]
+        point = node[1]
         if thread not in tried and thread in trace.enabled(point) and not races.waits(thread, point):
             tried.add(thread)
             self._enter(self._waiting, node, thread, pair, trace)
 
     def _follow_hint(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread of the second transition of a pair as a hint, to be tried right before the first."""
-        point, thread = self._before(pair.first, run, trace), trace.owners[pair.second]
-        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        self._tried.setdefault(node, {trace.owners[point]})
+        (node, _), thread = self._node(pair.first, run, trace), trace.owners[pair.second]
+        point = node[1]
         hinted = self._hinted.setdefault(node, {trace.owners[point]})
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
             self._enter(self._hints, node, thread, pair, trace)
+
+    def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
+        """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
+        point = self._before(transition, run, trace)
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        return node, self._tried.setdefault(node, {trace.owners[point]})
 
     def _enter(self, heap: list[_Item], node: Node, thread: int, race: Race, trace: Trace) -> None:
         before, point = node

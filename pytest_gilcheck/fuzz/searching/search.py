@@ -20,7 +20,7 @@ from math import inf
 
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
-from ..schedule import CLOCK, Choice, Schedule
+from ..schedule import CLOCK, Choice, Schedule, preemptions
 from .explorer import Explorer, Failure
 from .limits import Limit
 from .reduction import Reduction
@@ -58,7 +58,6 @@ class SearchOutcome:
         void: the number of schedules run before it turned out that there are more visible steps.
         conflicts: the number of schedules run because they turn a conflict round.
         proved: whether every interleaving is equivalent to one of these.
-        doubt: why that is not known, if all of them were run.
     """
 
     failure: Failure | None = None
@@ -77,7 +76,6 @@ class SearchOutcome:
     void: int = 0
     conflicts: int = 0
     proved: bool = False
-    doubt: str = ""
 
     @property
     def explored(self) -> int:
@@ -134,12 +132,12 @@ class SearchOutcome:
     def _next(self) -> str:
         """Which schedules come after the complete ones."""
         number = self.complete + 1
-        preemptions = f"{number} preemption{'s' * (number > 1)}" if number else "no preemption"
-        return f" of about {self.pending:,} with {preemptions}" if self.pending else f" with {preemptions}"
+        with_ = preemptions(number) if number else "no preemption"
+        return f" of about {self.pending:,} with {with_}" if self.pending else f" with {with_}"
 
 
-def _at_most(preemptions: int) -> str:
-    return f"at most {preemptions} preemption{'s' * (preemptions > 1)}" if preemptions else "no preemption"
+def _at_most(number: int) -> str:
+    return f"at most {preemptions(number)}" if number else "no preemption"
 
 
 @dataclass
@@ -259,7 +257,6 @@ class Search:
 
         reduction.search(stop)
         found.failure = reduction.failure
-        found.doubt = reduction.doubt
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved:
             found.void, found.conflicts = 0, reduction.runs
@@ -282,7 +279,7 @@ class Search:
                 self._sampling or limit.schedules is None
             ):
                 return True
-            self._explorer.progress(f"{found.pending:,} schedules with {level} preemption{'s' * (level > 1)}")
+            self._explorer.progress(f"{found.pending:,} schedules with {preemptions(level)}")
             mark = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending)
             branches = self._level(self._mine(level, (one for branch in branches for one in branch.preempted())), mark)
         return False

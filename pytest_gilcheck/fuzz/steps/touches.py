@@ -125,11 +125,6 @@ def _both(*parts: Touches) -> Touches:
 # Attributes, globals and cells.
 
 
-def _kept_at(holder: Any) -> Any:
-    """The object of which an attribute is a part: a module's are those of its namespace."""
-    return vars(holder) if type(holder) is ModuleType else holder
-
-
 def _of_classes(kind: type, name: str) -> list[Touch]:
     return [Touch(base, name, False) for base in type.__dict__["__mro__"].__get__(kind) if base.__flags__ & _HEAP_TYPE]
 
