@@ -89,9 +89,7 @@ def report(contenders: list[Contender], rounds: list[Round], where: str) -> int:
     first = contenders[0][0].python
     missed = []
     print(f"{len(rounds)} rounds, {where}\n")
-    print(
-        "| interpreter | tool | mode | instructions | schedules/s, median (range) | CPU us | bare hand-overs | x fastest peer (range) |"
-    )
+    print("| interpreter | tool | mode | instructions | schedules/s (range) | CPU us | bare hand-overs | x fastest peer (range) |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for contender in contenders:
         side, mode, size = contender
