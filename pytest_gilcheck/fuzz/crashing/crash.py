@@ -85,7 +85,8 @@ def seen_in(trace: str, journal: Journal, hung: bool, limit: float) -> Dead:
     return Dead(journal.schedule, journal.masked, (), what, where, shown, hung)
 
 
-def _of(tried: Attempt, limit: float) -> Dead:
+def dead_of(tried: Attempt, limit: float) -> Dead:
+    """What is known of a child of this process that died."""
     where, shown = _place_in(tried.outcome.trace, hung=tried.hung)
     journal = tried.journal
     return Dead(journal.schedule, journal.masked, journal.anchors, _what(tried.outcome, limit), where, shown, tried.hung)
@@ -213,7 +214,7 @@ class _Examination:
         try:
             if not tried.died or tried.journal.stage is not Stage.THREADS or tried.journal.sequential:
                 return None
-            return _of(tried, self._limit)
+            return dead_of(tried, self._limit)
         finally:
             self._learnt = tried.journal.learnt or self._learnt
             tried.journal.close()
