@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 _DEPTH, _MOST = 4, 2000  # levels, and objects of one value, that are looked at
+_UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
@@ -46,7 +47,7 @@ def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
             parts = iter((bytes(value),))
         elif isinstance(value, Mapping):
             parts = chain.from_iterable(value.items())
-        elif kind.__module__ != "builtins" and isinstance(vars(value), dict):
+        elif kind.__module__ not in _UNREAD and isinstance(vars(value), dict):
             parts = chain.from_iterable(vars(value).items())
         for part in parts:
             yield from _walk(part, depth - 1, seen)

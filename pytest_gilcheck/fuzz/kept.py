@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator
-from itertools import chain
+from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -13,81 +13,93 @@ from ..core.changes import Looked
 from ..core.origin import under_test
 from .program import Program
 
-_CODE = (ModuleType, type, FunctionType, BuiltinFunctionType)
-_SKIPPED = (*_CODE, property, staticmethod, classmethod)
+_CODE = (ModuleType, type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property)
 _NOTHING = object()
+_MOST = 500  # functions and classes that are looked at
 
 
 class SharedValues:
-    """The values of closures, globals, defaults and bound objects of a program's functions, as they are when this is made."""
+    """What closures, globals, classes, defaults and bound objects of a program's functions hold when this is made.
+
+    Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen.
+    """
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._before = {name: Looked(value) for name, value in _values(program)}
+        self._before = {name: Looked(value) for name, value in _Reached(program).values()}
 
     def changed(self) -> tuple[str, ...]:
         """The names of those that have changed since then."""
-        now = dict(_values(self._program))
+        now = dict(_Reached(self._program).values())
         return tuple(name for name, before in self._before.items() if before.differs_from(now.get(name, _NOTHING)))
 
 
-def _values(program: Program) -> Iterator[tuple[str, Any]]:
-    """Each name with its value; the same names in the same order each time."""
-    seen: set[int] = set()
-    for function in (*program.threads, program.setup, program.invariant, *program.calls):
-        yield from _of(function, seen)
+class _Reached:
+    """Follows the names that a program's functions look up; the same names in the same order each time."""
 
+    def __init__(self, program: Program) -> None:
+        self._roots = (*program.threads, program.setup, program.invariant, *program.calls)
+        self._seen: set[int] = set()
 
-def _of(function: object, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    if function is None or id(function) in seen:
-        return
-    seen.add(id(function))
-    if isinstance(function, functools.partial):
-        yield from _of(function.func, seen)
-        for value in (*function.args, *function.keywords.values()):
-            yield _argument(value), value
-    elif isinstance(function, MethodType):
-        yield from _of(function.__func__, seen)
-        if not isinstance(function.__self__, type):
-            yield _argument(function.__self__), function.__self__
-    elif isinstance(function, FunctionType):
-        yield from _named(function, seen)
-    elif not isinstance(function, _CODE):
-        yield _argument(function), function  # an object that can be called
+    def values(self) -> Iterator[tuple[str, Any]]:
+        for root in self._roots:
+            yield from self._of(root, f"what is bound to {getattr(root, '__qualname__', type(root).__name__)}")
 
+    def _of(self, value: Any, name: str) -> Iterator[tuple[str, Any]]:
+        """The value, under this name; or what is behind it, if it is code."""
+        if isinstance(value, functools.partial):
+            yield from self._of(value.func, name)
+            yield name, (*value.args, *value.keywords.values())
+        elif isinstance(value, MethodType):
+            yield from self._of(value.__func__, name)
+            yield from self._of(value.__self__, name)
+        elif isinstance(value, staticmethod | classmethod):
+            yield from self._of(value.__func__, name)
+        elif isinstance(value, property):
+            yield from self._of(value.fget, name)
+            yield from self._of(value.fset, name)
+        elif isinstance(value, FunctionType | type):
+            if id(value) not in self._seen and len(self._seen) < _MOST:
+                self._seen.add(id(value))
+                yield from self._of_function(value) if isinstance(value, FunctionType) else self._of_class(value)
+        elif value is not None and not isinstance(value, _CODE):
+            yield name, value
+            yield from self._of(type(value), name)
 
-def _named(function: FunctionType, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-        yield from _value(f"{name!r} of {function.__qualname__}", value, seen)
-    names = list(dict.fromkeys(_names(function.__code__)))
-    for name in names:
-        if name in function.__globals__:
-            value = function.__globals__[name]
-            yield from _value(f"{name!r} of module {function.__module__}", value, seen)
-            if isinstance(value, ModuleType) and under_test(getattr(value, "__file__", None) or "<"):
-                for attribute in names:
-                    if attribute in vars(value):
-                        yield from _value(f"{attribute!r} of module {value.__name__}", vars(value)[attribute], seen)
-    for value in function.__defaults__ or ():
-        if not isinstance(value, _CODE):
-            yield _argument(value), value
+    def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
+        file = function.__code__.co_filename
+        if not (under_test(file) or (file.startswith("<") and not file.startswith("<frozen"))):
+            return
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+            with suppress(ValueError):  # not assigned yet
+                yield from self._of(cell.cell_contents, f"{name!r} of {function.__qualname__}")
+        names = list(dict.fromkeys(_names(function.__code__)))
+        yield from self._of_module(function.__globals__, function.__module__, names)
+        for value in function.__defaults__ or ():
+            yield from self._of(value, f"a default of {function.__qualname__}")
 
+    def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
+        for name in names:
+            value = variables.get(name)
+            if isinstance(value, ModuleType):
+                if under_test(getattr(value, "__file__", None) or "<") and id(value) not in self._seen:
+                    self._seen.add(id(value))
+                    yield from self._of_module(vars(value), value.__name__, names)
+            elif name in variables:
+                yield from self._of(value, f"{name!r} of module {module}")
 
-def _value(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """The value, or what is behind a function that the program calls, or a class."""
-    if isinstance(value, FunctionType):
-        if under_test(value.__code__.co_filename) or value.__code__.co_filename.startswith("<"):
-            yield from _of(value, seen)
-    elif isinstance(value, type):
-        if under_test(getattr(sys.modules.get(value.__module__), "__file__", None) or "<"):
-            kept = {key: part for key, part in vars(value).items() if not (key.startswith("__") or isinstance(part, _SKIPPED))}
-            yield f"class {value.__qualname__}", tuple(chain.from_iterable(kept.items()))
-    elif not isinstance(value, _CODE):
-        yield name, value
+    def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
+        for base in kind.__mro__:
+            module = sys.modules.get(base.__module__)
+            if base.__module__ != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
+                continue
+            values = []
+            for name, part in vars(base).items():
+                if isinstance(part, _CODE):
+                    yield from self._of(part, f"{name!r} of class {base.__qualname__}")
+                elif not name.startswith("__"):
+                    values += [name, part]
+            yield f"class {base.__qualname__}", tuple(values)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -96,7 +108,3 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-
-
-def _argument(value: object) -> str:
-    return f"an object of {type(value).__qualname__}"

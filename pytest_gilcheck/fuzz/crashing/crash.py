@@ -12,7 +12,6 @@ from typing import Any
 
 from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit
-from ...core.fork_safety import can_fork
 from ...core.origin import ours, under_test
 from ...core.system import scratch_file
 from ...core.verdict import Verdict
@@ -131,8 +130,6 @@ def crashed(
     reason = f"{dead.symptom}: {dead.message}; with {preemptions(dead.schedule.preemptions)}"
     if not journal.complete:
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
-    if (why := can_fork()) is not None:
-        return replace(violated, reason=f"{reason}; not replayed, because {why}")
     return _Examination(program, plan, violated, journal, deadline, progress).result(dead)
 
 
