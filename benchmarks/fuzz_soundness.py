@@ -103,7 +103,7 @@ def main() -> int:
     compare()
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     print(
-        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more outcomes "
+        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more "
         "| differences | schedules: brute, ours, proofs | points | not explorable | CPU s |\n" + "| --- " * 13 + "|"
     )
     print(

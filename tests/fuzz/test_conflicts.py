@@ -352,7 +352,8 @@ def test_eight_threads_that_read_what_nobody_changes_before_they_lock_are_proved
     result = counted(*[adds_by_settings] * 8, setup=Configured, invariant=lambda counter: counter.value == 8, schedules=100)
     result.assert_holds()
     assert runs(result) <= 5
-    counted(*[changes_settings] * 3, setup=Configured, invariant=lambda counter: counter.value == 3, schedules=300).assert_violated()
+    found = counted(*[changes_settings] * 3, setup=Configured, invariant=lambda counter: counter.value == 3, schedules=300)
+    found.assert_violated()
     seen = set()
     counted(*[changes_settings] * 2, setup=Configured, invariant=lambda counter: seen.add(counter.value), schedules=300)
     assert seen == {2, 3}
