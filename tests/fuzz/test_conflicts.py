@@ -322,11 +322,23 @@ class Loud:
         self.event = Louder()
 
 
-def test_a_condition_on_a_lock_of_ones_own_and_a_class_derived_from_an_event_are_never_proved():
+class Replaced:
+    def __init__(self):
+        self.queue = queue.Queue()
+        plain = self.queue._put
+        self.queue._put = lambda item: plain(item)
+
+
+def puts_by_another_method(state):
+    state.queue.put(1)
+
+
+def test_a_condition_on_a_lock_of_ones_own_a_derived_class_and_a_replaced_method_are_never_proved():
     result = counted(adds_with_condition, adds_with_condition, setup=Conditioned, invariant=is_two, schedules=60)
     result.assert_holds()
     assert PROVED not in result.reason
     assert PROVED not in counted(sets_louder, sets_louder, setup=Loud, schedules=60).reason
+    assert PROVED not in counted(puts_by_another_method, puts_by_another_method, setup=Replaced, schedules=60).reason
 
 
 class Configured(Counter):
