@@ -1,4 +1,7 @@
-"""Whether a value was changed that another process has a copy of: told by identity, in containers and attributes, a few levels deep."""
+"""Whether a value was changed that another process has a copy of.
+
+That is told by identity, in containers and attributes, a few levels deep.
+"""
 
 from __future__ import annotations
 

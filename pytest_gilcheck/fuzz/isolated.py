@@ -1,8 +1,8 @@
 """A fuzz check in a process that it may kill: another one goes on then, and says what happened.
 
 In a guarded child the check runs in that very process, and the one that goes on is a fork from the beginning of the check
-(`core/standby`). So the test goes on after the check whatever it did, its teardowns run, and nothing that the program left in memory
-is lost unless the program kills the process. A caller that nobody guards, such as a script, must keep its process id, and cannot be
+(`core/standby`). So the test goes on after the check whatever it did, its teardowns run, and nothing that the program left in
+memory is lost unless the program kills the process. A caller that nobody guards, such as a script, must keep its process id, and cannot be
 replaced by a fork: there the search runs in the fork (`forked`), and what the program leaves in memory stays there, which a warning
 says.
 """

@@ -100,7 +100,7 @@ print("said after")
 """
 
 
-@pytest.mark.parametrize("harm", [pytest.param(harm, marks=[pytest.mark.slow] if index > 1 else []) for index, harm in enumerate(ENDS)])
+@pytest.mark.parametrize("harm", [*list(ENDS)[:2], *(pytest.param(harm, marks=pytest.mark.slow) for harm in list(ENDS)[2:])])
 def test_what_kills_the_process_of_a_search_is_a_finding_with_a_token_and_the_script_goes_on(script, harm):
     said = script(RUN.format(harm=harm, threads="BROKEN"))
     assert said.count("said before\n") == said.count("said after\n") == 1, "the output of the script is not written twice"
