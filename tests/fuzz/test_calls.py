@@ -290,6 +290,16 @@ def test_where_threads_run_the_search_stays_in_the_process_and_the_report_says_s
     assert "would have ended this process: threads are running" in str(result)
 
 
+def test_where_the_system_refuses_a_fork_the_search_stays_in_the_process_and_the_report_says_so(monkeypatch):
+    def refuse():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    result = Gilcheck().fuzz(setup=list, threads=[lambda rows: rows.append(1)] * 2, schedules=5)
+    assert result.verdict == "holds"
+    assert result.unguarded == "the system refuses a fork ([Errno 11] Resource temporarily unavailable)"
+
+
 def test_a_search_in_a_fork_reports_its_phases_to_its_caller():
     if can_fork() is not None:
         pytest.skip("this process cannot be forked")
