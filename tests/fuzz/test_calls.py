@@ -269,6 +269,22 @@ class TestMemory:
         Gilcheck().fuzz(setup=list, threads=[add, add], schedules=5).assert_holds()
         assert not recwarn.list
 
+    def test_objects_that_answer_nothing_are_no_obstacle(self):
+        class Proxy:
+            """Stands for an object that is not there now."""
+
+            def __getattribute__(self, name):
+                raise RuntimeError("outside of any request")
+
+            __iter__ = __len__ = __eq__ = __hash__ = __bool__ = None
+
+        request, rows = Proxy(), [Proxy()]
+
+        def use(state):
+            state.append((id(request), id(rows)))
+
+        Gilcheck().fuzz(setup=list, threads=[use, use], schedules=5).assert_holds()
+
     def test_the_callers_memory_changes_under_isolate_none_which_the_report_says(self, monkeypatch):
         monkeypatch.setenv("GILCHECK_ISOLATE", "none")
         seen = []
