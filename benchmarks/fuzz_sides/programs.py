@@ -4,6 +4,7 @@
 ``counter:N``: N times, in a loop; 25 times are about 500 instructions, 250 times 5,000.
 ``corpus:NAME:buggy`` and ``corpus:NAME:fixed``: the twins of ``tests/quality/corpus``.
 ``pair:NAME:buggy`` and ``pair:NAME:fixed``: those of ``tests/quality/pairs``.
+``ladder:RACY:STEPS:PLACE:THREADS``: a rung of ``tests/fuzz/ladder.py``.
 ``public:NAME``: a bug of ``tests/quality/public_bugs``, its library in a folder of its own.
 """
 
@@ -64,6 +65,12 @@ def load(name: str, target: str | None = None) -> Given:
             return Given(twin.setup, tuple(twin.threads), twin.invariant)
         invariant = None if twin.invariant is None else _without_state(twin.invariant)
         return Given(lambda: None, tuple(_without_state(thread) for thread in twin.threads), invariant)
+    if kind == "ladder":
+        from tests.fuzz.ladder import Rung, State
+
+        racy, steps, place, count = rest.split(":")
+        rung = Rung(racy, int(steps), place, int(count))
+        return Given(State, tuple(rung.threads), rung.invariant)
     if kind == "pair":
         from tests.quality.pairs.declare import load as pairs
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import CodeType
 
 from ..core.clocks import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
+from ..core.source import code_position
 from ..core.verdict import Verdict
 from .deadline import Deadline
 from .draws import search_all_draws
@@ -28,6 +30,7 @@ from .searching.harness import explorer_for
 from .searching.minimise import observed
 from .searching.search import SearchOutcome
 from .sensitivity import without_each_lock
+from .steps.visible import Access
 from .stress.check import stressed
 
 
@@ -223,23 +226,33 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
 
 def _nondeterminism(explorer: Explorer) -> str:
     """What the same schedule does differently the second time, as a sentence; empty if nothing."""
-    seen: list[list[str]] = []
+    seen: list[list[_Seen]] = []
     for _ in range(2):
-        steps: list[str] = []
+        steps: list[_Seen] = []
         with observed(
             explorer.engine,
             lambda task, point, access, frame, steps=steps: steps.append(  # type: ignore[misc]
-                f"T{task.index} {access.kind}s {access.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
+                (task.index, access, frame.f_code, frame.f_lasti)
             ),
         ):
             explorer.in_order()
         seen.append(steps)
-    if seen[0] == seen[1]:
-        return ""
     for index, (first, second) in enumerate(zip(*seen, strict=False)):
-        if first != second:
-            return f"the same schedule gave different steps: step {index + 1} is {first!r} first, then {second!r}"
+        if first != second or first[2].co_filename != second[2].co_filename:
+            one, other = _in_words(first), _in_words(second)
+            if one != other:
+                return f"the same schedule gave different steps: step {index + 1} is {one!r} first, then {other!r}"
+    if len(seen[0]) == len(seen[1]):
+        return ""
     return f"the same schedule gave different steps: {len(seen[0])} first, then {len(seen[1])}"
+
+
+_Seen = tuple[int, Access, CodeType, int]  # of a step: its thread, what it does, its code and the offset in that
+
+
+def _in_words(step: _Seen) -> str:
+    thread, access, code, offset = step
+    return f"T{thread} {access.kind}s {access.name} at {code.co_filename}:{code_position(code, offset).line}"
 
 
 def _expected(baseline: SequentialBaseline) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 
 from ...core.origin import ours
 from ..schedule import Schedule
-from ..steps.calls import gil_is_checked_after, is_step, makes_steps
+from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import Changing
 from ..steps.visible import StepTable, Visibility
 from . import probe
@@ -227,8 +227,10 @@ class Events:
         call = table.calls.get(offset)
         if call is None:
             return monitoring.DISABLE
-        access, alone = call
-        if access is not None and is_step(callee, first, self._takes_part, alone=alone):
+        access, alone, ends = call
+        if access is not None and (
+            is_step(callee, first, self._takes_part, alone=alone) or (ends and not hands_over(callee, self._takes_part))
+        ):
             engine.step(access)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
             engine.owner.gil_checked = True

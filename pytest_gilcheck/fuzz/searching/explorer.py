@@ -102,7 +102,7 @@ class Explorer:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
-        pace: seconds that the last run took which nobody observed, with its setup and teardown.
+        pace: seconds that the last run took which nobody observed or measured, with its setup and teardown.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
     """
 
@@ -151,7 +151,7 @@ class Explorer:
                     broken = broken or torn
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
-        if engine.observer is None:
+        if engine.observer is None and not measuring:
             self.pace = monotonic() - begun
         if run.uncontrolled and len(self.uncontrolled) < 10:
             self.uncontrolled += run.uncontrolled

@@ -33,8 +33,9 @@ _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
-_LEAST_PACE = 0.6  # of the time of a measured run: what a sample takes that switches seldom
+_SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
+_FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 
 
 @dataclass
@@ -239,21 +240,23 @@ class Search:
             return False
         found, limit = self.found, self._limit
         reduction = Reduction(self._explorer, gil=self._gil)
-        mark = limit.mark(_CONFLICTS, _FEWEST_CONFLICTS)
-        at_first = limit.left()
-        enough = _LEAST_PACE * _FEWEST * self._explorer.pace <= at_first < inf  # if not, these are the best of what can be run
+        if limit.schedules is None:
+            self._explorer.in_order()  # how long does a run take that nobody observes?
+        at_first, pace = limit.left(), _SPARE * self._explorer.pace
+        enough = _FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
+        mark = limit.mark(min(_CONFLICTS, 1 - _FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
         def stop() -> bool:
             found.conflicts = reduction.runs
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
-            if not limit.reached(mark):
+            if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
                 return False
             if reduction.runs >= _FEWEST_CONFLICTS or limit.reached():
                 return True
             left = limit.left()
             one_more = (at_first - left) / reduction.runs
-            return enough and (_FEWEST - reduction.runs) * self._explorer.pace > left - one_more
+            return enough and (_FEWEST - reduction.runs) * pace > left - one_more
 
         reduction.search(stop)
         found.failure = reduction.failure

@@ -57,6 +57,12 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
     return not (type(call) is FunctionType and _makes_steps(call, under_test))
 
 
+def hands_over(callee: object, under_test: UnderTest) -> bool:
+    """Whether a call makes its arguments the locals of code under test, so that none ends before a step of that code."""
+    function = callee.__func__ if type(callee) is MethodType else callee
+    return type(function) is FunctionType and makes_steps(function.__code__, function.__globals__, under_test)
+
+
 def makes_steps(code: CodeType, namespace: dict[str, Any], under_test: UnderTest) -> bool:
     """Whether code is under test. Code that was made from a text has no file; then it goes by its module."""
     if not under_test(code.co_filename):

@@ -45,6 +45,7 @@ class Operation(NamedTuple):
         operands: what is known of the top of the stack; the last one is the topmost.
         code: where it is.
         names: what is known about names.
+        ends: whether it may drop the last reference to an object, if it drops one.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Operation(NamedTuple):
     operands: tuple[Operand, ...]
     code: CodeType
     names: Names
+    ends: bool = True
 
     def top(self, count: int) -> tuple[Operand, ...]:
         """The topmost operands; unknown ones where nothing is known."""
@@ -280,7 +282,7 @@ def touched(operation: Operation, *, ends_matter: bool) -> str | None:
         ends_matter: whether the end of an object may be noticed.
     """
     rule = OPCODES.get(operation.name, UNKNOWN)
-    if rule.excepted is not None and not (ends_matter and rule.drops) and rule.excepted(operation):
+    if rule.excepted is not None and not (ends_matter and rule.drops and operation.ends) and rule.excepted(operation):
         return None
     if operation.name == "BINARY_OP" and operation.argument >= _FIRST_IN_PLACE and operation.argument != _SUBSCRIPT:
         return "write []"

@@ -26,6 +26,7 @@ class Operand(Enum):
     """What is known of a value."""
 
     UNKNOWN = "any object, which other threads may reach"
+    HELD = "any object, which other threads may reach, and to which a local of this frame refers as well"
     IMMUTABLE = "a number, a text, None, or a tuple or frozen set of these"
     NUMBERS = "a range"
     FRESH = "a tuple, list or set of any objects, made in this frame, to which only its stack refers"
@@ -76,8 +77,14 @@ _NEUTRAL = frozenset(
         "JUMP_BACKWARD_NO_INTERRUPT", "COPY_FREE_VARS", "DELETE_FAST", "DELETE_GLOBAL", "DELETE_NAME", "DELETE_DEREF",
     }
 )  # fmt: skip
+_REBINDING = frozenset(
+    {
+        "STORE_FAST", "STORE_FAST_MAYBE_NULL", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR",
+        "MAKE_CELL",
+    }
+)  # fmt: skip
 _FRESH = frozenset({"BUILD_LIST", "BUILD_TUPLE", "BUILD_SET"})
-_NO_NEXT = frozenset(
+NO_NEXT = frozenset(
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 )
 ITERATOR_DEPTH = 1 + dis.stack_effect(dis.opmap["GET_ITER"], 0 if dis.opmap["GET_ITER"] in getattr(dis, "hasarg", ()) else None)
@@ -111,11 +118,17 @@ def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: 
     return found
 
 
+def handlers_of(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
+    """The exception handlers of a function: (first offset, offset after the last, offset of the handler, depth of its stack, whether
+    an offset is pushed too)."""
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
+    return [(entry.start, entry.end, entry.target, entry.depth, bool(entry.lasti)) for entry in entries]
+
+
 def _followed(code: CodeType, instructions: Sequence[dis.Instruction], operand_of: OperandOf) -> dict[int, Stack]:
     parameters = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     unknown = set(code.co_varnames[:parameters])
-    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
-    handlers = [(entry.start, entry.end, entry.target, entry.depth, bool(entry.lasti)) for entry in entries]
+    handlers = handlers_of(code)
     for _ in range(_MOST_ROUNDS):
         before = len(unknown)
         found = _Flow(instructions, handlers, unknown, operand_of).run()
@@ -161,7 +174,7 @@ class _Flow:
                 if start <= instruction.offset < end and target in self._index:
                     self._join(self._index[target], (*stack[:depth], *[Operand.UNKNOWN] * (1 + with_offset)), waiting)
             after = self._after(instruction, stack)
-            if instruction.opname not in _NO_NEXT and index + 1 < len(self._instructions):
+            if instruction.opname not in NO_NEXT and index + 1 < len(self._instructions):
                 self._join(index + 1, after, waiting)
             if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
                 landing = self._index.get(instruction.argval)
@@ -195,25 +208,30 @@ class _Flow:
     def _after(self, instruction: dis.Instruction, stack: Stack) -> Stack:
         name, argument = instruction.opname, int(instruction.arg or 0)
         unknown = Operand.UNKNOWN
+        if name in _REBINDING:
+            stack = _let_go(stack)
         if name in _NEUTRAL:
             return stack
         if name in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_CONST_IMMORTAL"):
             return (*stack, Operand.IMMUTABLE if immutable(instruction.argval) else unknown)
-        if name in ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR"):
+        if name in ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"):
+            return (*stack, self._held(instruction.argval))
+        if name == "LOAD_FAST_AND_CLEAR":
             return (*stack, self._local(instruction.argval))
         if name in ("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"):
-            return (*stack, *[self._local(each) for each in instruction.argval])
+            return (*stack, *[self._held(each) for each in instruction.argval])
         if name in ("STORE_FAST", "STORE_FAST_MAYBE_NULL"):
             return self._stored(instruction.argval, stack)
         if name == "STORE_FAST_LOAD_FAST":
             first, second = instruction.argval
-            return (*self._stored(first, stack), self._local(second))
+            return (*self._stored(first, stack), self._held(second))
         if name == "STORE_FAST_STORE_FAST":
             first, second = instruction.argval
             return self._stored(second, self._stored(first, stack))
         if name == "COPY":
             copied = _at(stack, argument)
-            return (*_replaced(stack, argument, _kept(copied)), _kept(copied))
+            copied = copied if copied is Operand.HELD else _kept(copied)
+            return (*_replaced(stack, argument, copied), copied)
         if name == "SWAP":
             top, other = _at(stack, 1), _at(stack, argument)
             return _replaced(_replaced(stack, argument, top), 1, other)
@@ -257,6 +275,11 @@ class _Flow:
     def _local(self, name: str) -> Operand:
         return Operand.UNKNOWN if name in self._unknown else self._locals.get(name, Operand.IMMUTABLE)
 
+    def _held(self, name: str) -> Operand:
+        """What is known of the value of a local, to which it goes on to refer."""
+        found = self._local(name)
+        return Operand.HELD if found is Operand.UNKNOWN else found
+
     def _stored(self, name: str, stack: Stack) -> Stack:
         value = _kept(_at(stack, 1))
         if value is Operand.UNKNOWN or self._locals.setdefault(name, value) is not value:
@@ -288,6 +311,11 @@ def _replaced(stack: Stack, depth: int, value: Operand) -> Stack:
 def _kept(value: Operand) -> Operand:
     """What is known of a value once there is another reference to it than the one on the stack."""
     return value if value in _SURVIVES_STORING else Operand.UNKNOWN
+
+
+def _let_go(stack: Stack) -> Stack:
+    """What is known of the stack when a local is about to refer to something else, or to nothing."""
+    return tuple([Operand.UNKNOWN if each is Operand.HELD else each for each in stack])
 
 
 def _global(value: object) -> Operand:

@@ -21,6 +21,7 @@ from ...core.origin import under_test
 from ...core.source import Position, position_text
 from .calls import UNKNOWN, global_callee, is_step
 from .changing import MISSING, Changing
+from .dropping import Dropping
 from .instructions import instructions_of
 from .opcodes import Operation, touched
 from .operands import Stack, operands
@@ -61,8 +62,8 @@ class StepTable:
     Attributes:
         namespace: the globals of the code.
         steps: the visible steps that are not calls; up to 3.11, calls too.
-        calls: the calls, which are classified when they happen, each with its step and whether it has one argument; from 3.12 on.
-            None stands for a call that is among ``steps``.
+        calls: the calls, which are classified when they happen, each with its step, whether it has one argument, and whether the
+            end of an argument may be noticed; from 3.12 on. None stands for a call that is among ``steps``.
         checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
         locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``.
     """
@@ -70,7 +71,7 @@ class StepTable:
     code: CodeType
     namespace: dict[str, Any]
     steps: dict[int, Access] = field(default_factory=dict)
-    calls: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
+    calls: dict[int, tuple[Access | None, bool, bool]] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
     locations: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
 
@@ -99,6 +100,7 @@ class Visibility:
         table = StepTable(code, namespace)
         instructions = instructions_of(code)
         stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
+        dropping = Dropping(code, instructions, stacks) if self.names.ends_matter else None
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False
         nones = 0  # the number of consecutive instructions before this one that load None
@@ -115,24 +117,32 @@ class Visibility:
             if before in _CALLS and sys.version_info < (3, 12):
                 checks.add(offset)
             after_resume = name == "RESUME"
-            self._classify(instruction, line, nones, stacks.get(offset, ()), table)
+            self._classify(instruction, line, nones, stacks.get(offset, ()), table, dropping)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
             before = name
         table.checks = frozenset(checks)
         table.locations = {offset: (table.steps.get(offset), offset in checks) for offset in (*table.steps, *checks)}
         return table
 
-    def _classify(self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable) -> None:
-        """Enter an instruction into the table, as a step or as a call, if it is one."""
+    def _classify(
+        self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable, dropping: Dropping | None
+    ) -> None:
+        """Enter an instruction into the table, as a step or as a call, if it is one.
+
+        Args:
+            dropping: what the code may drop, if that can be noticed.
+        """
         name, offset, names = instruction.opname, instruction.offset, self.names
-        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names)
+        ends = dropping is not None and dropping.may_end(instruction)
+        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names, ends)
         always = self._everything or names.looked_into
         if name in _CALLS:
             # A call of __exit__ has an event in some versions only, and CALL_FUNCTION_EX reads its arguments before it calls.
-            at_once = always or names.ends_matter or nones >= _NONE_PASSED
+            at_once = always or nones >= _NONE_PASSED or (dropping is not None and sys.version_info < (3, 12))
             if sys.version_info >= (3, 12):
                 access = None if at_once else Access("call", "call", line)
-                table.calls[offset] = access, name == "CALL" and instruction.arg == 1
+                ends = dropping is not None and dropping.arguments_end(instruction)
+                table.calls[offset] = access, name == "CALL" and instruction.arg == 1, ends
                 if name != "CALL_FUNCTION_EX" and not at_once:
                     return
             elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
