@@ -82,7 +82,7 @@ class _Reached:
 
     def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
-            value = variables.get(name)
+            value: Any = variables.get(name)
             if is_a(value, ModuleType):
                 if under_test(getattr(value, "__file__", None) or "<") and id(value) not in self._seen:
                     self._seen.add(id(value))
