@@ -16,6 +16,7 @@ import multiprocessing
 import re
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -24,9 +25,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.searching import search
 from pytest_gilcheck.fuzz.searching.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.limits import CountLimit
+from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.searching.search import Search, SearchOutcome
 from tests.quality import correct
 from tests.quality.corpus import CASES, Twin
@@ -39,6 +42,17 @@ _ALL = {
     **{f"correct: {each.name}": each.program for each in correct.PROGRAMS},
 }
 _PLACE = re.compile(r"\S+/(\S+\.py)")
+
+
+class Remembered(Reduction):
+    """Keeps why the last reduction is no proof."""
+
+    why = ""
+
+    def search(self, stop: Callable[[], bool]) -> None:
+        Remembered.why = "it did not end"
+        super().search(stop)
+        Remembered.why = self.doubt or ("" if self.finished else "there are more schedules")
 
 
 class WithoutReduction(Search):
@@ -59,11 +73,13 @@ def searched(kind: type[Search], twin: Twin, most: int, *, sampling: bool) -> Se
 
 def row(name: str, most: int, connection: Any) -> None:
     """Send (said, schedules with the reduction, schedules without, what made it no proof) of a program."""
+    search.Reduction = Remembered  # type: ignore[misc]
     try:
         found = searched(Search, _ALL[name], most, sampling=True)
+        why = "" if found.proved else Remembered.why
         said = "broken" if found.failure else "proved" if found.proved else "bounded" if found.all_enumerated else "sampled"
         plain = searched(WithoutReduction, _ALL[name], most, sampling=False)
-        connection.send((said, found.explored, plain.explored if plain.all_enumerated else None, found.doubt))
+        connection.send((said, found.explored, plain.explored if plain.all_enumerated else None, why))
     except (NotExplorable, SequentialFailure) as error:
         connection.send(("not explorable", None, None, str(error)))
 

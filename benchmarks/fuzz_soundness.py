@@ -1,8 +1,11 @@
-"""Does the search with our visible steps find every outcome that the search with every instruction as a step finds?
+"""Do the visible steps, and the search that turns conflicts round, lead to every outcome that brute force finds?
 
 hypothesis draws small programs (`tests/fuzz/generated.py`). Each is run in all schedules of at most two preemptions, or of one
 where two would take too long, once with every instruction as a step and once with ours. The sets of outcomes must be the same: what
-the threads return or raise, whether they get stuck, and the state afterwards.
+the threads return or raise, whether they get stuck, and the state afterwards. Then it is searched by its conflicts. Where that is
+a proof, it must have led to every outcome of the brute force; it may have led to more, which need more preemptions.
+
+``--gil`` compares the proofs at the points at which a build with a GIL can switch, with the brute force of three preemptions there.
 
     for python in python3.11 python3.13 python3.13t; do $python benchmarks/fuzz_soundness.py --programs 500 --seed 1; done
 
@@ -13,11 +16,14 @@ difference. ``--plant NAME`` makes an instruction of the table an exception that
 from __future__ import annotations
 
 import argparse
+import collections
 import platform
+import re
 import sys
 import sysconfig
 import time
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -25,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck.fuzz.steps import opcodes
 from tests.fuzz.generated import TOPICS, Drawn, programs
-from tests.fuzz.outcomes import missed
+from tests.fuzz.outcomes import NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
 
 
 def main() -> int:
@@ -34,14 +40,37 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0, help="for the brute force of two preemptions (default: 3)")
     parser.add_argument("--topics", default=",".join(TOPICS))
+    parser.add_argument("--gil", action="store_true", help="compare at the points at which a build with a GIL can switch")
+    parser.add_argument("--most", type=int, default=1000, help="schedules of a search by conflicts (default: 1000)")
     parser.add_argument("--plant", help="the name of an instruction")
     given_ = parser.parse_args()
     if given_.plant:
         opcodes.OPCODES[given_.plant] = opcodes.StepRule("read []", lambda operation: True, "planted")
-    counts = dict.fromkeys(
-        ("programs", "two preemptions", "several outcomes", "outcomes", "brute runs", "our runs", "brute", "ours"), 0
-    )
+    counts: collections.Counter[str] = collections.Counter()
+    doubts: collections.Counter[str] = collections.Counter()
     different: list[str] = []
+
+    def compared(drawn: Drawn) -> tuple[dict[str, dict[Any, Any]], Outcomes]:
+        """The outcomes that are missed, too many or lost, and what brute force found."""
+        if given_.gil:
+            brute, differing = outcomes(drawn, 3, given_.seconds, gil=True), {}
+        else:
+            differing, brute, ours = missed(drawn, given_.seconds)
+            counts["our runs"] += ours.runs
+            counts["ours"] += ours.points
+        counts["two preemptions"] += brute.complete >= 2
+        lost, why, reduced = lost_by_conflicts(drawn, most=given_.most, brute=brute, gil=given_.gil)
+        if why:
+            doubts[re.sub(r" at \S+$|\d+", "", why)] += 1
+        else:
+            counts["proved"] += 1
+            counts["proved of several"] += len(reduced.found) > 1
+            counts["more"] += bool(reduced.found.keys() - brute.found.keys())
+            counts["proving runs"] += reduced.runs
+        sides = {"missed": {}, "too many": {}, "lost by conflicts": lost}
+        for outcome, schedule in differing.items():
+            sides["missed" if outcome in brute.found else "too many"][outcome] = schedule
+        return sides, brute
 
     @seed(given_.seed)
     @settings(
@@ -53,34 +82,39 @@ def main() -> int:
     )
     @given(programs(tuple(given_.topics.split(","))))
     def compare(drawn: Drawn) -> None:
-        differing, brute, ours = missed(drawn, given_.seconds)
+        counts["drawn"] += 1
+        try:
+            sides, brute = compared(drawn)
+        except NotExplorable:
+            counts["not explorable"] += 1
+            return
         counts["programs"] += 1
-        counts["two preemptions"] += brute.complete == 2
         counts["several outcomes"] += len(brute.found) > 1
-        counts["outcomes"] += len(brute.found)
         counts["brute runs"] += brute.runs
-        counts["our runs"] += ours.runs
         counts["brute"] += brute.points
-        counts["ours"] += ours.points
         if counts["programs"] % 50 == 0:
             print(f"{counts['programs']} programs, {len(different)} differences", file=sys.stderr, flush=True)
-        for outcome, schedule in differing.items():
-            side = "missed" if outcome in brute.found else "too many"
-            different.append(f"{side}: {outcome} by {schedule}\n    {drawn}")
-            print(different[-1], flush=True)
+        for side, found in sides.items():
+            for outcome, schedule in found.items():
+                different.append(f"{side}: {outcome} by {schedule}\n    {drawn}")
+                print(different[-1], flush=True)
 
     begun = time.process_time()
     compare()
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     print(
-        "| interpreter | seed | programs | of two preemptions | with several outcomes | differences | schedules | points | CPU s |"
+        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more outcomes "
+        "| differences | schedules: brute, ours, proofs | points | not explorable | CPU s |\n" + "| --- " * 13 + "|"
     )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     print(
-        f"| {platform.python_version()}{build} | {given_.seed} | {counts['programs']} | {counts['two preemptions']} | "
-        f"{counts['several outcomes']} | {len(different)} | {counts['brute runs']:,} and {counts['our runs']:,} | "
-        f"{counts['brute']:,} and {counts['ours']:,} | {time.process_time() - begun:.0f} |"
+        f"| {platform.python_version()}{build}{' GIL points' * given_.gil} | {given_.seed} | {counts['programs']} | "
+        f"{counts['two preemptions']} | {counts['several outcomes']} | {counts['proved']} | {counts['proved of several']} | "
+        f"{counts['more']} | {len(different)} | {counts['brute runs']:,}, {counts['our runs']:,}, {counts['proving runs']:,} | "
+        f"{counts['brute']:,} and {counts['ours']:,} | {counts['not explorable']} | {time.process_time() - begun:.0f} |"
     )
+    print("\nNo proof, because:")
+    for why, number in doubts.most_common():
+        print(f"{number:5} {why}")
     return 1 if different else 0
 
 

@@ -38,6 +38,7 @@ class Gilcheck:
         set_deadline: called with the seconds until the next progress report is due; with None when the check is over.
         progress: called with the name of each phase before it begins.
         during: makes a context for the time of each check, called with its name.
+        stays: why a program that may kill its process has to run in this one all the same; see `Runner`.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Gilcheck:
         set_deadline: Callable[[float | None], None] = lambda seconds: None,
         progress: Callable[[str], None] = lambda label: None,
         during: Callable[[str], AbstractContextManager[object]] = nullcontext,
+        stays: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self.runner = Runner(settings or Settings.from_environment(), on_record, on_result, set_deadline, progress, during)
+        self.runner = Runner(settings or Settings.from_environment(), on_record, on_result, set_deadline, progress, during, stays)
 
     @property
     def interpreter(self) -> Interpreter:
@@ -269,7 +271,7 @@ class Gilcheck:
         given = _given(FUZZ, locals())
         with self.runner.during(FUZZ.name):
             work = program(threads, setup, invariant, name)
-        result: FuzzResult = self.runner.run(FUZZ, work, given, judged=_judged(judge))
+        result: FuzzResult = self.runner.run(FUZZ, work, given, judged=_judged(judge), stays=self.runner.stays())
         return result
 
     def shared(self, container: T) -> T:

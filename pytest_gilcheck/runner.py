@@ -13,9 +13,11 @@ from .core import arguments
 from .core.arguments import Argument, Arguments
 from .core.errors import BadValue
 from .core.evidence import Record, record
+from .core.fork_safety import can_fork
 from .core.interpreter import build, watcher
 from .core.machine_lock import MachineLockTimeout, machine_lock
 from .core.prepared import Prepared, Progress
+from .core.system import HAS_FORK
 from .core.verdict import Inconclusive, Judged, Verdict
 from .settings import Settings
 
@@ -33,6 +35,8 @@ class Runner:
         set_deadline: called with the seconds until the next progress report is due; with None when the check is over.
         progress: called with the name of each phase before it begins.
         during: makes a context for the time of each check, called with its name.
+        stays: why a program that may kill its process has to run in this one all the same; None if only the settings, threads and
+            tools of this process decide.
     """
 
     def __init__(
@@ -43,9 +47,11 @@ class Runner:
         set_deadline: Callable[[float | None], None],
         progress: Progress,
         during: Callable[[str], AbstractContextManager[object]] = nullcontext,
+        stays: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.settings = settings
         self.during = during
+        self._stays = stays
         self._on_record, self._on_result = on_record, on_result
         self._set_deadline, self._progress = set_deadline, progress
 
@@ -149,6 +155,17 @@ class Runner:
         __tracebackhide__ = True
         with machine_lock(LOCK_TIMEOUT, lambda pid: self._progress(f"waiting for another check on this machine (pid {pid})")):
             yield
+
+    def stays(self) -> str | None:
+        """Why a program that may kill its process has to run in this one; None if it may run in a fork."""
+        if (why := self._stays()) is not None:
+            return why
+        mode = self.settings.value("isolate")[0] or "auto"
+        if mode == "none":
+            return "isolate=none"
+        if (watched := watcher()) is not None:
+            return f"{watched} traces this process"
+        return can_fork() if mode == "auto" or not HAS_FORK else None
 
     def _phases(self, longest: float) -> Progress:
         def phase(label: str) -> None:

@@ -21,8 +21,7 @@ def test_a_check_that_measures_time_holds_the_machine_lock_and_a_search_does_not
         yield
 
     monkeypatch.setattr(runner, "machine_lock", lock)
-    values = []
-    Gilcheck().fuzz(threads=[lambda: values.append(1)] * 2, schedules=2)
+    Gilcheck().fuzz(threads=[lambda: [].append(1)] * 2, schedules=2)
     assert not taken
     assert "too short to time" in Gilcheck().scaling(lambda: None, threads=2).reason
     assert taken == [True]

@@ -1,13 +1,16 @@
 """Where the programs are that every tool is given, by a name that fits on a command line.
 
 ``counter``: three times ``v += 1`` in each of two threads, 44 instructions on CPython 3.13.
+``counter:N``: N times, in a loop; 25 times are about 500 instructions, 250 times 5,000.
 ``corpus:NAME:buggy`` and ``corpus:NAME:fixed``: the twins of ``tests/quality/corpus``.
 ``pair:NAME:buggy`` and ``pair:NAME:fixed``: those of ``tests/quality/pairs``.
+``ladder:RACY:STEPS:PLACE:THREADS``: a rung of ``tests/fuzz/ladder.py``.
 ``public:NAME``: a bug of ``tests/quality/public_bugs``, its library in a folder of its own.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -40,9 +43,17 @@ def three_times(counter: Counter) -> None:
     counter.v += 1
 
 
+def many_times(counter: Counter, times: int) -> None:
+    for _ in range(times):
+        counter.v += 1
+
+
 def load(name: str, target: str | None = None) -> Given:
     if name == "counter":
         return Given(Counter, (three_times, three_times), None)
+    if name.startswith("counter:"):
+        thread = functools.partial(many_times, times=int(name.partition(":")[2]))
+        return Given(Counter, (thread, thread), None)
     sys.path.insert(0, str(ROOT))
     kind, _, rest = name.partition(":")
     if kind == "corpus":
@@ -54,6 +65,12 @@ def load(name: str, target: str | None = None) -> Given:
             return Given(twin.setup, tuple(twin.threads), twin.invariant)
         invariant = None if twin.invariant is None else _without_state(twin.invariant)
         return Given(lambda: None, tuple(_without_state(thread) for thread in twin.threads), invariant)
+    if kind == "ladder":
+        from tests.fuzz.ladder import Rung, State
+
+        racy, steps, place, count = rest.split(":")
+        rung = Rung(racy, int(steps), place, int(count))
+        return Given(State, tuple(rung.threads), rung.invariant)
     if kind == "pair":
         from tests.quality.pairs.declare import load as pairs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from typing import Any
 
@@ -15,6 +16,7 @@ from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.clocks import monotonic as _now  # the clocks that programs ask stand still between the explorer's runs
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
@@ -23,12 +25,40 @@ from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
 def throughput(program: Given, mode: str, seconds: float) -> dict[str, Any]:
     """How many schedules are run in that time.
 
-    ``mode`` is random-walk; or sequential, one-preemption, two-preemptions: at all places in turn, as a search does.
+    ``mode`` is random-walk; or sequential, one-preemption, two-preemptions: at all places in turn, as a search does; or bare
+    hand-over: two threads that do nothing else.
     """
+    if mode == "bare hand-over":
+        return _hand_overs(seconds)
     start, used = time.perf_counter(), time.process_time()
     rate = _schedules_per_second(Program(program.threads, program.setup, program.invariant), mode, seconds)
     spent = time.perf_counter() - start
     return {"schedules": rate * spent, "seconds": spent, "cpu": time.process_time() - used}
+
+
+def _hand_overs(seconds: float) -> dict[str, Any]:
+    mine, others = HandoffSemaphore(), HandoffSemaphore()
+    ended = False
+
+    def answer() -> None:
+        while True:
+            others.wait()
+            mine.post()
+            if ended:
+                return
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    made, start, used = 0, time.perf_counter(), time.process_time()
+    while (spent := time.perf_counter() - start) < seconds:
+        for _ in range(100):
+            others.post()
+            mine.wait()
+        made += 200
+    cpu, ended = time.process_time() - used, True
+    others.post()
+    thread.join()
+    return {"schedules": made, "seconds": spent, "cpu": cpu}
 
 
 def _schedules_per_second(program: Program, mode: str, seconds: float) -> float:

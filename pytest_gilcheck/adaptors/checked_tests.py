@@ -210,6 +210,7 @@ class CheckedTests:
             set_deadline=self.guard.set_deadline,
             progress=self._progress.show,
             during=begun,
+            stays=lambda: self.guard.why_spawned or self.guard.reason_not_isolated,
         )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -57,7 +57,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         shared=_shared_by_runs(item),
     )
     fixtures.discard_first()
-    result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config))
+    result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays())
     return result
 
 
@@ -105,7 +105,7 @@ def _with_hypothesis(
         __tracebackhide__ = True
         body = _named(lambda: inner(*values, **named), item)
         program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant, calls=(inner,))
-        result = runner.run(FUZZ, program, given, source, judged="marker")
+        result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
         results.append(result)
         if result.verdict == "inconclusive":
             return

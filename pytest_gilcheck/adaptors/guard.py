@@ -30,7 +30,7 @@ from ..core.verdict import Inconclusive
 from . import read_ahead
 from .child_report import ChildFailed, ChildReport, ChildSkipped
 from .coverage_data import add_to_parent
-from .guarded_child import CALL, TEARDOWN, GuardedChild, flush
+from .guarded_child import CALL, TEARDOWN, GuardedChild
 from .messages import Message, show_warnings, unpickled
 from .spawned_test import NotSpawned, SpawnedSide, SpawnedTest
 from .suite_properties import add_to_suite
@@ -149,7 +149,6 @@ class Guard:
             return
         if _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
             self._config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] # or each child would make one of its own
-        flush()
         reading, writing = os.pipe()
         side = fork(self._limit)
         if isinstance(side, ChildSide):

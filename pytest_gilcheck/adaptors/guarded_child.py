@@ -11,7 +11,6 @@ another.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -20,6 +19,7 @@ import pytest
 
 from ..core.child import ChildSide
 from ..core.descriptors import OwnDescriptor
+from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from . import read_ahead
 from .coverage_data import ChildCoverage
@@ -207,12 +207,3 @@ def _silence(caller: Any) -> None:
     """Remove all implementations of a hook."""
     for implementation in list(caller.get_hookimpls()):
         caller._remove_plugin(implementation.plugin)
-
-
-def flush() -> None:
-    """Write out what the streams of this process hold."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:  # the stream is closed, or its replacement has no flush
-            pass

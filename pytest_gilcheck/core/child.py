@@ -17,6 +17,7 @@ from . import exit_status, lifecycle
 from .child_side import ChildSide
 from .lifecycle import Lifecycle
 from .parent_side import Ending, Outcome, ParentSide
+from .streams import flush
 from .system import scratch_file
 
 __all__ = ["ChildSide", "Ending", "Outcome", "ParentSide", "fork"]
@@ -36,6 +37,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         The `ChildSide` in the child, and the `ParentSide` in the parent.
     """
     lifecycle.prepare(group=own_group)
+    flush()
     parent = os.getpid()
     reading, writing = os.pipe()
     stacks = scratch_file()

@@ -110,6 +110,13 @@ class ParentSide:
         """Its exit status, or minus the number of the signal that killed it; None while it runs, and if unknown."""
         return self._life.status
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal has stopped the child, now or before: a process in the background that reads from the terminal gets one."""
+        if self.gone_at is None and self._life.gone():
+            self._receive_all()
+        return self.gone_at is None and self._life.stopped != 0
+
     def receive_notes(self, seconds: float) -> list[bytes]:
         """Wait for notes; returns as soon as there is one, the child is gone (see ``gone_at``) or the time is over."""
         until = monotonic() + seconds
@@ -164,7 +171,9 @@ class ParentSide:
         return self._inbox.notes.pop(0)
 
     def hung(self) -> Outcome:
-        """End a child that hangs; its stacks are in the outcome."""
+        """End a child that hangs or is stopped; its stacks are in the outcome."""
+        if self.stopped:
+            return self._outcome(Ending.STOPPED)
         self.stacks()
         return self._outcome(Ending.HUNG)
 

@@ -23,6 +23,7 @@ from .child_side import ChildSide
 from .clocks import sleep
 from .stack_dumps import StackDumps
 from .stat import stat_of
+from .streams import flush
 from .system import HAS_PIDFD, getpid
 
 _LOOK = 0.1  # seconds between two looks at a process that may hang
@@ -72,6 +73,7 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
         At once in the process that works. In the other one when the first is dead, with all that it had in memory at this call.
     """
     exit_status.keep()
+    flush()
     worker, parent = getpid(), os.getppid()
     written = os.fstat(side.stacks).st_size
     ends = os.pidfd_open(worker) if HAS_PIDFD else None

@@ -15,11 +15,14 @@ from .result import FuzzResult
 _MARGIN = 60.0  # seconds for minimising, classification and the report
 
 
-def prepare(program: Program, name: str | None, given: Arguments, *, share: tuple[int, int] = (0, 1)) -> Prepared[FuzzResult]:
+def prepare(
+    program: Program, name: str | None, given: Arguments, *, share: tuple[int, int] = (0, 1), stays: str | None = None
+) -> Prepared[FuzzResult]:
     """A fuzz check of ``program``, which has its own name.
 
     Args:
         share: (which, of how many): run only this share of the schedules, where others run the rest.
+        stays: why the program has to run in this process; None if it may run in a fork.
 
     Raises:
         BadValue: a damaged replay token.
@@ -27,8 +30,9 @@ def prepare(program: Program, name: str | None, given: Arguments, *, share: tupl
     planned = plan(given, share)
     if planned.replay is not None and given.source_of("replay") != given.source and planned.replay.program != program.checksum:
         planned = replace(planned, replay=None)  # the token of the whole run belongs to another test
+    longest = planned.timeout + planned.budget + _MARGIN
     return Prepared(
-        run=lambda progress: isolated(program, planned, progress),
+        run=lambda progress: isolated(program, planned, progress, stays=stays, longest=longest),
         undecided=lambda reason: undecided(program, planned, reason),
         plainly=program.run_sequentially,
         claim={
@@ -36,5 +40,5 @@ def prepare(program: Program, name: str | None, given: Arguments, *, share: tupl
             "preemptions": planned.preemptions,
         },
         parameters=planned,
-        longest_phase=planned.timeout + planned.budget + _MARGIN,
+        longest_phase=longest,
     )

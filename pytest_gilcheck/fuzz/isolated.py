@@ -1,20 +1,30 @@
-"""A fuzz check in a process that it may kill: another one takes over then, and says what happened.
+"""A fuzz check in a process that it may kill: another one goes on then, and says what happened.
 
-In a guarded child that process is a fork from the beginning of the check (`core/standby`). So the test goes on after the check
-whatever it did, its teardowns run, and nothing that the program left in memory is lost unless the program kills the process.
+In a guarded child the check runs in that very process, and the one that goes on is a fork from the beginning of the check
+(`core/standby`). So the test goes on after the check whatever it did, its teardowns run, and nothing that the program left in memory
+is lost unless the program kills the process. A caller that nobody guards, such as a script, must keep its process id, and cannot be
+replaced by a fork: there the search runs in the fork (`forked`), and what the program leaves in memory stays there, which a warning
+says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..core.child_side import of_this_process
+from ..core.child import Ending
+from ..core.child_side import ChildSide, of_this_process
 from ..core.clocks import monotonic
+from ..core.exit_status import is_crash
 from ..core.fork_safety import can_fork
+from ..core.origin import ours
 from ..core.standby import Inherited, stand_by
+from . import forked
 from .check import ReplayDiverged, fuzz, undecided
-from .crashing.crash import crashed, seen_in
+from .crashing.attempt import Attempt
+from .crashing.crash import Dead, crashed, dead_of, seen_in
 from .crashing.hang_watch import HangWatch
 from .deadline import Deadline
 from .plan import STRESS, FuzzPlan
@@ -24,16 +34,39 @@ from .running.journal import Journal, Stage
 from .schedule import Token
 from .searching.harness import run_limit
 
+_WHERE = {
+    Stage.IDLE: "outside of its runs",
+    Stage.SETUP: "in the setup",
+    Stage.THREADS: "in a run",
+    Stage.AFTER: "after a run",
+}
+_HERE = "GILCHECK_ISOLATE=none runs it in the process that calls"
 
-def isolated(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> FuzzResult:
-    """What `fuzz` returns, also if a run of the program kills the process or makes a call that never returns.
+
+def isolated(
+    program: Program, plan: FuzzPlan, progress: Callable[[str], None], *, stays: str | None = None, longest: float = float("inf")
+) -> FuzzResult:
+    """What `fuzz` returns, also if a run of the program kills its process or makes a call that never returns.
+
+    Args:
+        stays: why the program has to run in the process that calls; None if it may run in a fork. Nothing in a guarded child.
+        longest: seconds that a phase of the check may take in a fork.
 
     Raises:
         BaseException: see `fuzz`.
     """
-    side = of_this_process()
-    if side is None or plan.mode == STRESS or can_fork() is not None:  # a guard that sees the end of this process says so
+    if plan.mode == STRESS:  # which has children of its own
         return fuzz(program, plan, progress=progress)
+    side = of_this_process()
+    why = can_fork() if side is not None else stays
+    if why is not None:
+        return replace(fuzz(program, plan, progress=progress), unguarded=why)
+    if side is not None:
+        return _beside_a_standby(side, program, plan, progress)
+    return _in_a_fork(program, plan, progress, longest)
+
+
+def _beside_a_standby(side: ChildSide, program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> FuzzResult:
     begun = monotonic()
     journal = Journal(keeps_anchors=plan.replay is not None)
     standby = stand_by(side, HangWatch(journal, run_limit(plan)).hangs)
@@ -43,13 +76,46 @@ def isolated(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) 
         finally:
             standby.dismiss()
             journal.close()
+    result = _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
+    journal.close()
+    return result
+
+
+def _in_a_fork(program: Program, plan: FuzzPlan, progress: Callable[[str], None], longest: float) -> FuzzResult:
+    begun = monotonic()
+    journal = Journal(keeps_anchors=plan.replay is not None)
+    searched = forked.search(program, plan, journal, longest, progress)
+    try:
+        _warn_of(searched.changed)
+        if searched.error is not None:
+            raise searched.error
+        if searched.result is not None:
+            return searched.result
+        outcome = searched.outcome
+        ended, *stacks = str(outcome).splitlines()
+        if outcome.ending is Ending.STOPPED:
+            reason = f"{ended}; {_HERE}"
+        elif searched.overdue or journal.stage is Stage.IDLE:
+            reason = f"{_WHERE[journal.stage]}, {ended}"
+        elif journal.stage is not Stage.THREADS and outcome.ending is Ending.KILLED and not is_crash(outcome.signed_status):
+            reason = f"{ended}, from outside or for its memory"
+        else:
+            dead = dead_of(Attempt(outcome, journal), run_limit(plan))
+            return _examined(program, plan, dead, journal, begun, progress)
+        return replace(undecided(program, plan, reason), story="\n".join(stacks), seconds=monotonic() - begun)
+    finally:
+        journal.close()
+
+
+def _examined(
+    program: Program, plan: FuzzPlan, dead: Dead, journal: Journal, begun: float, progress: Callable[[str], None]
+) -> FuzzResult:
+    """The result, of how the process of the search has ended."""
     deadline = Deadline(plan.budget, begun=begun)
-    dead = seen_in(standby.trace, journal, standby.hung, run_limit(plan))
     progress("the process of the search has died")
     if plan.replay is not None:
         _check_followed(plan.replay, journal)
     result = crashed(program, plan, undecided(program, plan), dead, journal, deadline, progress)
-    journal.close()
     return replace(result, seconds=monotonic() - begun)
 
 
@@ -62,3 +128,16 @@ def _check_followed(token: Token, journal: Journal) -> None:
     followed = journal.schedule.choices == token.schedule.choices and journal.anchors == token.anchors
     if journal.stage is Stage.THREADS and not journal.sequential and not followed:
         raise ReplayDiverged(f"the run made other choices than the token says ({journal.schedule}), and ended its process")
+
+
+def _warn_of(changed: Sequence[str]) -> None:
+    """Warn, at the line of the call, of what the caller shares with the program and will not see changed: an assertion on it proves
+    nothing."""
+    if not changed:
+        return
+    named = ", ".join(changed[:3]) + (", ..." if len(changed) > 3 else "")
+    text = f"gilcheck: the program changed {named} in the process of its search, which its caller does not see"
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and ours(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{text}: make it in setup and look at it in invariant; or {_HERE}", RuntimeWarning, stacklevel=level)

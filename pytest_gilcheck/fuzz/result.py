@@ -62,6 +62,8 @@ class FuzzResult(Judged):
         story: the minimal failing run, as text.
         rows: the same, as rows.
         failure: what the program raised when it ran again, without any concurrency; the check raises it.
+        unguarded: why a program that crashes its interpreter would have ended the process that called the check; empty if only a
+            child of it.
         seconds: how long it all took.
     """
 
@@ -82,6 +84,7 @@ class FuzzResult(Judged):
     story: str = ""
     rows: tuple[SourceRow | SwitchRow, ...] = ()
     failure: BaseException | None = None
+    unguarded: str = ""
     seconds: float = 0.0
 
     def finding(self) -> str:
@@ -134,4 +137,6 @@ class FuzzResult(Judged):
         if self.expected:
             lines.append(f"  expected    {self.expected}")
         lines += [f"  sensitivity {lock}" for lock in self.locks]
+        if self.unguarded:
+            lines.append(f"  unguarded   a crash of the program would have ended this process: {self.unguarded}")
         return "\n".join(lines)

@@ -97,7 +97,22 @@ def first(*arguments):
 level = 0
 '''
 
-_TAKEN = ("items", "others", "keys", "found", "line", "waiting", "named")  # references to these are taken first
+_TAKEN = (
+    "items",
+    "others",
+    "keys",
+    "found",
+    "line",
+    "waiting",
+    "named",
+    "odd",
+    "slotted",
+    "frozen",
+    "words",
+    "counts",
+    "groups",
+    "ordered",
+)  # references to these are taken first; fmt: skip
 
 _MARKS = (
     "s.n = 1",
@@ -208,6 +223,76 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "y = [ref() is None, s.n, ref() is None]", "kept = plain()\ns.n += 1\nkept = None", "y = plain() is None",
         "s.plain = None", "y = [plain() is None, s.n]",
     ),
+    "waiting": (
+        "s.event.set()", "s.event.clear()", "y = s.event.is_set()", "s.event.wait()", "if s.event.is_set():\n    s.m += 1",
+        "with s.few:\n    s.n += 1", "y = s.few.acquire(False)", "s.few.release()", "s.queue.put(1)", "s.queue.put(s.n)",
+        "y = s.queue.get()", "y = s.queue.qsize()", "y = s.queue.empty()", "s.simple.put(s.n)", "y = s.simple.get()",
+        "y = s.simple.empty()", "try:\n    y = s.queue.get_nowait()\nexcept queue.Empty:\n    y = 'empty'",
+        "with s.ready:\n    s.m += 1\n    s.ready.notify_all()", "with s.ready:\n    s.ready.wait_for(lambda: s.m)",
+    ),
+    "re-entrant": (
+        "with s.again:\n    s.n += 1", "with s.again:\n    with s.again:\n        s.bump()", "with s.again:\n    y = items + others",
+        "with s.again:\n    items.append(9)", "if s.again.acquire(False):\n    s.m += 1\n    s.again.release()", "items.append(9)",
+        "with s.lock:\n    with s.again:\n        items.pop()", "with s.again:\n    with s.lock:\n        y = len(items)",
+        "s.again.acquire()\ntry:\n    items.append(8)\nfinally:\n    s.again.release()", "y = s.lock.locked()", "y = f'{items}'",
+    ),
+    "time": (
+        "if s.lock.acquire(timeout=0.5):\n    s.m += 1\n    s.lock.release()", "with s.lock:\n    time.sleep(0.01)\n    s.n += 1",
+        "y = s.event.wait(0.1)", "s.event.set()", "time.sleep(0.01)", "y = time.monotonic() > s.until", "y = s.queue.get(timeout=0.1)",
+        "s.queue.put(1)", "with s.ready:\n    y = s.ready.wait(0.1)", "with s.ready:\n    s.ready.notify()", "s.until = 0",
+        "if time.monotonic() > s.until:\n    s.m += 1", "y = s.m", "with s.lock:\n    s.m += 1",
+    ),
+    "threads": (
+        "started = threading.Thread(target=s.bump)\nstarted.start()\nstarted.join()", "items.append(9)", "y = list(items)",
+        "started = threading.Thread(target=items.append, args=(5,), daemon=True)\nstarted.start()", "s.own.value = s.n",
+        "started = threading.Thread(target=s.bump)\nstarted.start()\nz = s.n\nstarted.join()", "s.own.value = 1\nz = s.own.value",
+        "y = getattr(s.own, 'value', None)", "y = s.n", "y = threading.current_thread() is threading.main_thread()",
+    ),
+    "exceptions": (
+        "try:\n    y = items[2]\nexcept IndexError:\n    y = len(items)\nfinally:\n    s.m += 1", "items.append(9)", "items.clear()",
+        "try:\n    fails(items)\nexcept ValueError as error:\n    y = error.args[0][:]", "y = s.error.args", "y = s.error.note",
+        "s.error.args = (items[:],)", "s.error.note = s.n", "try:\n    raise s.error\nexcept KeyError as error:\n    z = str(error)",
+        "try:\n    raise KeyError(s.n) from s.error\nexcept KeyError as error:\n    z = error.__cause__ is s.error, error.args",
+        "try:\n    try:\n        fails(items)\n    finally:\n        s.n += 1\nexcept ValueError:\n    pass", "y = str(s.error)",
+        "y = s.error.__traceback__ is None", "assert not items, items", "raise Broken(s)", "y = s.error.__context__ is None",
+        "try:\n    raise Broken(s)\nexcept Broken as error:\n    z = str(error)", "with suppressed(s):\n    fails(items)",
+        "y = f'{s.error!r}'", "s.error.add_note('more')", "y = len(getattr(s.error, '__notes__', ()))",
+    ),
+    "generators": (
+        "y = s.counting.send(2)", "y = next(s.counting, None)", "s.counting.close()", "y = s.counting.gi_frame is None",
+        "try:\n    s.counting.throw(KeyError)\nexcept KeyError:\n    s.m += 1", "y = list(both(items, others))",
+        "for y in both(items, others):\n    s.m += 1", "y = sum(each for each in both(items, others))", "items.append(9)",
+        "it = both(items, items)\ny = next(it, None)\nz = next(it, None)", "with managed(items) as y:\n    s.n += 1",
+        "others.clear()", "y = [*map(str, both(items, others))]", "y = s.counting.gi_running", "y = dict(enumerate(both(items, others)))",
+    ),
+    "attributes": (
+        "y = odd.missing", "odd.missing = 3", "odd.size = 4", "y = odd.size", "odd.size += 1", "Odd.unit += 1", "y = odd.unit",
+        "odd.unit = 5", "y = odd.typed", "odd.typed = 6", "y = odd[0]", "odd[0] = 5", "y = 9 in odd", "y = len(odd)",
+        "y = [*odd]", "for each in odd:\n    s.m += 1", "y = odd()", "y = odd < 3", "slotted.value = 2", "y = slotted.value",
+        "del slotted.value", "y = hasattr(slotted, 'value')", "items.append(9)", "y = bool(odd)", "y = odd + 1", "del odd[0]",
+        "slotted.value += 1", "y = 1 if odd else 2", "y = Odd.shared[:]", "Odd.shared.append(1)", "y = odd.named(1)", "y = frozen.rows",
+        "frozen.rows.append(2)", "y = frozen == Frozen([1, 2])", "y = f'{frozen}'", "y = hash(odd)",
+    ),
+    "text": (
+        "s.text += 'b'", "y = s.text", "y = s.text.upper()", "s.text = s.text + str(len(items))", "y = ''.join(words)",
+        "words.append('c')", "words[0] = 'z'", "y = f'{s.text:>4}'", "y = s.text[0]", "for each in s.text:\n    z = each",
+        "y = 'a' in s.text", "y = s.text.split('a')", "y = s.text == 'ab'", "y = ','.join(sorted(words))", "items.append(9)",
+        "y = re.sub('a', 'x', s.text)", "y = s.text.encode()", "y = '%s-%s' % (s.text, words)", "y = s.text.replace('a', s.text)",
+        "y = '{0} {1}'.format(s.text, words)", "y = s.text.join(words)", "y = s.text * len(words)", "y = ' '.join(str(n) for n in items)",
+        "s.text = '|'.join(words)", "y = s.text.startswith(tuple(words))", "y = s.text < words[0]",
+    ),
+    "collections": (
+        "counts[1] += 1", "y = counts[1]", "y = counts.most_common(1)", "counts.update(items)", "groups['a'].append(1)",
+        "y = groups['b']", "y = groups.get('b')", "y = list(groups)", "ordered.move_to_end('a')", "ordered['z'] = 1",
+        "y = list(ordered)", "y = ordered.popitem()", "found.update(items)", "y = found.pop()", "y = frozenset(found)",
+        "y = list(keys.values())", "view = keys.items()\ny = len(view)", "view = keys.keys()\ny = 'b' in view", "keys['b'] = 2",
+        "y = heapq.heappop(items)", "heapq.heappush(items, 0)", "bisect.insort(items, 1)", "y = bisect.bisect(items, 1)",
+        "waiting.appendleft(0)", "y = waiting.pop()", "y = 3 in waiting", "y = waiting[0]", "waiting[0] = 8", "items.append(9)",
+        "for each in found:\n    s.m += 1", "for each in keys:\n    s.m += 1", "for each in waiting:\n    s.m += 1", "items.insert(0, 3)",
+        "y = counts == {1: 1}", "y = {**groups}", "items.reverse()", "items.remove(1)", "y = items.index(2)", "y = items.count(9)",
+        "y = found.isdisjoint(items)", "found.add(3)", "found.remove(1)", "keys.popitem()", "keys.clear()", "y = len(counts)",
+        "found.intersection_update(items)", "y = 'a' in groups", "y = max(keys, default=None)", "groups.pop('a', None)",
+    ),
 }  # fmt: skip
 
 _OF_TOPIC = {
@@ -286,14 +371,134 @@ class Ending:
         self.ended.append(len(self.ended))
 """,
 }
+_OF_TOPIC |= {
+    "exceptions": """
+import contextlib
+
+class Broken(Exception):
+    def __str__(self):
+        return f"{self.args[0].n}"
+
+def fails(items):
+    raise ValueError(items)
+
+@contextlib.contextmanager
+def suppressed(s):
+    try:
+        yield
+    except ValueError:
+        s.n += 1
+""",
+    "generators": """
+import contextlib
+
+def counting(s):
+    total = 0
+    while True:
+        total += (yield total) or s.n
+
+def both(one, other):
+    yield from one
+    yield from other
+
+@contextlib.contextmanager
+def managed(items):
+    items.append(0)
+    try:
+        yield items[0]
+    finally:
+        items.pop()
+""",
+    "attributes": """
+import dataclasses
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    rows: list
+
+class Slotted:
+    __slots__ = ("value",)
+
+class Typed:
+    def __get__(self, holder, kind):
+        return holder.stored if holder else self
+    def __set__(self, holder, value):
+        holder.stored = value
+
+class Odd:
+    unit = 1
+    shared = []
+    typed = Typed()
+    def __init__(self, rows):
+        self.rows, self._size, self.stored = rows, 0, 0
+    @property
+    def size(self):
+        return self._size
+    @size.setter
+    def size(self, value):
+        self._size = value
+    @classmethod
+    def named(cls, value):
+        return cls.unit + value
+    def __getattr__(self, name):
+        if name == "missing":
+            return len(self.rows)
+        raise AttributeError(name)
+    def __getitem__(self, index):
+        return self.rows[index]
+    def __setitem__(self, index, value):
+        self.rows[index] = value
+    def __delitem__(self, index):
+        del self.rows[index]
+    def __contains__(self, value):
+        return value in self.rows
+    def __len__(self):
+        return len(self.rows)
+    def __iter__(self):
+        return iter(self.rows)
+    def __call__(self):
+        return self._size
+    def __lt__(self, value):
+        return len(self.rows) < value
+    def __add__(self, value):
+        return sum(self.rows) + value
+    def __hash__(self):
+        return len(self.rows)
+""",
+}
+_MADE = {  # by topic: what its setup makes, and what is looked at after the threads have ended
+    "waiting": (
+        ("s.event, s.few = threading.Event(), threading.Semaphore(1)", "s.queue, s.simple = queue.Queue(), queue.SimpleQueue()"),
+        "s.event.is_set(), s.queue.qsize(), s.simple.qsize(), s.few._value",
+    ),
+    "re-entrant": (("s.again = threading.RLock()",), ""),
+    "time": (
+        ("s.event, s.queue, s.until = threading.Event(), queue.Queue(), time.monotonic() + 0.2",),
+        "s.event.is_set(), s.queue.qsize()",
+    ),
+    "threads": (("s.own = threading.local()",), ""),
+    "exceptions": (("s.error = KeyError('first')", "s.error.note = 0"), "s.error.args, s.error.note"),
+    "generators": (("s.counting = counting(s)", "next(s.counting)"), ""),
+    "attributes": (
+        ("s.odd, s.slotted, s.frozen = Odd(s.items), Slotted(), Frozen(s.items)", "s.slotted.value = 0", "Odd.unit, Odd.shared = 1, []"),
+        "s.odd.missing, s.odd._size, s.odd.unit, Odd.unit, Odd.shared, s.odd.stored, getattr(s.slotted, 'value', None)",
+    ),
+    "text": (("s.text, s.words = 'a', ['a', 'b']",), "s.text, s.words"),
+    "collections": (
+        ("s.counts, s.groups = collections.Counter([1]), collections.defaultdict(list)", "s.ordered = collections.OrderedDict(a=1, b=2)"),
+        "s.counts, s.groups, s.ordered",
+    ),
+}  # fmt: skip
 _IMPORTS = (
-    "abc", "collections", "copy", "functools", "io", "itertools", "json", "operator", "pickle", "threading", "mock", "weakref",
+    "abc", "bisect", "collections", "copy", "functools", "heapq", "io", "itertools", "json", "operator", "pickle", "queue", "re",
+    "threading", "time", "mock", "weakref",
 )  # fmt: skip
 _READS = re.compile(
     r"[yz](, \*z)? = |for y |if .*:\n    y = |match |with named|a, b = "
 )  # what a statement begins with that changes nothing
 _OBJECT = re.compile(
     r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
+    r"|event|few|queue|simple|ready|again|until|own|error|counting|odd|Odd|slotted|frozen|text|words|counts|groups|ordered"
 )
 _names = count()
 
@@ -310,7 +515,8 @@ class Drawn:
         """The source of the program: ``setup()``, ``observe(state)`` and the functions ``t0``, ``t1``, ..."""
         text = "\n".join(_OF_TOPIC.get(topic, "") for topic in self.topics)
         body = "\n".join(statement for thread in self.threads for statement in thread)
-        imports = [f"import {name}" for name in _IMPORTS if name != "mock" and name in body]
+        body += "".join(line for topic in self.topics for line in _MADE.get(topic, ((), ""))[0])
+        imports = [f"import {name}" for name in _IMPORTS if name != "mock" and re.search(rf"\b{name}\b", body)]
         imports += ["import collections", "import threading", "import collections.abc", "import io\nout = io.StringIO()"]
         imports += ["from unittest import mock"] if "mock" in body else []
         made, seen = ["s = State()", "global level, out", "level = 0", "out = io.StringIO()"], ""
@@ -334,6 +540,10 @@ class Drawn:
                 "plain = weakref.ref(s.plain)",
             ]
             seen += ", list(s.ended)"
+        for topic in self.topics:
+            lines, looked_at = _MADE.get(topic, ((), ""))
+            made += lines
+            seen += f", {looked_at}" if looked_at else ""
         observed = (
             "(s.n, s.m, s.items, s.others, s.keys, sorted(s.found), bytes(s.line), list(s.waiting), s.named.rows, level, "
             f"getattr(s, 'limit', None), s.kind, State.kind, s.lock.locked(){seen})"
@@ -376,6 +586,7 @@ def programs(draw: st.DrawFn, topics: tuple[str, ...] = tuple(TOPICS)) -> Drawn:
         same = [statement for statement in changing if set(_OBJECT.findall(statement)) & set(_OBJECT.findall(reading))]
         threads[0] += [draw(st.sampled_from(("s.n += 1", "s.n = 1", "s.m = 2\ns.n = 1"))), reading]
         threads[1] += ["x = s.n", draw(st.sampled_from(same or changing))]
+        threads += [[]] * (draw(st.integers(0, 7)) == 0)
     else:
         threads += [[]] * (draw(st.integers(0, 3)) == 0)
     for index, thread in enumerate(threads):

@@ -35,7 +35,7 @@ def runner(body, results, index):
         try:
             results[index] = body(state)
         except Exception as error:
-            results[index] = f"{type(error).__name__}: {error}"
+            results[index] = error
     return run
 
 def observer(observe, seen):
@@ -48,9 +48,12 @@ def follower(follow, results, seen, found, address):
         results[:] = [""] * len(results)
         seen.clear()
         run, failure = follow(schedule, **how)
-        found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *map(repr, results), *seen)]), run.schedule)
+        found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *map(shown, results), *seen)]), run.schedule)
         return run, failure
     return followed
+
+def shown(result):
+    return f"{type(result).__name__}: {result}" if isinstance(result, Exception) else repr(result)
 
 def passed(run, broken):
     return None

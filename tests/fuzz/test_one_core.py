@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pytest_gilcheck import gilcheck
+from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.system import HAS_AFFINITY, HAS_PROC
 from pytest_gilcheck.fuzz.running.one_core import OneCore
 
@@ -42,14 +42,21 @@ def count(counter):
     counter.count += 1
 
 
-def test_the_threads_of_a_search_run_on_one_core_and_read_the_affinity_that_they_would_have():
+@pytest.fixture
+def here(monkeypatch):
+    """The calls, with their searches in this process."""
+    monkeypatch.setenv("GILCHECK_ISOLATE", "none")
+    return Gilcheck()
+
+
+def test_the_threads_of_a_search_run_on_one_core_and_read_the_affinity_that_they_would_have(here):
     before, counters = os.sched_getaffinity(0), []
 
     def setup():
         counters.append(Counter())
         return counters[-1]
 
-    gilcheck.fuzz(setup=setup, threads=[count, count], schedules=20, seed=1)
+    here.fuzz(setup=setup, threads=[count, count], schedules=20, seed=1)
     seen = [each for counter in counters for each in counter.seen]
     assert all(told == before for _, told in seen)
     assert really_allowed() == before == os.sched_getaffinity(0)
@@ -57,22 +64,22 @@ def test_the_threads_of_a_search_run_on_one_core_and_read_the_affinity_that_they
         undecided("no core of this machine was idle")
 
 
-def test_the_affinity_is_as_before_after_a_search_that_fails_or_cannot_be_made():
+def test_the_affinity_is_as_before_after_a_search_that_fails_or_cannot_be_made(here):
     before = really_allowed()
-    gilcheck.fuzz(setup=Counter, threads=[count, count], invariant=lambda counter: False, schedules=20).assert_violated()
+    here.fuzz(setup=Counter, threads=[count, count], invariant=lambda counter: False, schedules=20).assert_violated()
     assert really_allowed() == before
-    gilcheck.fuzz(threads=[lambda: None, lambda: None], schedules=20)
+    here.fuzz(threads=[lambda: None, lambda: None], schedules=20)
     assert really_allowed() == before
 
 
-def test_programs_that_the_workload_starts_may_use_all_cores():
+def test_programs_that_the_workload_starts_may_use_all_cores(here):
     printed = []
 
     def setup():
         printed.append(subprocess.run([sys.executable, "-c", PRINT_CORES], capture_output=True, text=True, check=True).stdout)
         return Counter()
 
-    gilcheck.fuzz(setup=setup, threads=[lambda c: c.seen.append(1), lambda c: c.seen.append(2)], schedules=2)
+    here.fuzz(setup=setup, threads=[lambda c: c.seen.append(1), lambda c: c.seen.append(2)], schedules=2)
     assert printed
     assert {frozenset(map(int, line.split())) for line in printed} == {frozenset(os.sched_getaffinity(0))}
 

@@ -303,3 +303,20 @@ def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(na
     plant(monkeypatch)
     _, brute, ours = missed(drawn, preemptions=1, brute=brute)
     assert brute.found.keys() - ours.found.keys(), f"{sys.version_info[:2]}: nothing is missed: {sorted(ours.found)}"
+
+
+QUEUES = {
+    "what is put": Drawn(("waiting",), (("s.n = 1\ns.simple.put(1)",), ("x = s.n\ny = s.simple.empty()",))),
+    "whether it is empty": Drawn(("waiting",), (("y = (s.simple.empty(), s.simple.empty())",), ("s.simple.put_nowait(1)",))),
+    "how much is in it": Drawn(("waiting",), (("y = (s.simple.qsize(), s.simple.qsize())",), ("s.simple.put(1)",))),
+}
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_each_use_of_a_simple_queue_is_a_step_and_none_is_left_out_of_a_proof(name):
+    differing, brute, _ = missed(QUEUES[name], preemptions=1)
+    assert not differing
+    assert len(brute.found) > 2
+    lost, why, _ = lost_by_conflicts(QUEUES[name])
+    assert not lost
+    assert why, "a queue is known to touch nothing"

@@ -44,12 +44,13 @@ class _Uses:
 
 
 class _LockUses:
-    __slots__ = ("acquired", "holder", "released", "tries")
+    __slots__ = ("acquired", "held_tries", "holder", "released", "tries")
 
     def __init__(self) -> None:
         self.acquired = self.released = 0
         self.holder: int | None = None
         self.tries: dict[int, int] = {}
+        self.held_tries: dict[int, int] = {}  # by who holds it: nobody else acquires it before the release
 
 
 class Races:
@@ -61,7 +62,7 @@ class Races:
     Attributes:
         races: in order of their second transitions.
         contended: each release of a lock and the acquisition by another thread that follows it.
-        first_touch: by thread, its first transition that touches anything.
+        quiet: the transitions that touch nothing but what no transition of the run changes.
     """
 
     def __init__(self, trace: Trace, points: int, *, cautious: bool = False) -> None:
@@ -69,6 +70,7 @@ class Races:
         self._owners = trace.owners
         self._clocks: dict[int, dict[int, int]] = {}  # by point, after the transition
         self._before: dict[int, dict[int, int]] = {}  # by point, before it
+        self._so_far: dict[int, int] = {}  # in the present transition: that, and what comes before the locks that it has acquired
         self._parts: dict[int, dict[Any, _Uses]] = {}
         self._locks: dict[int, _LockUses] = {}
         self._holders: dict[int, list[tuple[int, int | None]]] = {}  # by lock: (point, who holds it from then on)
@@ -77,7 +79,9 @@ class Races:
         self._held: dict[int, frozenset[int]] = {}  # by point, the locks that its thread held there
         self.races: list[Race] = []
         self.contended: list[Race] = []
-        self.first_touch: dict[int, int] = {}
+        self.quiet = _quiet(trace)
+        self._first_touch: dict[int, int] = {}  # by thread, its first transition that touches anything
+        self._first_deed: dict[int, int] = {}  # by thread, its first one that is not quiet
         counts = Counter((part.holder, part.part) for parts in trace.parts.values() for part in parts)
         self._uses: Counter[tuple[int, Any]] = counts
         now: dict[int, dict[int, int]] = {}
@@ -88,12 +92,14 @@ class Races:
                 continue
             self._of_thread.setdefault(thread, []).append(point)
             before = now.get(thread, {})
-            self._before[point] = before
+            self._before[point] = self._so_far = before
             if held := self._holding.get(thread):
                 self._held[point] = frozenset(held)
             after = dict(before)
             if point in trace.parts or point in trace.not_known:
-                self.first_touch.setdefault(thread, point)
+                self._first_touch.setdefault(thread, point)
+                if point not in self.quiet:
+                    self._first_deed.setdefault(thread, point)
             for part in trace.parts.get(point, ()):
                 for other in self._conflicting(part, point, thread):
                     _merge(after, self._clocks[other])
@@ -107,12 +113,12 @@ class Races:
             now[thread] = self._clocks[point] = after
 
     def _race(self, first: int, second: int, part: Part) -> None:
-        if first and self._owners[first] != self._owners[second] and not self._comes_before(first, second):
+        if first and self._owners[first] != self._owners[second] and not self._comes_before(first):
             self.races.append(Race(first, second, self._uses[part.holder, part.part]))
 
-    def _comes_before(self, first: int, second: int) -> bool:
-        """Whether a transition comes before all that the thread of another one has still to do there."""
-        return self._before[second].get(self._owners[first], 0) >= first
+    def _comes_before(self, first: int) -> bool:
+        """Whether a transition comes before all that the thread of the present one has still to do."""
+        return self._so_far.get(self._owners[first], 0) >= first
 
     def _conflicting(self, part: Part, point: int, thread: int) -> list[int]:
         """The transitions that come before this one because of what it touches; takes note of their races."""
@@ -139,14 +145,19 @@ class Races:
     def _of_lock(self, part: Part, point: int, thread: int) -> list[int]:
         uses = self._locks.setdefault(part.holder, _LockUses())
         deed, found = part.deed, []
-        if deed is Deed.TRY:
+        if deed is Deed.TRY and uses.holder == thread:
+            found = [uses.acquired]
+            uses.held_tries[thread] = point
+        elif deed is Deed.TRY:
             self._race(uses.acquired, point, part)
             self._race(uses.released, point, part)
             found = [uses.acquired, uses.released]
             uses.tries[thread] = point
         elif deed is Deed.RELEASE:
             self._race(uses.acquired, point, part)  # of another thread, which is possible
-            found = [uses.acquired, *uses.tries.values()]
+            for tried in uses.held_tries.values():
+                self._race(tried, point, part)
+            found = [uses.acquired, *uses.tries.values(), *uses.held_tries.values()]
         else:
             self._race(uses.acquired, point, part)
             if deed is Deed.ACQUIRE:
@@ -159,6 +170,8 @@ class Races:
             if deed is Deed.ACQUIRE:
                 if uses.released and self._owners[uses.released] != thread:
                     self.contended.append(Race(uses.released, point, self._uses[part.holder, part.part]))
+                    self._so_far = dict(self._so_far)  # what the transition does with the lock comes after that release
+                    _merge(self._so_far, self._clocks[uses.released])
                 uses.acquired = point
                 self._holding.setdefault(thread, set()).add(part.holder)
             else:
@@ -180,6 +193,15 @@ class Races:
                         holder = who
                 return holder is not None and holder != thread
         return False
+
+    def alike_before(self, one: int, other: int, point: int) -> bool:
+        """Whether two threads that do the same cannot be told apart at a point, where the second one has been tried.
+
+        Neither has touched anything yet, or no more than what the run nowhere changes. That holds for the run, so it must be the one
+        in which the second thread goes on there.
+        """
+        first = self._first_deed if self._owners[point] == other else self._first_touch
+        return first.get(one, point) >= point and first.get(other, point) >= point
 
     def unguarded(self) -> list[Race]:
         """Pairs of conflicting transitions that hold no lock in common, of what is rarely touched."""
@@ -216,6 +238,18 @@ class Races:
         clock = self._before[race.second]
         needed = [thread for thread, last in clock.items() if last > race.first and thread != self._owners[race.second]]
         return [self._owners[race.second], *needed]
+
+
+def _quiet(trace: Trace) -> set[int]:
+    changed = {part[:2] for parts in trace.parts.values() for part in parts if part.deed is not Deed.READ}
+    holders = {holder for holder, _ in changed}
+
+    def reads(part: Part) -> bool:
+        if part.part == ALL:
+            return part.holder not in holders
+        return part[:2] not in changed and (part.holder, ALL) not in changed
+
+    return {point for point, parts in trace.parts.items() if point not in trace.not_known and all(map(reads, parts))}
 
 
 def _merge(clock: dict[int, int], other: dict[int, int]) -> None:

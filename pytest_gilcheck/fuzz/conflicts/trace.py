@@ -9,18 +9,20 @@ Objects are known by their ids, and kept alive for the run, so that an id has on
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from ...core.origin import ours
 from ..running.engine import Engine
 from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
 from ..steps.instructions import instructions_of
-from ..steps.touches import touches
+from ..steps.touches import UNKNOWN, Touches, behind_a_lock, touches
 from ..steps.visible import Access
 
-LOCK = "a lock"
+LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
 
 class Part(NamedTuple):
@@ -52,6 +54,7 @@ class Trace:
         self.steps: set[int] = set()
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
+        self._notifications: set[int] = set()
 
     def __enter__(self) -> Trace:
         self._engine.observer = self._engine.recorder = self
@@ -67,7 +70,7 @@ class Trace:
         self.steps.add(now)
         if access.name == LOCK:
             outer = frame.f_back if frame.f_code.co_name == "__enter__" else frame
-            if outer is None or not self._engine.takes_part(outer.f_code.co_filename):
+            if behind_a_lock(outer, self._engine.takes_part) is UNKNOWN:
                 self.not_known[now] = "a lock of the standard library"
             return
         if access.line == 0 or not self._engine.takes_part(frame.f_code.co_filename):
@@ -81,11 +84,13 @@ class Trace:
         if found is None:
             self.not_known[now] = f"{name} {value or ''} at {frame.f_code.co_filename}:{frame.f_lineno}"
             return
-        if found:
-            parts = self.parts.setdefault(now, [])
-            for holder, part, changes in found:
-                self._kept.append(holder)
-                parts.append(Part(id(holder), part, Deed.WRITE if changes else Deed.READ))
+        self._touched(found)
+
+    def _touched(self, found: Touches) -> None:
+        """The running thread touches this."""
+        for holder, part, changes in found or ():
+            self._kept.append(holder)
+            self.parts.setdefault(self._engine.point, []).append(Part(id(holder), part, Deed.WRITE if changes else Deed.READ))
 
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""
@@ -99,6 +104,14 @@ class Trace:
         """The running thread does this to a lock."""
         self._kept.append(lock)
         self.parts.setdefault(self._engine.point, []).append(Part(id(lock), LOCK, deed))
+        woken = lock.kind == NOTIFICATION and id(lock) in self._notifications  # what it does next is a step of its own
+        if deed in (Deed.ACQUIRE, Deed.TRY) and not woken:  # code of the library goes on without a step of its own
+            frame: FrameType | None = sys._getframe(1)
+            while frame is not None and ours(frame.f_code.co_filename):
+                frame = frame.f_back
+            self._touched(behind_a_lock(frame, self._engine.takes_part))
+        if lock.kind == NOTIFICATION:
+            self._notifications.add(id(lock))
 
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""

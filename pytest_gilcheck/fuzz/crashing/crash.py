@@ -12,7 +12,6 @@ from typing import Any
 
 from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit
-from ...core.fork_safety import can_fork
 from ...core.origin import ours, under_test
 from ...core.system import scratch_file
 from ...core.verdict import Verdict
@@ -85,7 +84,8 @@ def seen_in(trace: str, journal: Journal, hung: bool, limit: float) -> Dead:
     return Dead(journal.schedule, journal.masked, (), what, where, shown, hung)
 
 
-def _of(tried: Attempt, limit: float) -> Dead:
+def dead_of(tried: Attempt, limit: float) -> Dead:
+    """What is known of a child of this process that died."""
     where, shown = _place_in(tried.outcome.trace, hung=tried.hung)
     journal = tried.journal
     return Dead(journal.schedule, journal.masked, journal.anchors, _what(tried.outcome, limit), where, shown, tried.hung)
@@ -130,8 +130,6 @@ def crashed(
     reason = f"{dead.symptom}: {dead.message}; with {preemptions(dead.schedule.preemptions)}"
     if not journal.complete:
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
-    if (why := can_fork()) is not None:
-        return replace(violated, reason=f"{reason}; not replayed, because {why}")
     return _Examination(program, plan, violated, journal, deadline, progress).result(dead)
 
 
@@ -213,7 +211,7 @@ class _Examination:
         try:
             if not tried.died or tried.journal.stage is not Stage.THREADS or tried.journal.sequential:
                 return None
-            return _of(tried, self._limit)
+            return dead_of(tried, self._limit)
         finally:
             self._learnt = tried.journal.learnt or self._learnt
             tried.journal.close()

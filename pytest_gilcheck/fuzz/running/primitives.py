@@ -29,6 +29,7 @@ from .task import DONE, Abort, Task, Uncontrolled
 
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)
+_QUEUE = Access("write", "a queue", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
 disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
@@ -230,11 +231,14 @@ class SimpleQueue:
         self._count = threading.Semaphore(0)
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        _used(sys._getframe(1))
         self._items.append(item)
         self._count.release()
 
     def put_nowait(self, item: Any) -> None:
-        self.put(item)
+        _used(sys._getframe(1))
+        self._items.append(item)
+        self._count.release()
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
         if timeout is not None and timeout < 0:
@@ -247,10 +251,18 @@ class SimpleQueue:
         return self.get(block=False)
 
     def empty(self) -> bool:
+        _used(sys._getframe(1))
         return not self._items
 
     def qsize(self) -> int:
+        _used(sys._getframe(1))
         return len(self._items)
+
+
+def _used(frame: FrameType) -> None:
+    """A step: what this frame does with a queue, which no lock shows."""
+    if (found := _current()) is not None:
+        found[0].step(_QUEUE, frame)
 
 
 def sleep(seconds: float) -> None:

@@ -35,6 +35,7 @@ _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: ma
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
 SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
+_FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 
 
 @dataclass
@@ -251,7 +252,7 @@ class Search:
             found.conflicts = reduction.runs
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
-            if not limit.reached(mark):
+            if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
                 return False
             if reduction.runs >= _FEWEST_CONFLICTS or limit.reached():
                 return True

@@ -29,7 +29,7 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.origin import ours
-from . import pure
+from . import pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
 from .operands import immutable
 from .stack import NOTHING, local_of, operands_of
@@ -497,6 +497,8 @@ def _enter(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     kind = type(found[0])
+    if waiting.entered(kind):
+        return []
     for name in ("__enter__", "__exit__"):
         method = _of_type(kind, name)
         if type(method) is not FunctionType or not _makes_steps(method, at.under_test):
@@ -538,7 +540,9 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if kind is FunctionType:
         if ours(callee.__code__.co_filename):
             return [] if callee.__qualname__ in _REPORTED else UNKNOWN
-        return [] if _makes_steps(callee, under_test) or _of_values(callee, arguments, under_test) else UNKNOWN
+        if _makes_steps(callee, under_test) or _of_values(callee, arguments, under_test):
+            return []
+        return _of_state(waiting.touched_by_call(callee, arguments))
     if kind is BuiltinFunctionType and callee.__self__ is not None and type(callee.__self__) is not ModuleType:
         return _method(callee.__name__, callee.__self__, arguments, under_test)
     if kind is MethodDescriptorType:
@@ -571,6 +575,19 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee in _SIZED:
         return _both(*(_whole(each) for each in arguments))
     return _both(*(_into(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
+
+
+def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
+    """What code of the standard library may touch after it has acquired a lock, until it returns to code under test.
+
+    Args:
+        frame: that of the innermost function which is not ours.
+    """
+    return _of_state(waiting.state_behind(frame, under_test))
+
+
+def _of_state(state: waiting.State | None) -> Touches:
+    return UNKNOWN if state is None else [Touch(holder, ALL if part is None else part, changes) for holder, part, changes in state]
 
 
 def _of_values(callee: Any, arguments: list[Any], under_test: UnderTest) -> bool:

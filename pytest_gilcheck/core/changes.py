@@ -1,0 +1,66 @@
+"""Whether a value was changed that another process has a copy of: told by identity, in containers and attributes, a few levels deep."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+_DEPTH, _MOST = 4, 2000  # levels, and objects of one value, that are looked at
+_UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
+_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+
+
+class Looked:
+    """A value as it is when this is made."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._held = _held_by(value)
+
+    def changed(self) -> bool:
+        """Whether it holds something else now."""
+        return self.differs_from(self.value)
+
+    def differs_from(self, value: Any) -> bool:
+        """Whether a value, such as the one that has this name now, is another one or holds something else."""
+        return not _same(_held_by(value), self._held)
+
+
+def _held_by(value: Any) -> list[Any]:
+    """All objects that the value holds; they are kept, so that none is taken for another one with its address."""
+    return list(islice(_walk(value, _DEPTH, set()), _MOST))
+
+
+def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
+    yield value
+    if depth == 0 or isinstance(value, _PLAIN) or id(value) in seen:
+        return
+    seen.add(id(value))
+    parts: Any = ()
+    kind = type(value)
+    try:
+        if isinstance(value, (list, tuple, deque, set, frozenset)):
+            parts = iter(value)
+        elif isinstance(value, bytearray):
+            parts = iter((bytes(value),))
+        elif isinstance(value, Mapping):
+            parts = chain.from_iterable(value.items())
+        elif kind.__module__ not in _UNREAD and isinstance(vars(value), dict):
+            parts = chain.from_iterable(vars(value).items())
+        for part in parts:
+            yield from _walk(part, depth - 1, seen)
+    except Exception:  # the user's containers and attributes; what they refuse is not looked at
+        return
+
+
+def _same(now: list[Any], before: list[Any]) -> bool:
+    return len(now) == len(before) and all(
+        one is other or (type(one) is type(other) and isinstance(one, (*_PLAIN, tuple)) and _equal(one, other))
+        for one, other in zip(now, before, strict=True)
+    )
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return isinstance(one, tuple) or one == other  # the parts of a tuple follow it

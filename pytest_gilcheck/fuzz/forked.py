@@ -1,0 +1,109 @@
+"""A search in a fork of the process that called it: what the program does to its process happens to the fork.
+
+The caller waits, with its process id, its memory and its terminal. What comes home is the result, or the exception that the check
+raises. If the fork dies, the caller finds out which schedule it was, in further forks.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
+from ..core.clocks import monotonic
+from ..core.packing import packed, unpacked
+from ..core.streams import flush
+from ..core.system import exit_at_once, getpid
+from .check import fuzz
+from .crashing.hang_watch import HangWatch
+from .kept import SharedValues
+from .plan import FuzzPlan
+from .program import Program
+from .result import FuzzResult
+from .running.journal import Journal, Stage
+from .searching.harness import run_limit
+
+_LOOK = 0.05  # seconds between two looks at the child
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What came home from a child.
+
+    Attributes:
+        outcome: how it ended.
+        overdue: whether it was ended because a phase took too long, and not because a run made no step.
+        result: of the check; None if it did not come to one.
+        error: what the check raised, in place of a result.
+        changed: what the program's functions share with the caller, and the child has changed in its own memory, in words.
+    """
+
+    outcome: Outcome
+    overdue: bool = False
+    result: FuzzResult | None = None
+    error: BaseException | None = None
+    changed: tuple[str, ...] = ()
+
+
+def search(program: Program, plan: FuzzPlan, journal: Journal, longest: float, progress: Callable[[str], None]) -> Searched:
+    """Search the schedules of a program in a child process. `fork_safety.can_fork` should allow it.
+
+    Args:
+        journal: says afterwards what the child was doing.
+        longest: seconds that a phase of the check may take.
+        progress: called in this process, with the name of each phase.
+    """
+    side = fork(longest)
+    if isinstance(side, ChildSide):
+        _search_and_answer(side, program, plan, journal)
+    outcome, overdue = _followed(side, HangWatch(journal, run_limit(plan)), longest, progress)
+    if outcome.ending is not Ending.ANSWERED:
+        return Searched(outcome, overdue)
+    result, failure, error, changed = pickle.loads(outcome.payload)
+    if result is not None and failure is not None:
+        result = replace(result, failure=unpacked(failure))
+    return Searched(outcome, False, result, None if error is None else unpacked(error), changed)
+
+
+def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journal: Journal) -> NoReturn:
+    """In the child: it never returns into the caller's code."""
+    result: FuzzResult | None = None
+    failure: BaseException | None = None
+    error: BaseException | None = None
+    try:
+        values = SharedValues(program)
+        try:
+            result = fuzz(program, plan, progress=lambda label: side.send_note(label.encode(errors="replace")), journal=journal)
+            result, failure = replace(result, failure=None), result.failure
+        except BaseException as raised:  # also SystemExit and KeyboardInterrupt: the program's setup may raise anything
+            error = raised
+        if getpid() != side.pid:  # a process that the program has forked came back from it as well
+            exit_at_once(1)
+        journal.begin(Stage.IDLE)
+        flush()
+        side.answer(pickle.dumps((result, _packed(failure), _packed(error), values.changed())))
+    finally:
+        exit_at_once(1)
+
+
+def _packed(error: BaseException | None) -> str | None:
+    return None if error is None else packed(error)
+
+
+def _followed(side: ParentSide, watch: HangWatch, longest: float, progress: Callable[[str], None]) -> tuple[Outcome, bool]:
+    """Wait for the end of the child, and end it if it hangs or is overdue; an exception here, such as a Ctrl-C, ends it too."""
+    until = monotonic() + longest
+    try:
+        while side.gone_at is None:
+            for label in side.receive_notes(_LOOK):
+                progress(label.decode())
+                until = monotonic() + longest
+            overdue = monotonic() > until
+            if side.gone_at is None and (side.stopped or watch.hangs(side.pid) or overdue):
+                return side.hung(), overdue
+    except BaseException:
+        side.end()
+        raise
+    return side.finish(), False

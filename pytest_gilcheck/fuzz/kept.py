@@ -1,0 +1,110 @@
+"""What the functions of a program share with the code around them: a search in another process changes its own copies of it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..core.changes import Looked
+from ..core.origin import under_test
+from .program import Program
+
+_CODE = (ModuleType, type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property)
+_NOTHING = object()
+_MOST = 500  # functions and classes that are looked at
+
+
+class SharedValues:
+    """What closures, globals, classes, defaults and bound objects of a program's functions hold when this is made.
+
+    Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._before = {name: Looked(value) for name, value in _Reached(program).values()}
+
+    def changed(self) -> tuple[str, ...]:
+        """The names of those that have changed since then."""
+        now = dict(_Reached(self._program).values())
+        return tuple(name for name, before in self._before.items() if before.differs_from(now.get(name, _NOTHING)))
+
+
+class _Reached:
+    """Follows the names that a program's functions look up; the same names in the same order each time."""
+
+    def __init__(self, program: Program) -> None:
+        self._roots = (*program.threads, program.setup, program.invariant, *program.calls)
+        self._seen: set[int] = set()
+
+    def values(self) -> Iterator[tuple[str, Any]]:
+        for root in self._roots:
+            yield from self._of(root, f"what is bound to {getattr(root, '__qualname__', type(root).__name__)}")
+
+    def _of(self, value: Any, name: str) -> Iterator[tuple[str, Any]]:
+        """The value, under this name; or what is behind it, if it is code."""
+        if isinstance(value, functools.partial):
+            yield from self._of(value.func, name)
+            yield name, (*value.args, *value.keywords.values())
+        elif isinstance(value, MethodType):
+            yield from self._of(value.__func__, name)
+            yield from self._of(value.__self__, name)
+        elif isinstance(value, staticmethod | classmethod):
+            yield from self._of(value.__func__, name)
+        elif isinstance(value, property):
+            yield from self._of(value.fget, name)
+            yield from self._of(value.fset, name)
+        elif isinstance(value, FunctionType | type):
+            if id(value) not in self._seen and len(self._seen) < _MOST:
+                self._seen.add(id(value))
+                yield from self._of_function(value) if isinstance(value, FunctionType) else self._of_class(value)
+        elif value is not None and not isinstance(value, _CODE):
+            yield name, value
+            yield from self._of(type(value), name)
+
+    def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
+        file = function.__code__.co_filename
+        if not (under_test(file) or (file.startswith("<") and not file.startswith("<frozen"))):
+            return
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+            with suppress(ValueError):  # not assigned yet
+                yield from self._of(cell.cell_contents, f"{name!r} of {function.__qualname__}")
+        names = list(dict.fromkeys(_names(function.__code__)))
+        yield from self._of_module(function.__globals__, function.__module__, names)
+        for value in function.__defaults__ or ():
+            yield from self._of(value, f"a default of {function.__qualname__}")
+
+    def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
+        for name in names:
+            value = variables.get(name)
+            if isinstance(value, ModuleType):
+                if under_test(getattr(value, "__file__", None) or "<") and id(value) not in self._seen:
+                    self._seen.add(id(value))
+                    yield from self._of_module(vars(value), value.__name__, names)
+            elif name in variables:
+                yield from self._of(value, f"{name!r} of module {module}")
+
+    def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
+        for base in kind.__mro__:
+            module = sys.modules.get(base.__module__)
+            if base.__module__ != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
+                continue
+            values = []
+            for name, part in vars(base).items():
+                if isinstance(part, _CODE):
+                    yield from self._of(part, f"{name!r} of class {base.__qualname__}")
+                elif not name.startswith("__"):
+                    values += [name, part]
+            yield f"class {base.__qualname__}", tuple(values)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that a function looks up in its module, and those of the functions inside it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)

@@ -1,0 +1,115 @@
+"""What the standard library's conditions, events, semaphores and queues touch: their code makes no steps but those of its locks.
+
+Each keeps its state in itself, in conditions of its own and in one container, and nobody else uses these, except code under test
+that reaches into it, whose steps touch the same parts. What its code does between two steps comes after a lock that it has
+acquired, so whoever records a run asks `state_behind` at that moment. A few methods look or change before they acquire a lock, or
+without one: their calls touch the state (`touched_by_call`).
+
+All this holds for exactly these classes, for their functions as they were when this was imported, and for conditions on locks of
+ours. A condition calls code under test in `wait_for`; the library's code that follows acquires a lock before it touches anything.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from ...core.origin import ours
+from .calls import _of_type
+
+_CONDITION = threading.Condition
+_STATE: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {  # by class: its attributes that change, its conditions
+    _CONDITION: (("_waiters",), ()),
+    threading.Event: (("_flag",), ("_cond",)),
+    threading.Semaphore: (("_value",), ("_cond",)),
+    threading.BoundedSemaphore: (("_value",), ("_cond",)),
+    queue.Queue: (("queue", "unfinished_tasks", "is_shutdown"), ("not_empty", "not_full", "all_tasks_done")),
+    queue.LifoQueue: (("queue", "unfinished_tasks", "is_shutdown"), ("not_empty", "not_full", "all_tasks_done")),
+}
+_ONLY_LOCKS = frozenset({"__enter__", "__exit__"})  # of a condition
+_FIRST_LOCKS = frozenset(  # these acquire their lock before they touch anything
+    {"set", "clear", "wait", "acquire", "release", "__enter__", "__exit__", "put", "get", "put_nowait", "get_nowait", "qsize"}
+    | {"empty", "full", "task_done", "join", "shutdown"}
+)
+_READING = frozenset({"is_set"})
+_NOT_FOLLOWED = frozenset({"__init__", "__repr__", "_at_fork_reinit", "__class_getitem__", "isSet", "notifyAll"})
+_LOCKS = ("Lock", "RLock")
+State = list[tuple[Any, str | None, bool]]  # (object, its attribute, or None for a container's contents, whether it may change)
+
+
+def _functions() -> dict[CodeType, str]:
+    found = {}
+    for kind in _STATE:
+        for base in kind.__mro__[:-1]:
+            for name, function in vars(base).items():
+                if type(function) is FunctionType and name not in _NOT_FOLLOWED:
+                    found[function.__code__] = name
+    return found
+
+
+_CODES = _functions()
+
+
+def touched_by_call(function: FunctionType, arguments: list[Any]) -> State | None:
+    """What a call of a method of such an object touches before it acquires a lock; None if it is not known."""
+    name = _CODES.get(function.__code__)
+    owner = arguments[0] if arguments else None
+    state = None if name is None else _state(owner)
+    if state is None:
+        return None
+    if name in _FIRST_LOCKS and (type(owner) is not _CONDITION or name in _ONLY_LOCKS):
+        return []
+    if name in _READING:
+        return [(owner, "_flag", False)]
+    return state
+
+
+def entered(kind: type) -> bool:
+    """Whether a with statement of such an object acquires a lock before it touches anything."""
+    return kind in _STATE and kind.__enter__.__code__ in _CODES  # type: ignore[attr-defined]
+
+
+def state_behind(frame: FrameType | None, under_test: Callable[[str], bool]) -> State | None:
+    """What the library's code may touch after it has acquired a lock; None if it is not known.
+
+    Args:
+        frame: that of the innermost function which is not ours.
+    """
+    found: State = []
+    while frame is not None and not under_test(frame.f_code.co_filename):
+        if not ours(frame.f_code.co_filename):
+            name = _CODES.get(frame.f_code)
+            owner = frame.f_locals.get("self") if name is not None else None
+            state = _state(owner)
+            if state is None:
+                return None
+            if type(owner) is not _CONDITION or name not in _ONLY_LOCKS:
+                found += state
+        frame = frame.f_back
+    return None if frame is None else found
+
+
+def _state(owner: Any) -> State | None:
+    """All that an object keeps; None if it is none of these, or not as it was made."""
+    kind = type(owner)
+    if kind not in _STATE:
+        return None
+    (names, conditions), values = _STATE[kind], vars(owner)
+    state: State = [(owner, name, True) for name in names]
+    state += [(values[name], None, True) for name in ("queue", "_waiters") if name in names and name in values]
+    if kind is _CONDITION and not _ours(values.get("_lock")):
+        return None
+    for name in conditions:
+        inner = _state(values.get(name))
+        if inner is None:
+            return None
+        state += inner
+    return state
+
+
+def _ours(lock: Any) -> bool:
+    acquire = _of_type(type(lock), "acquire")
+    return type(lock).__name__ in _LOCKS and type(acquire) is FunctionType and ours(acquire.__code__.co_filename)
