@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0, help="for the brute force of two preemptions (default: 3)")
+    parser.add_argument("--minutes", type=float, default=600.0, help="draw no more programs after so long")
     parser.add_argument("--topics", default=",".join(TOPICS))
     parser.add_argument("--gil", action="store_true", help="compare at the points at which a build with a GIL can switch")
     parser.add_argument("--most", type=int, default=1000, help="schedules of a search by conflicts (default: 1000)")
@@ -82,6 +83,8 @@ def main() -> int:
     )
     @given(programs(tuple(given_.topics.split(","))))
     def compare(drawn: Drawn) -> None:
+        if time.monotonic() > begun_at + 60 * given_.minutes:
+            return
         counts["drawn"] += 1
         try:
             sides, brute = compared(drawn)
@@ -99,11 +102,11 @@ def main() -> int:
                 different.append(f"{side}: {outcome} by {schedule}\n    {drawn}")
                 print(different[-1], flush=True)
 
-    begun = time.process_time()
+    begun, begun_at = time.process_time(), time.monotonic()
     compare()
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     print(
-        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more outcomes "
+        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more "
         "| differences | schedules: brute, ours, proofs | points | not explorable | CPU s |\n" + "| --- " * 13 + "|"
     )
     print(
