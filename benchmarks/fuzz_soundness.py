@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck.fuzz.steps import opcodes
 from tests.fuzz.generated import TOPICS, Drawn, programs
-from tests.fuzz.outcomes import NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
+from tests.fuzz.outcomes import NotComparable, NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
 
 
 def main() -> int:
@@ -88,8 +88,9 @@ def main() -> int:
         counts["drawn"] += 1
         try:
             sides, brute = compared(drawn)
-        except NotExplorable:
+        except (NotExplorable, NotComparable) as error:
             counts["not explorable"] += 1
+            print(f"not compared: {error}", file=sys.stderr, flush=True)
             return
         counts["programs"] += 1
         counts["several outcomes"] += len(brute.found) > 1
@@ -107,7 +108,7 @@ def main() -> int:
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     print(
         "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more "
-        "| differences | schedules: brute, ours, proofs | points | not explorable | CPU s |\n" + "| --- " * 13 + "|"
+        "| differences | schedules: brute, ours, proofs | points | not compared | CPU s |\n" + "| --- " * 13 + "|"
     )
     print(
         f"| {platform.python_version()}{build}{' GIL points' * given_.gil} | {given_.seed} | {counts['programs']} | "
