@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import floor, log10
 from types import CodeType
 
 from ..core.clocks import monotonic
@@ -13,7 +14,7 @@ from ..core.interpreter import Interpreter, build
 from ..core.source import code_position
 from ..core.verdict import Verdict
 from .deadline import Deadline
-from .draws import search_all_draws
+from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
 from .failing import violated
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
@@ -28,10 +29,12 @@ from .schedule import Token, checksum
 from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.minimise import observed
-from .searching.search import SearchOutcome
+from .searching.search import FEWEST
 from .sensitivity import without_each_lock
 from .steps.visible import Access
 from .stress.check import stressed
+
+_NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
 def program(
@@ -162,7 +165,7 @@ def _searched(
         return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
-    if (reason := _unfinished(plan, searched)) is not None:
+    if (reason := _unfinished(plan, drawn, explorer.pace)) is not None:
         return replace(template, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
@@ -170,17 +173,32 @@ def _searched(
     return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{drawn}{part}{time}: no failure")
 
 
-def _unfinished(plan: FuzzPlan, searched: SearchOutcome) -> str | None:
-    """Why a search without a failure claims nothing; None if it claims what it has explored."""
-    budget = f"budget={plan.budget:g} s"
+def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
+    """Why a search without a failure claims nothing; None if it claims what it has explored.
+
+    Args:
+        pace: seconds of a run.
+    """
+    searched, budget = drawn.outcome, f"budget={plan.budget:g} s"
     if searched.expired:
         reason = f"{budget} ended after {searched.explored:,} of {plan.own_schedules:,} schedules (schedules={plan.schedules})"
         return f"cut short: {reason}; raise budget, or ask for fewer schedules"
-    if plan.schedules is None and searched.too_few:
-        return f"cut short by {budget}: {searched}; raise budget, or use fewer preemptions or a shorter program"
+    if plan.schedules is None and drawn.too_few:
+        needed = plan.budget + _NEEDED * FEWEST * pace
+        return (
+            f"cut short by {budget}: {drawn}; that is too few for a claim: it takes {FEWEST}, or all of them. A run takes "
+            f"{1000 * pace:.2g} ms, so raise budget to {_rounded_up(needed):g} s, or make the test shorter"
+        )
     if plan.mode == EXHAUSTIVE and not searched.all_enumerated:
         return f"cut short by schedules={plan.schedules}: {searched}; ask for more schedules, or use fewer preemptions"
     return None
+
+
+def _rounded_up(seconds: float) -> float:
+    """A time limit of one figure, or of 1.5, that is not below this."""
+    unit: float = 10.0 ** floor(log10(seconds))
+    figures = [1.0, 1.5, *map(float, range(2, 11))]
+    return round(min(unit * figure for figure in figures if unit * figure >= seconds), 9)
 
 
 class ReplayDiverged(AssertionError):

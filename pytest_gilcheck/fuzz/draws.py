@@ -15,7 +15,7 @@ from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from .running.record import ScheduleRun
 from .searching.explorer import Explorer
 from .searching.limits import limited
-from .searching.search import Search, SearchOutcome
+from .searching.search import FEWEST, SPARE, Search, SearchOutcome
 
 MOST_DRAWS = 24
 _FIRST = 0.5  # of the limit
@@ -30,13 +30,20 @@ class Drawn:
         outcome: of the draw that failed, or else of the first one.
         further: the number of further draws that were searched.
         schedules: the number of schedules of these.
+        counting: how many of those count towards a claim.
         uses: whether the program uses chance.
     """
 
     outcome: SearchOutcome
     further: int = 0
     schedules: int = 0
+    counting: int = 0
     uses: bool = False
+
+    @property
+    def too_few(self) -> bool:
+        """Whether what was run is too little for any claim."""
+        return self.outcome.too_few and self.outcome.counting + self.counting < FEWEST
 
     def __str__(self) -> str:
         if not self.uses:
@@ -58,12 +65,17 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
     asked, uses = plan.own_schedules, chance.drawn
     begun = monotonic()
     part = (asked + 1) // 2 if asked is not None and uses else asked
-    first = _search(explorer, plan, sequential, begun + (until - begun) * (_FIRST if uses and asked is None else 1.0), part)
+    share = 1.0
+    if asked is None:
+        explorer.in_order()  # how long does a run take that nobody observes?
+        needed = FEWEST * SPARE * explorer.pace / max(until - begun, explorer.pace)
+        share = max(_FIRST, min(1.0, needed)) if uses else 1.0  # enough schedules of one draw come before any of another one
+    first = _search(explorer, plan, sequential, begun + (until - begun) * share, part)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
     wanted = first.steps * first.threads  # about all of one preemption
     each = (monotonic() - begun) / max(1, first.explored)  # seconds of a schedule
-    further = schedules = 0
+    further = schedules = counting = 0
     for draw in range(1, MOST_DRAWS + 1):
         left, turns = until - monotonic(), MOST_DRAWS - draw + 1
         rest = None if asked is None else asked - first.explored - schedules
@@ -74,13 +86,13 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
         seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
         count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
         outcome = _search(explorer, plan, own, monotonic() + seconds, count)
-        further, schedules = further + 1, schedules + outcome.explored
+        further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
         first.expired = first.expired or outcome.expired
         if outcome.failure is not None:
             sequential[:] = own
             return Drawn(outcome, uses=True)
     chance.draw = 0
-    return Drawn(first, further, schedules, uses)
+    return Drawn(first, further, schedules, counting, uses)
 
 
 def _search(

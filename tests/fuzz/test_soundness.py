@@ -5,16 +5,18 @@ the rule is tried with a program of its own; and with a mistake planted into the
 """
 
 import sys
+import threading
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.steps import calls, changing, opcodes, operands, touches
+from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, touches, waiting
 
 from .generated import Drawn, programs
 from .outcomes import lost_by_conflicts, missed
+from .programs import Counter, add_locked, counted
 
 
 @seed(4)
@@ -57,12 +59,18 @@ def blind_to(names, word):
     return lambda monkeypatch: monkeypatch.setattr(changing, names, getattr(changing, names) - {word})
 
 
+def together(*plants):
+    return lambda monkeypatch: [plant(monkeypatch) for plant in plants]
+
+
 def reader(topic, reading, changed, *, before="s.n += 1"):
     """One thread marks the moment and reads; the other looks for the mark and changes what is read."""
     return Drawn((topic,), ((before, reading), ("x = s.n", changed)))
 
 
 never = replaced(changing.Changing, "attribute_changes", lambda self, name, method: False)
+no_setattr = together(blind_to("_STORING", "setattr"), replaced(changing.Changing, "set_by_call", lambda self, name: None))
+unended = replaced(dropping.Dropping, "may_end", lambda self, instruction: False)
 immutable_results = replaced(operands, "_IMMUTABLE_RESULTS", operands._IMMUTABLE_RESULTS | {sum, sorted})
 TRIALS = {
     "an operator reads its operands": (reader("lists", "y = items + others", "items.append(9)"), excepted("BINARY_OP")),
@@ -120,18 +128,37 @@ TRIALS = {
         never,
     ),
     "and on the class": (reader("names", "y = s.kind", "State.kind = 2"), never),
-    "and by setattr": (reader("dynamic", "y = s.limit", "setattr(s, 'limit', 5)"), blind_to("_STORING", "setattr")),
-    "and through its dictionary": (reader("dynamic", "y = s.limit", "vars(s)['limit'] = 6"), blind_to("_STORING", "vars")),
+    "and by setattr": (reader("dynamic", "y = s.limit", "setattr(s, 'limit', 5)"), no_setattr),
+    "and by setattr under a name that is computed": (
+        reader("dynamic", "y = s.limit", "setattr(s, 'LIMIT'.lower(), 5)"),
+        no_setattr,
+    ),
+    "and by a setattr of another name": (
+        reader("dynamic", "y = s.limit", "put = setattr\nput(s, 'limit', 5)"),
+        together(no_setattr, replaced(namespaces._Followed, "only_calls", lambda self, name: True)),
+    ),
+    "and through its dictionary": (
+        reader("dynamic", "y = s.limit", "vars(s)['limit'] = 6"),
+        replaced(namespaces._Followed, "_stores", lambda self, key: True),
+    ),
+    "and through its dictionary under a key that is computed": (
+        reader("dynamic", "y = s.limit", "vars(s)['LIMIT'.lower()] = 6"),
+        replaced(namespaces._Followed, "_stores", lambda self, key: True),
+    ),
+    "and through a local that is its dictionary": (
+        reader("dynamic", "y = s.limit", "names = s.__dict__\nnames['LIMIT'.lower()] = 6"),
+        replaced(namespaces._Followed, "_local", lambda self, name: True),
+    ),
     "a global is rebound": (
         reader("names", "y = level", "rebound()"),
         replaced(changing.Changing, "global_changes", lambda self, name: False),
     ),
     "and through globals()": (
         reader("dynamic", "y = level", "globals()['level'] = 8"),
-        lambda monkeypatch: [
-            blind_to("_STORING", "globals")(monkeypatch),
-            replaced(changing.Changing, "check_values", lambda self: None)(monkeypatch),
-        ],
+        together(
+            replaced(namespaces._Followed, "_stores", lambda self, key: True),
+            replaced(changing.Changing, "check_values", lambda self: None),
+        ),
     ),
     "a method is rebound": (reader("dynamic", "y = s.action()", "s.action = other_action"), never),
     "and by mock.patch": (
@@ -146,7 +173,20 @@ TRIALS = {
         Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
         replaced(changing, "_ENDING", frozenset()),
     ),
+    "what a local referred to ends with the next store": (
+        Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
+        unended,
+    ),
+    "what only the stack refers to ends with its use": (
+        Drawn(("ends",), (("y = vars(s).pop('plain') is None",), ("y = [hasattr(s, 'plain'), plain() is None]",))),
+        unended,
+    ),
 }  # fmt: skip
+if sys.version_info >= (3, 12):
+    TRIALS["an argument that only the stack refers to ends with the call"] = (
+        Drawn(("ends",), (("y = id(vars(s).pop('plain')) == 0",), ("y = [hasattr(s, 'plain'), plain() is None]",))),
+        replaced(dropping.Dropping, "arguments_end", lambda self, instruction: False),
+    )
 
 
 @seed(6)
@@ -227,6 +267,47 @@ REDUCTIONS = {
         Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("with s.lock:\n    y = s.n",))),
         replaced(races._LockUses, "acquired", property(lambda self: 0, lambda self, value: None)),
     ),
+    "a slice touches the container": (
+        reader("lists", "y = items[:]", "items.append(9)"),
+        untouched("BINARY_SLICE", "BINARY_SUBSCR", "BINARY_OP"),
+    ),
+    "a store of a slice touches every element": (
+        reader("lists", "y = items[0]", "items[:] = [4, 4]"),
+        untouched("STORE_SLICE", "STORE_SUBSCR"),
+    ),
+    "a truth touches the size": (
+        reader("lists", "y = 1 if items else 2", "items.clear()"),
+        untouched("TO_BOOL", "POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE"),
+    ),
+    "a negation touches the size": (reader("lists", "y = not items", "items.clear()"), untouched("UNARY_NOT", "TO_BOOL")),
+    "formatting touches its value": (
+        reader("lists", "y = f'{items}'", "items.append(9)"),
+        untouched("FORMAT_SIMPLE", "FORMAT_VALUE"),
+    ),
+    "unpacking touches the container": (reader("lists", "y, *z = items", "items.append(9)"), untouched("UNPACK_EX")),
+    "a display touches what it is made of": (reader("lists", "y = [*items]", "items.append(9)"), untouched("LIST_EXTEND")),
+    "so does one of a dict": (reader("dictionaries", "y = {**keys}", "keys['b'] = 2"), untouched("DICT_UPDATE")),
+    "a deletion touches the attribute": (reader("attributes", "y = slotted.value", "del slotted.value"), untouched("DELETE_ATTR")),
+    "a key that is missed is added": (
+        Drawn(("collections",), (("y = groups['b']",), ("y = len(groups)",))),
+        replaced(touches, "_element", lambda *arguments, **how: []),
+    ),
+    "who looks at an event takes no lock": (
+        reader("waiting", "y = s.event.is_set()", "s.event.set()"),
+        replaced(waiting, "touched_by_call", lambda *arguments: []),
+    ),
+    "an event is set behind its lock": (
+        reader("waiting", "y = s.event.is_set()", "s.event.set()"),
+        replaced(waiting, "_STATE", waiting._STATE | {threading.Event: (("other",), ("_cond",))}),
+    ),
+    "what the run changes tells threads apart": (
+        Drawn(("names",), (("s.n += 1", "x = s.n"),) * 2),
+        replaced(races, "_quiet", lambda trace: set(trace.parts)),
+    ),
+    "who holds a lock and asks meets who releases it": (
+        Drawn(("locks",), (("s.lock.acquire()\ny = s.lock.locked()",), ("if s.lock.locked():\n    s.lock.release()",))),
+        replaced(races._LockUses, "held_tries", property(lambda self: {}, lambda self, value: None)),
+    ),
     "a lock can be found free or not": (
         Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("y = s.lock.locked()",))),
         replaced(races.Races, "_of_lock", lambda self, part, point, thread: []),
@@ -260,10 +341,17 @@ def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(na
     differing, brute, _ = missed(drawn, preemptions=1)
     assert not differing
     assert len(brute.found) > 1
-    monkeypatch.setattr(operands, "_known", {})  # what was worked out without the mistake, and what will be with it
+    for module, known in ((operands, "_known"), (changing, "_codes"), (changing, "_files")):
+        monkeypatch.setattr(module, known, {})  # what was worked out without the mistake, and what will be with it
     plant(monkeypatch)
     _, brute, ours = missed(drawn, preemptions=1, brute=brute)
     assert brute.found.keys() - ours.found.keys(), f"{sys.version_info[:2]}: nothing is missed: {sorted(ours.found)}"
+
+
+def test_names_that_may_change_by_means_unknown_prove_no_fewer_threads(monkeypatch):
+    monkeypatch.setattr(changing, "_computed_in_c", lambda: frozenset({"lock", "value"}))  # as if a type of an extension had them
+    result = counted(*[add_locked] * 8, setup=Counter, schedules=100)
+    assert "every interleaving is equivalent to the one that was run" in result.reason
 
 
 QUEUES = {

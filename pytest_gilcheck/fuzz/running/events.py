@@ -25,7 +25,8 @@ from typing import Any
 from ...core.origin import ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
-from ..steps.changing import Changing
+from ..steps.changing import WRAPPING, Changing
+from ..steps.setters import set_by, setter
 from ..steps.visible import StepTable, Visibility
 from . import probe
 from .engine import Engine
@@ -186,6 +187,8 @@ class Events:
             return False  # it may be the observer that needs it
         caller = frame.f_back
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
+        if code is WRAPPING and self.names.wraps(*[frame.f_locals[name] for name in ("wrapped", "assigned", "updated")]):
+            return False  # the next function may have other attributes
         return self.names.started(code, under_test=False, asked_by_test=asked)
 
     def _listener(self) -> Callable[[CodeType, int], object]:
@@ -227,9 +230,11 @@ class Events:
         call = table.calls.get(offset)
         if call is None:
             return monitoring.DISABLE
-        access, alone, ends = call
+        access, arguments, ends = call
+        if setter(callee) is not None:
+            self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
         if access is not None and (
-            is_step(callee, first, self._takes_part, alone=alone) or (ends and not hands_over(callee, self._takes_part))
+            is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
         ):
             engine.step(access)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():

@@ -27,13 +27,13 @@ from .reduction import Reduction
 from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
-_FEWEST = 100  # schedules of a search that is limited by time, for any claim
+FEWEST = 100  # schedules of a search that is limited by time, for any claim
 _FEW_READINGS = 20  # of a clock, each of which may be delayed without counting as a preemption
 _ENUMERATED = 0.7  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
 _NOT_LAST = 0.5  # of what is left may go into one more preemption, if another one is to follow
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
-_SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
+SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 
@@ -94,8 +94,12 @@ class SearchOutcome:
 
         An enumeration that is not complete does not count: it has only seen the first steps.
         """
-        complete = self.exhausted if self.complete > 0 else 0
-        return self.failure is None and not self.all_enumerated and self.sampled + self.conflicts + complete < _FEWEST
+        return self.failure is None and not self.all_enumerated and self.counting < FEWEST
+
+    @property
+    def counting(self) -> int:
+        """How many of the schedules count towards a claim."""
+        return self.sampled + self.conflicts + (self.exhausted if self.complete > 0 else 0)
 
     @property
     def bound(self) -> float:
@@ -240,11 +244,9 @@ class Search:
             return False
         found, limit = self.found, self._limit
         reduction = Reduction(self._explorer, gil=self._gil)
-        if limit.schedules is None:
-            self._explorer.in_order()  # how long does a run take that nobody observes?
-        at_first, pace = limit.left(), _SPARE * self._explorer.pace
-        enough = _FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
-        mark = limit.mark(min(_CONFLICTS, 1 - _FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
+        at_first, pace = limit.left(), SPARE * self._explorer.pace
+        enough = FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
+        mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
         def stop() -> bool:
             found.conflicts = reduction.runs
@@ -256,7 +258,7 @@ class Search:
                 return True
             left = limit.left()
             one_more = (at_first - left) / reduction.runs
-            return enough and (_FEWEST - reduction.runs) * pace > left - one_more
+            return enough and (FEWEST - reduction.runs) * pace > left - one_more
 
         reduction.search(stop)
         found.failure = reduction.failure
@@ -353,7 +355,7 @@ class Search:
         because they switch twice and not at every other step, and only their number bounds what was missed.
         """
         found = self.found
-        seldom = self._limit.schedules is None and found.sampled < _FEWEST
+        seldom = self._limit.schedules is None and found.sampled < FEWEST
         for policy in _policies(seed, lengths, points, seldom=seldom):
             if self._limit.reached():
                 return

@@ -19,17 +19,18 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+import functools
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
-from functools import cache
-from types import CodeType, GetSetDescriptorType, MemberDescriptorType
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from ...core.source import file_text
 from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
+from .namespaces import uses_of
 
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
@@ -72,6 +73,7 @@ _CONTAINER_METHODS = frozenset(
     name for kind in _CONTAINERS for name in dir(kind) if callable(getattr(kind, name)) and not name.startswith("__")
 )
 _PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
+WRAPPING = functools.update_wrapper.__code__
 _FLAGS = ("anything", "ends_matter", "looked_into")
 MISSING = object()
 
@@ -141,15 +143,14 @@ class Changing:
         Returns:
             Whether another start of it would tell no more.
         """
-        stored, words = _of_code(code)
-        if new := stored - self._stored:
-            self._stored |= new
-            if new & self._taken_for_constant:
-                self.grown = True
+        stored, words, called = _of_code(code)
+        self._store(stored)
         if under_test:
             self.file(code.co_filename)
+            if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
+                self._words(called)
             if code.co_filename.startswith("<"):  # there is no source to read
-                self._words(words)
+                self._words(words - called if sys.version_info >= (3, 12) else words)
             return True
         self._words(words & _STORING)
         if not code.co_filename.endswith(_WEAK_MODULES):
@@ -157,6 +158,28 @@ class Changing:
         if asked_by_test:
             self._set("ends_matter")
         return asked_by_test
+
+    def set_by_call(self, name: str | None) -> None:
+        """Take note of an attribute that a call is about to store; None for one of which the name is not known."""
+        if name is None or name in _STORING:
+            self._set("anything")
+        else:
+            self._store(frozenset({f".{name}"}))
+
+    def wraps(self, wrapped: object, assigned: object, updated: object) -> bool:
+        """Take note of a call of `functools.update_wrapper`; returns whether all that it stores is known."""
+        as_usual = assigned is functools.WRAPPER_ASSIGNMENTS and updated is functools.WRAPPER_UPDATES
+        if not as_usual or type(wrapped) is not FunctionType:
+            return False
+        names = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", *wrapped.__dict__)
+        self._store(frozenset(f".{name}" for name in names))
+        return True
+
+    def _store(self, stored: frozenset[str]) -> None:
+        if new := stored - self._stored:
+            self._stored |= new
+            if new & self._taken_for_constant:
+                self.grown = True
 
     def _words(self, words: Set[str]) -> None:
         if words & _STORING:
@@ -243,11 +266,14 @@ def _value(namespace: dict[str, Any], name: str) -> object:
     return namespace.get(name, getattr(builtins, name, MISSING))
 
 
-_codes: dict[CodeType, tuple[frozenset[str], frozenset[str]]] = {}
+_codes: dict[CodeType, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {}
 
 
-def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that a code object stores, and all names in it. What is nested in it starts by itself."""
+def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The names that a code object stores; all names in it that may matter; those that matter only when this code runs.
+
+    What is nested in it starts by itself.
+    """
     known = _codes.get(code)
     if known is None:
         if len(_codes) >= MOST_KNOWN:
@@ -260,8 +286,10 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
         if "import_star" in str(code.co_consts):
             stores.add("global *")
         read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
-        words = frozenset((*code.co_names, code.co_name)) - read
-        known = _codes[code] = frozenset(stores), words
+        uses = uses_of(code, instructions_of(code))
+        stores |= {f".{name}" for name in uses.stored}
+        words = frozenset((*(name for name in code.co_names if name not in uses.harmless), code.co_name)) - read
+        known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
     return known
 
 
@@ -296,8 +324,8 @@ def _read(path: str) -> _File:
     except (SyntaxError, ValueError):
         return _File(words=set(_STORING))
     for code in _with_nested(module):
-        stored, words = _of_code(code)
-        found.words |= words
+        stored, words, called = _of_code(code)
+        found.words |= words - called
         found.attributes |= {name[1:] for name in stored if name.startswith(".")}
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.Module)):
@@ -334,7 +362,7 @@ def _plain(value: ast.expr) -> bool:
     )
 
 
-@cache
+@functools.cache
 def _computed_in_c() -> frozenset[str]:
     """The names of attributes that a type in C computes from a state that changes: no store instruction changes them."""
     found = set(_CHANGED_IN_C)

@@ -79,8 +79,8 @@ _NEUTRAL = frozenset(
 )  # fmt: skip
 _REBINDING = frozenset(
     {
-        "STORE_FAST", "STORE_FAST_MAYBE_NULL", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR",
-        "MAKE_CELL",
+        "STORE_FAST", "STORE_FAST_MAYBE_NULL", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "DELETE_FAST",
+        "LOAD_FAST_AND_CLEAR", "MAKE_CELL",
     }
 )  # fmt: skip
 _FRESH = frozenset({"BUILD_LIST", "BUILD_TUPLE", "BUILD_SET"})
@@ -119,8 +119,11 @@ def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: 
 
 
 def handlers_of(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
-    """The exception handlers of a function: (first offset, offset after the last, offset of the handler, depth of its stack, whether
-    an offset is pushed too)."""
+    """The exception handlers of a function.
+
+    Returns:
+        (first offset, offset after the last, offset of the handler, depth of its stack, whether an offset is pushed too).
+    """
     entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
     return [(entry.start, entry.end, entry.target, entry.depth, bool(entry.lasti)) for entry in entries]
 

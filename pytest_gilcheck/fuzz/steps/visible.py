@@ -62,8 +62,8 @@ class StepTable:
     Attributes:
         namespace: the globals of the code.
         steps: the visible steps that are not calls; up to 3.11, calls too.
-        calls: the calls, which are classified when they happen, each with its step, whether it has one argument, and whether the
-            end of an argument may be noticed; from 3.12 on. None stands for a call that is among ``steps``.
+        calls: the calls, which are classified when they happen, each with its step, the number of its arguments (-1: not known),
+            and whether the end of an argument may be noticed; from 3.12 on. None stands for a call that is among ``steps``.
         checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
         locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``.
     """
@@ -71,7 +71,7 @@ class StepTable:
     code: CodeType
     namespace: dict[str, Any]
     steps: dict[int, Access] = field(default_factory=dict)
-    calls: dict[int, tuple[Access | None, bool, bool]] = field(default_factory=dict)
+    calls: dict[int, tuple[Access | None, int, bool]] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
     locations: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class Visibility:
             if sys.version_info >= (3, 12):
                 access = None if at_once else Access("call", "call", line)
                 ends = dropping is not None and dropping.arguments_end(instruction)
-                table.calls[offset] = access, name == "CALL" and instruction.arg == 1, ends
+                table.calls[offset] = access, int(instruction.arg or 0) if name == "CALL" else -1, ends
                 if name != "CALL_FUNCTION_EX" and not at_once:
                     return
             elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
