@@ -196,8 +196,8 @@ def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
 
 def _rounded_up(seconds: float) -> float:
     """A time limit of one figure, or of 1.5, that is not below this."""
-    unit: float = 10.0 ** floor(log10(seconds))
-    return next(round(unit * figure, 9) for figure in (1, 1.5, *range(2, 11)) if unit * figure >= seconds)
+    unit = 10.0 ** floor(log10(seconds))
+    return float(next(round(unit * figure, 9) for figure in (1, 1.5, *range(2, 11)) if unit * figure >= seconds))
 
 
 class ReplayDiverged(AssertionError):
