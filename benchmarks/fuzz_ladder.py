@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz_sides.sides import REQUIREMENTS, peer, say
+from neighbours import neighbours
 
 from pytest_gilcheck import gilcheck
 from tests.fuzz.ladder import PLACES, RACY, Rung, State
@@ -35,18 +33,6 @@ from tests.fuzz.ladder import PLACES, RACY, Rung, State
 BUDGETS = {200: 0.5, 2_000: 0.5, 20_000: 2.0, 200_000: 20.0}  # seconds, by visible steps
 PEERS = {"frontrun": ("random", "dpor"), "interleave-test": ("pct", "dfs")}
 GRACE = 20.0  # seconds after which a peer that has not ended is ended
-
-
-@contextmanager
-def neighbours(number: int) -> Iterator[None]:
-    """So many busy processes for the time of the block."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def climb(rung: Rung, budget: float) -> bool:

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck.fuzz.steps import opcodes
 from tests.fuzz.generated import TOPICS, Drawn, programs
-from tests.fuzz.outcomes import NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
+from tests.fuzz.outcomes import NotComparable, NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
 
 
 def main() -> int:
@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0, help="for the brute force of two preemptions (default: 3)")
+    parser.add_argument("--minutes", type=float, default=600.0, help="draw no more programs after so long")
     parser.add_argument("--topics", default=",".join(TOPICS))
     parser.add_argument("--gil", action="store_true", help="compare at the points at which a build with a GIL can switch")
     parser.add_argument("--most", type=int, default=1000, help="schedules of a search by conflicts (default: 1000)")
@@ -82,11 +83,14 @@ def main() -> int:
     )
     @given(programs(tuple(given_.topics.split(","))))
     def compare(drawn: Drawn) -> None:
+        if time.monotonic() > begun_at + 60 * given_.minutes:
+            return
         counts["drawn"] += 1
         try:
             sides, brute = compared(drawn)
-        except NotExplorable:
+        except (NotExplorable, NotComparable) as error:
             counts["not explorable"] += 1
+            print(f"not compared: {error}", file=sys.stderr, flush=True)
             return
         counts["programs"] += 1
         counts["several outcomes"] += len(brute.found) > 1
@@ -99,12 +103,12 @@ def main() -> int:
                 different.append(f"{side}: {outcome} by {schedule}\n    {drawn}")
                 print(different[-1], flush=True)
 
-    begun = time.process_time()
+    begun, begun_at = time.process_time(), time.monotonic()
     compare()
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     print(
-        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more outcomes "
-        "| differences | schedules: brute, ours, proofs | points | not explorable | CPU s |\n" + "| --- " * 13 + "|"
+        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more "
+        "| differences | schedules: brute, ours, proofs | points | not compared | CPU s |\n" + "| --- " * 13 + "|"
     )
     print(
         f"| {platform.python_version()}{build}{' GIL points' * given_.gil} | {given_.seed} | {counts['programs']} | "

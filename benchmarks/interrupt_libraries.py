@@ -22,13 +22,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(_ROOT))
+
+from neighbours import neighbours  # noqa: E402
 
 from pytest_gilcheck import gilcheck  # noqa: E402
 from tests.interrupt import programs, servers  # noqa: E402, F401 - programs adds workloads
@@ -97,18 +98,6 @@ def _marked(mark: str) -> list[int]:
             if mark.encode() in Path(f"/proc/{pid}/environ").read_bytes():  # empty for one that has exited
                 found.append(int(pid))
     return found
-
-
-@contextlib.contextmanager
-def neighbours(number: int) -> Iterator[None]:
-    """So many busy processes for the time of the block."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 @dataclass

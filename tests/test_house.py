@@ -189,7 +189,7 @@ def test_every_public_name_exists():
 
 FUZZ_PARTS = (
     "schedule", "segments", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws", "explaining",
-    "result", "stress", "sensitivity", "failing", "check", "crashing", "isolated", "entry",
+    "result", "stress", "sensitivity", "failing", "check", "crashing", "kept", "forked", "isolated", "entry",
 )  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""Whether a value was changed that another process has a copy of: told by identity, in containers and attributes, a few levels deep."""
+"""Whether a value was changed that another process has a copy of.
+
+That is told by identity, in containers and attributes, a few levels deep.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
+
+from .classes import is_a
 
 _DEPTH, _MOST = 4, 2000  # levels, and objects of one value, that are looked at
 _UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
@@ -35,17 +40,17 @@ def _held_by(value: Any) -> list[Any]:
 
 def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     yield value
-    if depth == 0 or isinstance(value, _PLAIN) or id(value) in seen:
+    kind = type(value)
+    if depth == 0 or is_a(value, _PLAIN) or id(value) in seen:
         return
     seen.add(id(value))
     parts: Any = ()
-    kind = type(value)
     try:
-        if isinstance(value, (list, tuple, deque, set, frozenset)):
+        if is_a(value, (list, tuple, deque, set, frozenset)):
             parts = iter(value)
-        elif isinstance(value, bytearray):
+        elif is_a(value, bytearray):
             parts = iter((bytes(value),))
-        elif isinstance(value, Mapping):
+        elif issubclass(kind, Mapping):
             parts = chain.from_iterable(value.items())
         elif kind.__module__ not in _UNREAD and isinstance(vars(value), dict):
             parts = chain.from_iterable(vars(value).items())
@@ -57,10 +62,10 @@ def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
 
 def _same(now: list[Any], before: list[Any]) -> bool:
     return len(now) == len(before) and all(
-        one is other or (type(one) is type(other) and isinstance(one, (*_PLAIN, tuple)) and _equal(one, other))
+        one is other or (type(one) is type(other) and is_a(one, (*_PLAIN, tuple)) and _equal(one, other))
         for one, other in zip(now, before, strict=True)
     )
 
 
 def _equal(one: Any, other: Any) -> bool:
-    return isinstance(one, tuple) or one == other  # the parts of a tuple follow it
+    return is_a(one, tuple) or one == other  # the parts of a tuple follow it

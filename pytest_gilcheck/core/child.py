@@ -15,6 +15,7 @@ import warnings
 
 from . import exit_status, lifecycle
 from .child_side import ChildSide
+from .fork_safety import NoFork
 from .lifecycle import Lifecycle
 from .parent_side import Ending, Outcome, ParentSide
 from .streams import flush
@@ -35,6 +36,9 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
 
     Returns:
         The `ChildSide` in the child, and the `ParentSide` in the parent.
+
+    Raises:
+        NoFork: the system refuses it.
     """
     lifecycle.prepare(group=own_group)
     flush()
@@ -45,9 +49,12 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
         try:
             pid = os.fork()
-        except OSError:
+        except OSError as error:
             exit_status.release()
-            raise
+            os.close(reading)
+            os.close(writing)
+            stacks.close()
+            raise NoFork(*error.args) from error
     if pid == 0:
         _die_with(parent)
         if own_group:

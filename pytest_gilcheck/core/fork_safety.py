@@ -23,6 +23,13 @@ _harmless: list[Callable[[threading.Thread], bool]] = []
 _harmless_unknown: list[Callable[[], int]] = [lambda: EARLY_THREADS]
 
 
+class NoFork(OSError):
+    """The system has refused a fork: there are too many processes, or too little memory."""
+
+    def __str__(self) -> str:
+        return f"the system refuses a fork ({super().__str__()})"
+
+
 def declare_harmless(predicate: Callable[[threading.Thread], bool]) -> None:
     """From now on, ignore the threads for which ``predicate`` returns true: a fork neither needs them nor any lock they hold."""
     if predicate not in _harmless:

@@ -1,8 +1,8 @@
 """Exceptions as text, with their traceback, so that a parent process can raise what a child process caught.
 
 The parent gets an exception of the same class with the same arguments and attributes, so that an ``except`` of the user's catches
-it. What does not work: pickle alone. It calls the class with ``args``, which are not what the user's ``__init__`` takes; it finds no
-class that a function has made, which a fork has at the same address; and it gives up for one argument such as a lock.
+it. What does not work: pickle alone. It calls the class with ``args``, which may not be what the user's ``__init__`` takes; it
+finds no class that a function has made, which a fork has at the same address; and it gives up for one argument such as a lock.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class ParentSide:
 
     @property
     def stopped(self) -> bool:
-        """Whether a signal has stopped the child, now or before: a process in the background that reads from the terminal gets one."""
+        """Whether a signal has stopped the child, now or before, as one that reads from the terminal in the background."""
         if self.gone_at is None and self._life.gone():
             self._receive_all()
         return self.gone_at is None and self._life.stopped != 0

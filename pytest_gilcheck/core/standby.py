@@ -21,6 +21,7 @@ from io import FileIO
 from . import exit_status
 from .child_side import ChildSide
 from .clocks import sleep
+from .fork_safety import NoFork
 from .stack_dumps import StackDumps
 from .stat import stat_of
 from .streams import flush
@@ -71,6 +72,9 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
 
     Returns:
         At once in the process that works. In the other one when the first is dead, with all that it had in memory at this call.
+
+    Raises:
+        NoFork: the system refuses it.
     """
     exit_status.keep()
     flush()
@@ -79,9 +83,9 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
     ends = os.pidfd_open(worker) if HAS_PIDFD else None
     try:
         pid = os.fork()
-    except OSError:
+    except OSError as error:
         exit_status.release()
-        raise
+        raise NoFork(*error.args) from error
     finally:
         if ends is not None and getpid() == worker:
             os.close(ends)

@@ -196,8 +196,9 @@ def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
 
 def _rounded_up(seconds: float) -> float:
     """A time limit of one figure, or of 1.5, that is not below this."""
-    unit = 10.0 ** floor(log10(seconds))
-    return float(next(round(unit * figure, 9) for figure in (1, 1.5, *range(2, 11)) if unit * figure >= seconds))
+    unit: float = 10.0 ** floor(log10(seconds))
+    figures = [1.0, 1.5, *map(float, range(2, 11))]
+    return round(min(unit * figure for figure in figures if unit * figure >= seconds), 9)
 
 
 class ReplayDiverged(AssertionError):

@@ -1,10 +1,11 @@
 """A fuzz check in a process that it may kill: another one goes on then, and says what happened.
 
 In a guarded child the check runs in that very process, and the one that goes on is a fork from the beginning of the check
-(`core/standby`). So the test goes on after the check whatever it did, its teardowns run, and nothing that the program left in memory
-is lost unless the program kills the process. A caller that nobody guards, such as a script, must keep its process id, and cannot be
-replaced by a fork: there the search runs in the fork (`forked`), and what the program leaves in memory stays there, which a warning
-says.
+(`core/standby`). So the test goes on after the check whatever it did, its teardowns run, and nothing that the program left in
+memory is lost unless the program kills the process.
+
+A caller that nobody guards, such as a script, must keep its process id, and cannot be replaced by a fork. There the search runs in
+the fork (`forked`), and what the program leaves in memory stays there, which a warning says.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..core.child import Ending
 from ..core.child_side import ChildSide, of_this_process
 from ..core.clocks import monotonic
 from ..core.exit_status import is_crash
-from ..core.fork_safety import can_fork
+from ..core.fork_safety import NoFork, can_fork
 from ..core.origin import ours
 from ..core.standby import Inherited, stand_by
 from . import forked
@@ -61,9 +62,12 @@ def isolated(
     why = can_fork() if side is not None else stays
     if why is not None:
         return replace(fuzz(program, plan, progress=progress), unguarded=why)
-    if side is not None:
-        return _beside_a_standby(side, program, plan, progress)
-    return _in_a_fork(program, plan, progress, longest)
+    try:
+        if side is not None:
+            return _beside_a_standby(side, program, plan, progress)
+        return _in_a_fork(program, plan, progress, longest)
+    except NoFork as error:
+        return replace(fuzz(program, plan, progress=progress), unguarded=str(error))
 
 
 def _beside_a_standby(side: ChildSide, program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> FuzzResult:

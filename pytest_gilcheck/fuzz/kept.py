@@ -10,10 +10,11 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from ..core.changes import Looked
+from ..core.classes import is_a
 from ..core.origin import under_test
 from .program import Program
 
-_CODE = (ModuleType, type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property)
+_CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})
 _NOTHING = object()
 _MOST = 500  # functions and classes that are looked at
 
@@ -47,24 +48,25 @@ class _Reached:
 
     def _of(self, value: Any, name: str) -> Iterator[tuple[str, Any]]:
         """The value, under this name; or what is behind it, if it is code."""
-        if isinstance(value, functools.partial):
+        kind = type(value)
+        if kind is functools.partial:
             yield from self._of(value.func, name)
             yield name, (*value.args, *value.keywords.values())
-        elif isinstance(value, MethodType):
+        elif kind is MethodType:
             yield from self._of(value.__func__, name)
             yield from self._of(value.__self__, name)
-        elif isinstance(value, staticmethod | classmethod):
+        elif kind in (staticmethod, classmethod):
             yield from self._of(value.__func__, name)
-        elif isinstance(value, property):
+        elif kind is property:
             yield from self._of(value.fget, name)
             yield from self._of(value.fset, name)
-        elif isinstance(value, FunctionType | type):
+        elif kind is FunctionType or is_a(value, type):
             if id(value) not in self._seen and len(self._seen) < _MOST:
                 self._seen.add(id(value))
-                yield from self._of_function(value) if isinstance(value, FunctionType) else self._of_class(value)
-        elif value is not None and not isinstance(value, _CODE):
+                yield from self._of_function(value) if kind is FunctionType else self._of_class(value)
+        elif value is not None and kind not in _CODE:
             yield name, value
-            yield from self._of(type(value), name)
+            yield from self._of(kind, name)
 
     def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         file = function.__code__.co_filename
@@ -80,8 +82,8 @@ class _Reached:
 
     def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
-            value = variables.get(name)
-            if isinstance(value, ModuleType):
+            value: Any = variables.get(name)
+            if is_a(value, ModuleType):
                 if under_test(getattr(value, "__file__", None) or "<") and id(value) not in self._seen:
                     self._seen.add(id(value))
                     yield from self._of_module(vars(value), value.__name__, names)
@@ -95,7 +97,7 @@ class _Reached:
                 continue
             values = []
             for name, part in vars(base).items():
-                if isinstance(part, _CODE):
+                if type(part) in _CODE or is_a(part, type):
                     yield from self._of(part, f"{name!r} of class {base.__qualname__}")
                 elif not name.startswith("__"):
                     values += [name, part]

@@ -92,7 +92,8 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
         mock.patch.object(Search, "_by_conflicts", return_value=False),
     ):
         search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, gil=gil, sampling=False).run(sequential)
-    return Outcomes(found, search.complete, search.enumerated, max(run.points for run in sequential))
+    complete = preemptions if search.everything else search.complete
+    return Outcomes(found, complete, search.enumerated, max(run.points for run in sequential))
 
 
 def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False) -> tuple[Outcomes, str]:
@@ -121,6 +122,10 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False) -> tuple[Out
                     reduction = Reduction(explorer, gil)
     why = reduction.doubt or ("" if reduction.finished else "there are more schedules")
     return Outcomes(found, 0, reduction.runs, max(run.points for run in sequential)), why
+
+
+class NotComparable(AssertionError):
+    """Our steps could not be searched as far as brute force was."""
 
 
 class MoreSteps(Exception):
@@ -183,7 +188,8 @@ def missed(
     if brute.complete < preemptions:  # a part of the schedules with one more preemption was run, and does not count
         brute = surely(drawn, max(0, brute.complete), 60.0, everything=True)
     ours = surely(drawn, brute.complete, 60.0)
-    assert ours.complete == brute.complete, "the machine is too slow, or ours has more steps than there are instructions"
+    if ours.complete != brute.complete:
+        raise NotComparable(f"the machine is too slow, or ours has more steps than there are instructions: {drawn}")
     differing = brute.found.keys() ^ ours.found.keys()
     return {each: brute.found.get(each, ours.found.get(each)) for each in differing}, brute, ours
 

@@ -100,7 +100,7 @@ print("said after")
 """
 
 
-@pytest.mark.parametrize("harm", [pytest.param(harm, marks=[pytest.mark.slow] if index > 1 else []) for index, harm in enumerate(ENDS)])
+@pytest.mark.parametrize("harm", [*list(ENDS)[:2], *(pytest.param(harm, marks=pytest.mark.slow) for harm in list(ENDS)[2:])])
 def test_what_kills_the_process_of_a_search_is_a_finding_with_a_token_and_the_script_goes_on(script, harm):
     said = script(RUN.format(harm=harm, threads="BROKEN"))
     assert said.count("said before\n") == said.count("said after\n") == 1, "the output of the script is not written twice"
@@ -269,6 +269,22 @@ class TestMemory:
         Gilcheck().fuzz(setup=list, threads=[add, add], schedules=5).assert_holds()
         assert not recwarn.list
 
+    def test_objects_that_answer_nothing_are_no_obstacle(self):
+        class Proxy:
+            """Stands for an object that is not there now."""
+
+            def __getattribute__(self, name):
+                raise RuntimeError("outside of any request")
+
+            __iter__ = __len__ = __eq__ = __hash__ = __bool__ = None
+
+        request, rows = Proxy(), [Proxy()]
+
+        def use(state):
+            state.append((id(request), id(rows)))
+
+        Gilcheck().fuzz(setup=list, threads=[use, use], schedules=5).assert_holds()
+
     def test_the_callers_memory_changes_under_isolate_none_which_the_report_says(self, monkeypatch):
         monkeypatch.setenv("GILCHECK_ISOLATE", "none")
         seen = []
@@ -288,6 +304,16 @@ def test_where_threads_run_the_search_stays_in_the_process_and_the_report_says_s
         thread.join()
     assert "a fork would lose: a neighbour" in result.unguarded
     assert "would have ended this process: threads are running" in str(result)
+
+
+def test_where_the_system_refuses_a_fork_the_search_stays_in_the_process_and_the_report_says_so(monkeypatch):
+    def refuse():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    result = Gilcheck().fuzz(setup=list, threads=[lambda rows: rows.append(1)] * 2, schedules=5)
+    assert result.verdict == "holds"
+    assert result.unguarded == "the system refuses a fork ([Errno 11] Resource temporarily unavailable)"
 
 
 def test_a_search_in_a_fork_reports_its_phases_to_its_caller():

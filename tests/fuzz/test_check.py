@@ -13,6 +13,7 @@ from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz.running import fairness
 from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
 from pytest_gilcheck.fuzz.running.patches import Patches
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
 
 from .programs import (
     Counter,
@@ -539,3 +540,16 @@ def test_another_tool_that_takes_our_events_is_named():
         monitoring.set_events(5, 0)
         monitoring.register_callback(5, monitoring.events.INSTRUCTION, None)
         monitoring.free_tool_id(5)
+
+
+def test_a_setup_that_fails_at_once_leaves_no_thread_behind():
+    class Refused(Exception):
+        pass
+
+    def setup():
+        raise Refused
+
+    with explorer_for(check.program([add, add], setup, None, None), plan(), lambda label: None) as explorer:
+        with pytest.raises(Refused):
+            explorer.in_order()
+        assert explorer.engine.leaked == 0

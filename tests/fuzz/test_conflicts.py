@@ -4,7 +4,9 @@ import base64
 import copy
 import json
 import math
+import os
 import posixpath
+import queue
 import random
 import re
 import sys
@@ -186,6 +188,199 @@ def test_the_operands_of_an_instruction_are_what_its_code_has_loaded():
     assert operands is not None
     assert operands[-2:] == arguments == (one, other)
     assert look in operands
+
+
+class Waiting:
+    def __init__(self):
+        self.event, self.condition, self.few = threading.Event(), threading.Condition(), threading.Semaphore(1)
+        self.queue, self.value, self.seen = queue.Queue(), 0, []
+
+
+def sets(waiting):
+    waiting.value = 1
+    waiting.event.set()
+
+
+def sets_too_early(waiting):
+    waiting.event.set()
+    waiting.value = 1
+
+
+def awaits(waiting):
+    waiting.event.wait()
+    waiting.seen.append(waiting.value)
+
+
+def notifies(waiting):
+    with waiting.condition:
+        waiting.value = 1
+        waiting.condition.notify()
+
+
+def awaits_notice(waiting):
+    with waiting.condition:
+        while not waiting.value:
+            waiting.condition.wait()
+        waiting.seen.append(waiting.value)
+
+
+def awaits_no_notice(waiting):
+    with waiting.condition:
+        waiting.seen.append(waiting.value)
+
+
+def adds_alone(waiting):
+    with waiting.few:
+        waiting.value += 1
+
+
+def adds_beside_others(waiting):
+    with waiting.few:
+        pass
+    waiting.value += 1
+
+
+def puts(waiting):
+    waiting.queue.put(1)
+
+
+def gets(waiting):
+    waiting.seen.append(waiting.queue.get())
+
+
+def gets_or_not(waiting):
+    waiting.seen.append(waiting.queue.qsize())
+
+
+def saw_one(waiting):
+    return waiting.seen == [1]
+
+
+def is_two_(waiting):
+    return waiting.value == 2
+
+
+@pytest.mark.parametrize(
+    ("threads", "broken", "invariant"),
+    [
+        ((sets, awaits), (sets_too_early, awaits), saw_one),
+        ((notifies, awaits_notice), (notifies, awaits_no_notice), saw_one),
+        ((adds_alone, adds_alone), (adds_beside_others, adds_beside_others), is_two_),
+        ((puts, gets), (puts, gets_or_not), saw_one),
+    ],
+)
+def test_who_waits_for_an_event_a_notice_a_place_or_an_item_is_proved_and_who_does_not_wait_is_found(threads, broken, invariant):
+    result = counted(*threads, setup=Waiting, invariant=invariant, schedules=200)
+    result.assert_holds()
+    assert PROVED in result.reason, str(result)
+    counted(*broken, setup=Waiting, invariant=invariant, schedules=200).assert_violated()
+
+
+class Conditioned:
+    def __init__(self):
+        self.lock, self.value = Plain(), 0
+        self.condition = threading.Condition(self.lock)
+
+
+class Plain:
+    """A lock that is code under test, so a condition on it does what nobody knows."""
+
+    def __init__(self):
+        self.real = threading.Lock()
+
+    def acquire(self, *how):
+        return self.real.acquire(*how)
+
+    def release(self):
+        self.real.release()
+
+    def __enter__(self):
+        return self.acquire()
+
+    def __exit__(self, *error):
+        self.release()
+
+
+def adds_with_condition(state):
+    with state.condition:
+        state.value += 1
+        state.condition.notify()
+
+
+class Louder(threading.Event):
+    def set(self):
+        self.called = getattr(self, "called", 0) + 1
+        super().set()
+
+
+def sets_louder(state):
+    state.event.set()
+
+
+class Loud:
+    def __init__(self):
+        self.event = Louder()
+
+
+class Replaced:
+    def __init__(self):
+        self.queue = queue.Queue()
+        plain = self.queue._put
+        self.queue._put = lambda item: plain(item)
+
+
+def puts_by_another_method(state):
+    state.queue.put(1)
+
+
+def test_a_condition_on_a_lock_of_ones_own_a_derived_class_and_a_replaced_method_are_never_proved():
+    result = counted(adds_with_condition, adds_with_condition, setup=Conditioned, invariant=is_two, schedules=60)
+    result.assert_holds()
+    assert PROVED not in result.reason
+    assert PROVED not in counted(sets_louder, sets_louder, setup=Loud, schedules=60).reason
+    assert PROVED not in counted(puts_by_another_method, puts_by_another_method, setup=Replaced, schedules=60).reason
+
+
+class Configured(Counter):
+    def __init__(self):
+        super().__init__()
+        self.settings, self.times = {"by": 1}, {}
+
+
+def adds_by_settings(counter):
+    by = counter.settings["by"]
+    with counter.lock:
+        counter.value += by
+
+
+def changes_settings(counter):
+    by = counter.settings["by"]
+    with counter.lock:
+        counter.value += by
+        counter.settings["by"] = 2
+
+
+def test_eight_threads_that_read_what_nobody_changes_before_they_lock_are_proved_and_one_that_changes_it_is_found():
+    result = counted(*[adds_by_settings] * 8, setup=Configured, invariant=lambda counter: counter.value == 8, schedules=100)
+    result.assert_holds()
+    assert runs(result) <= 5
+    found = counted(*[changes_settings] * 3, setup=Configured, invariant=lambda counter: counter.value == 3, schedules=300)
+    found.assert_violated()
+    seen = set()
+    counted(*[changes_settings] * 2, setup=Configured, invariant=lambda counter: seen.add(counter.value), schedules=300)
+    assert seen == {2, 3}
+
+
+def draws(counter):
+    counter.value = os.urandom(2)
+
+
+def draws_another(counter):
+    counter.lock = os.urandom(2)
+
+
+def test_who_draws_first_is_never_left_out_of_a_proof():
+    assert PROVED not in counted(draws, draws_another, setup=Counter, schedules=60).reason
 
 
 class Words:

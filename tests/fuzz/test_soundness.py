@@ -5,16 +5,18 @@ the rule is tried with a program of its own; and with a mistake planted into the
 """
 
 import sys
+import threading
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, touches
+from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, touches, waiting
 
 from .generated import Drawn, programs
 from .outcomes import lost_by_conflicts, missed
+from .programs import Counter, add_locked, counted
 
 
 @seed(4)
@@ -265,6 +267,47 @@ REDUCTIONS = {
         Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("with s.lock:\n    y = s.n",))),
         replaced(races._LockUses, "acquired", property(lambda self: 0, lambda self, value: None)),
     ),
+    "a slice touches the container": (
+        reader("lists", "y = items[:]", "items.append(9)"),
+        untouched("BINARY_SLICE", "BINARY_SUBSCR", "BINARY_OP"),
+    ),
+    "a store of a slice touches every element": (
+        reader("lists", "y = items[0]", "items[:] = [4, 4]"),
+        untouched("STORE_SLICE", "STORE_SUBSCR"),
+    ),
+    "a truth touches the size": (
+        reader("lists", "y = 1 if items else 2", "items.clear()"),
+        untouched("TO_BOOL", "POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE"),
+    ),
+    "a negation touches the size": (reader("lists", "y = not items", "items.clear()"), untouched("UNARY_NOT", "TO_BOOL")),
+    "formatting touches its value": (
+        reader("lists", "y = f'{items}'", "items.append(9)"),
+        untouched("FORMAT_SIMPLE", "FORMAT_VALUE"),
+    ),
+    "unpacking touches the container": (reader("lists", "y, *z = items", "items.append(9)"), untouched("UNPACK_EX")),
+    "a display touches what it is made of": (reader("lists", "y = [*items]", "items.append(9)"), untouched("LIST_EXTEND")),
+    "so does one of a dict": (reader("dictionaries", "y = {**keys}", "keys['b'] = 2"), untouched("DICT_UPDATE")),
+    "a deletion touches the attribute": (reader("attributes", "y = slotted.value", "del slotted.value"), untouched("DELETE_ATTR")),
+    "a key that is missed is added": (
+        Drawn(("collections",), (("y = groups['b']",), ("y = len(groups)",))),
+        replaced(touches, "_element", lambda *arguments, **how: []),
+    ),
+    "who looks at an event takes no lock": (
+        reader("waiting", "y = s.event.is_set()", "s.event.set()"),
+        replaced(waiting, "touched_by_call", lambda *arguments: []),
+    ),
+    "an event is set behind its lock": (
+        reader("waiting", "y = s.event.is_set()", "s.event.set()"),
+        replaced(waiting, "_STATE", waiting._STATE | {threading.Event: (("other",), ("_cond",))}),
+    ),
+    "what the run changes tells threads apart": (
+        Drawn(("names",), (("s.n += 1", "x = s.n"),) * 2),
+        replaced(races, "_quiet", lambda trace: set(trace.parts)),
+    ),
+    "who holds a lock and asks meets who releases it": (
+        Drawn(("locks",), (("s.lock.acquire()\ny = s.lock.locked()",), ("if s.lock.locked():\n    s.lock.release()",))),
+        replaced(races._LockUses, "held_tries", property(lambda self: {}, lambda self, value: None)),
+    ),
     "a lock can be found free or not": (
         Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("y = s.lock.locked()",))),
         replaced(races.Races, "_of_lock", lambda self, part, point, thread: []),
@@ -303,6 +346,12 @@ def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(na
     plant(monkeypatch)
     _, brute, ours = missed(drawn, preemptions=1, brute=brute)
     assert brute.found.keys() - ours.found.keys(), f"{sys.version_info[:2]}: nothing is missed: {sorted(ours.found)}"
+
+
+def test_names_that_may_change_by_means_unknown_prove_no_fewer_threads(monkeypatch):
+    monkeypatch.setattr(changing, "_computed_in_c", lambda: frozenset({"lock", "value"}))  # as if a type of an extension had them
+    result = counted(*[add_locked] * 8, setup=Counter, schedules=100)
+    assert "every interleaving is equivalent to the one that was run" in result.reason
 
 
 QUEUES = {

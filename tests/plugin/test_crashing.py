@@ -233,3 +233,64 @@ def test_a_crash_in_a_sequential_order_is_no_matter_of_schedules(run):
     """)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*it fails without any concurrency: crashed: the process was killed by SIGABRT*"])
+
+
+CALLED = """
+import os, pytest
+from pytest_gilcheck import gilcheck as called
+
+class Pair:
+    def __init__(self): self.left = self.right = 0
+    def first(self):
+        self.left = 1
+        self.right = 1
+    def second(self):
+        if self.left != self.right: os.abort()
+
+def test_without_the_fixture():
+    called.fuzz(setup=Pair, threads=[Pair.first, Pair.second], schedules=60).assert_holds()
+
+def test_after():
+    pass
+"""
+
+
+def test_a_call_without_the_fixture_cannot_kill_pytest(run):
+    result = run(CALLED)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*GIL-MASKED: crashed: the process was killed by SIGABRT, in *second); with 1 preemption*"])
+
+
+@pytest.mark.parametrize("way", ["--gilcheck-isolate=none", "--pdb"])
+def test_a_report_says_where_a_crash_would_have_ended_pytest(run, way):
+    result = run(
+        """
+    import pytest
+    @pytest.mark.gil_fuzz(schedules=10)
+    def test_marked(): add([])
+
+    def add(rows): rows.append(1)
+
+    def test_call(gilcheck):
+        gilcheck.fuzz(setup=list, threads=[add, add], schedules=10).assert_holds()
+    """,
+        way,
+        "-rA",
+    )
+    result.assert_outcomes(passed=2)
+    why = "isolate=none" if way != "--pdb" else "pytest runs with --pdb"
+    assert str(result.stdout).count(f"unguarded   a crash of the program would have ended this process: {why}") == 2
+
+
+def test_a_guarded_test_does_not_say_so(run):
+    result = run(
+        """
+    def add(rows): rows.append(1)
+
+    def test_call(gilcheck):
+        gilcheck.fuzz(setup=list, threads=[add, add], schedules=10).assert_holds()
+    """,
+        "-rA",
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*unguarded*")

@@ -197,8 +197,8 @@ class Races:
     def alike_before(self, one: int, other: int, point: int) -> bool:
         """Whether two threads that do the same cannot be told apart at a point, where the second one has been tried.
 
-        Neither has touched anything yet, or no more than what the run nowhere changes. That holds for the run, so it must be the one
-        in which the second thread goes on there.
+        Neither has touched anything yet, or no more than what the run nowhere changes. That holds for this run alone, so the second
+        thread must be the one that goes on there in it.
         """
         first = self._first_deed if self._owners[point] == other else self._first_touch
         return first.get(one, point) >= point and first.get(other, point) >= point

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit
+from ...core.fork_safety import NoFork
 from ...core.origin import ours, under_test
 from ...core.system import scratch_file
 from ...core.verdict import Verdict
@@ -130,7 +131,10 @@ def crashed(
     reason = f"{dead.symptom}: {dead.message}; with {preemptions(dead.schedule.preemptions)}"
     if not journal.complete:
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
-    return _Examination(program, plan, violated, journal, deadline, progress).result(dead)
+    try:
+        return _Examination(program, plan, violated, journal, deadline, progress).result(dead)
+    except NoFork as error:
+        return replace(violated, reason=f"{reason}; not replayed, because {error}")
 
 
 class _Examination:

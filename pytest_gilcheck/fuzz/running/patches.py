@@ -26,6 +26,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from ...core.classes import is_a
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
@@ -155,16 +156,16 @@ class Patches:
         waiting.extend((root, getattr(root, "__qualname__", type(root).__name__)) for root in self._roots)
         while waiting and len(seen) < _MOST:
             thing, path = waiting.popleft()
-            if id(thing) in seen or isinstance(thing, _LEAVES):
+            if id(thing) in seen or is_a(thing, _LEAVES):
                 continue
             seen.add(id(thing))
-            kind = thing if isinstance(thing, type) else type(thing)
+            kind = thing if is_a(thing, type) else type(thing)
             if id(kind) not in self._kinds and self._is_of_module_under_test(kind.__module__):
                 self._kinds[id(kind)] = kind
             for place, name, value in _contents(thing, path):
                 if type(value) in _ATOMS:
                     continue
-                if isinstance(value, threading.local):
+                if is_a(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
                         self._engine.thread_locals.append(value)
                     else:
@@ -175,13 +176,13 @@ class Patches:
                     self._set_anywhere(place, name, tuple(both))
                 elif type(value) in (_LOCK, _RLOCK):
                     self._set_anywhere(place, name, wrapper(value, f"{path}.{name}" if isinstance(name, str) else path))
-                elif isinstance(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
+                elif is_a(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
                     lock = wrapper(value.__self__, path)  # a Condition keeps methods of its lock
                     if hasattr(lock, value.__name__):
                         self._set_anywhere(place, name, getattr(lock, value.__name__))
                 elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
                     self._set_anywhere(place, name, replacement)
-                elif not isinstance(value, _LEAVES) and id(value) not in seen:
+                elif not is_a(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
 
     def _is_of_module_under_test(self, name: object) -> bool:
@@ -240,17 +241,17 @@ def _restore(target: Any, name: str, before: Any) -> None:
 
 def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     """(where it is kept, under which name, the object) of everything that this object refers to by a name."""
-    if isinstance(thing, dict):
+    if is_a(thing, dict):
         return [(thing, key, value) for key, value in list(thing.items())]
-    if isinstance(thing, (list, deque)):
+    if is_a(thing, (list, deque)):
         return [(thing, index, value) for index, value in enumerate(islice(thing, 1000))]
-    if isinstance(thing, types.MappingProxyType):
+    if is_a(thing, types.MappingProxyType):
         return [(thing, "of", kept) for kept in gc.get_referents(thing)]
-    if isinstance(thing, partial):
+    if is_a(thing, partial):
         return [(thing, "func", thing.func), (thing, "args", thing.args), (thing, "keywords", thing.keywords)]
-    if isinstance(thing, (tuple, set, frozenset)):
+    if is_a(thing, (tuple, set, frozenset)):
         return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
-    if isinstance(thing, types.FunctionType):
+    if is_a(thing, types.FunctionType):
         if ours(thing.__code__.co_filename):
             return []
         cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
@@ -263,20 +264,23 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
             (thing, "keywords", keywords),
             *((vars(thing), key, value) for key, value in vars(thing).items()),
         ]
-    if isinstance(thing, types.MethodType):
+    if is_a(thing, types.MethodType):
         return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
-    if isinstance(thing, type):
+    if is_a(thing, type):
         if thing.__module__ in sys.stdlib_module_names or ours(getattr(sys.modules.get(thing.__module__), "__file__", None) or ""):
             return []
         return [(thing, key, value) for key, value in list(vars(thing).items())]
-    if isinstance(thing, (staticmethod, classmethod)):
+    if is_a(thing, (staticmethod, classmethod)):
         return [(thing, "function", thing.__func__)]
-    if isinstance(thing, property):
+    if is_a(thing, property):
         return [(thing, name, getattr(thing, name)) for name in ("fget", "fset") if getattr(thing, name) is not None]
-    if type(thing).__module__.partition(".")[0] in _NOT_CHANGED or isinstance(thing, threading.Thread):
+    if type(thing).__module__.partition(".")[0] in _NOT_CHANGED or is_a(thing, threading.Thread):
         return []
     found = []
-    kept = getattr(thing, "__dict__", None)
+    try:
+        kept = object.__getattribute__(thing, "__dict__")  # and not what the user's code says that it is
+    except AttributeError:
+        kept = None
     if isinstance(kept, dict):
         found = [(kept, key, value) for key, value in list(kept.items())]
     for base in type(thing).__mro__:
@@ -288,7 +292,7 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
                 found.append((thing, name, object.__getattribute__(thing, name)))
             except AttributeError:
                 continue
-    if isinstance(thing, weakref.ref):  # logging refers to its handlers this way
+    if is_a(thing, weakref.ref):  # logging refers to its handlers this way
         found.append((thing, "target", thing()))
     return found
 
@@ -310,7 +314,7 @@ def _replacement(value: Any) -> Any:
 
 
 def _may_change(module: Any) -> bool:
-    if not isinstance(module, types.ModuleType):
+    if not is_a(module, types.ModuleType):
         return False
     name = module.__name__
     return name.partition(".")[0] not in _NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")

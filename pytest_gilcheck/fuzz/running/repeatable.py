@@ -47,6 +47,11 @@ class Chance:
         """Whether any run has used chance so far. Threads do not count, because `threading` itself keeps them in a set."""
         return False
 
+    @property
+    def gave_bytes(self) -> bool:
+        """Whether the present run has asked for random bytes, which no step shows."""
+        return False
+
     def next_number(self, counts: bool = True) -> int:
         """The hash of a new object.
 
@@ -103,6 +108,10 @@ class Repeatable(Chance):
     def drawn(self) -> bool:
         self._draws = self._draws or self._generator_used()
         return self._draws
+
+    @property
+    def gave_bytes(self) -> bool:
+        return self._used
 
     def _generator_used(self) -> bool:
         """Whether anybody has drawn from a global generator since the run began; this draws from it."""

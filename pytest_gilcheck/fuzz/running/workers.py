@@ -78,6 +78,8 @@ class Workers:
             while turns.returned:
                 turns.returned.popleft().state = READY
         for task in turns.tasks:
+            if task.root and task.job is None:  # the first setup has failed, so it waits for its first job
+                task.state = DONE
             if task.state is DONE:
                 continue
             if task.state is not BLOCKED_OUTSIDE:

@@ -118,6 +118,8 @@ class Reduction:
             return f"it is not known what {next(iter(trace.not_known.values()))} touches"
         if engine.clock.matters or run.delays or run.readings:
             return "time plays a part"
+        if engine.chance.gave_bytes:
+            return "chance plays a part"
         if run.uncontrolled or run.left or len(engine.tasks) > len(self.explorer.program.threads):
             return "not all of its threads are known"
         if run.yields or run.stuck or len(trace.owners) != run.points:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from ...core.origin import ours
@@ -51,6 +51,7 @@ def _functions() -> dict[CodeType, str]:
 
 
 _CODES = _functions()
+_METHODS = frozenset(_CODES.values())
 
 
 def touched_by_call(function: FunctionType, arguments: list[Any]) -> State | None:
@@ -100,7 +101,10 @@ def _state(owner: Any) -> State | None:
     (names, conditions), values = _STATE[kind], vars(owner)
     state: State = [(owner, name, True) for name in names]
     state += [(values[name], None, True) for name in ("queue", "_waiters") if name in names and name in values]
-    if kind is _CONDITION and not _ours(values.get("_lock")):
+    lock = values.get("_lock")
+    if any(name in _METHODS and not (type(each) is MethodType and each.__self__ is lock) for name, each in values.items()):
+        return None  # it has a method of its own
+    if kind is _CONDITION and not _ours(lock):
         return None
     for name in conditions:
         inner = _state(values.get(name))
