@@ -9,7 +9,9 @@ from pathlib import Path
 _OURS = str(Path(__file__).parents[1])
 _LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("purelib", "platlib"))
-_TEST_TOOLS = ("_pytest", "pytest", "pluggy", "hypothesis", "xdist", "execnet", "_hypothesis_pytestplugin.py")
+_TEST_TOOLS = (
+    "_pytest", "pytest", "pluggy", "hypothesis", "xdist", "execnet", "_hypothesis_pytestplugin.py", "freezegun", "time_machine",
+)  # fmt: skip
 
 
 def ours(file: str) -> bool:

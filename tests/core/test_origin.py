@@ -1,3 +1,4 @@
+import sysconfig
 import threading
 
 import psutil
@@ -14,6 +15,8 @@ from pytest_gilcheck.core.origin import foreign, ours, standard, under_test
         (threading.__file__, [standard, foreign]),
         (pytest.__file__, [foreign]),
         (psutil.__file__, [foreign, under_test]),
+        (f"{sysconfig.get_path('purelib')}/freezegun/api.py", [foreign]),
+        (f"{sysconfig.get_path('purelib')}/freezing/api.py", [foreign, under_test]),
         (child.__file__, [ours]),
         ("<string>", [foreign]),
         ("<frozen importlib._bootstrap>", [standard, foreign]),

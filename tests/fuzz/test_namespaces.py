@@ -2,9 +2,13 @@
 
 import functools
 import sys
+import threading
 
 import pytest
 
+from pytest_gilcheck.fuzz.check import fuzz
+from pytest_gilcheck.fuzz.plan import FuzzPlan
+from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.steps.changing import Changing
 from pytest_gilcheck.fuzz.steps.instructions import instructions_of
 from pytest_gilcheck.fuzz.steps.namespaces import uses_of
@@ -101,3 +105,31 @@ def test_a_wrapper_stores_what_functools_copies_and_the_attributes_of_what_it_wr
     assert not names.global_changes("other")
     assert not names.wraps(wrapped, usual[0], ("other",))
     assert not names.wraps(object(), *usual)
+
+
+class Counter:
+    total = 0
+
+
+def counter():
+    made = Counter()
+    made.total = 0
+    return made, made.__dict__.get, threading.Lock()
+
+
+def add(state):
+    made, read, _ = state
+    made.total = read("total") + 1
+
+
+def add_locked(state):
+    made, read, lock = state
+    with lock:
+        made.total = read("total") + 1
+
+
+@pytest.mark.parametrize(("thread", "verdict"), [(add, "violated"), (add_locked, "holds")])
+def test_what_is_read_through_a_method_of_a_dictionary_races_with_a_store_and_nothing_is_proved_of_it(thread, verdict):
+    found = fuzz(Program((thread, thread), counter, lambda state: state[0].total == 2), FuzzPlan(schedules=200))
+    assert found.verdict == verdict
+    assert "every interleaving" not in found.reason

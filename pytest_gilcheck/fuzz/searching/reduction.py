@@ -124,7 +124,7 @@ class Reduction:
             return "not all of its threads are known"
         if run.yields or run.stuck or len(trace.owners) != run.points:
             return "a thread polls, or a run does not end"
-        if names.anything or names.ends_matter or names.looked_into:
+        if names.anything or names.dictionaries or names.ends_matter or names.looked_into:
             return "names may change without a store, or the ends of objects matter"
         if run.schedule.choices[: len(schedule.choices)] != schedule.choices:
             return "a schedule could not be followed"

@@ -86,13 +86,15 @@ class _File:
         attributes: those that it stores, or that its classes and itself define with a plain value.
         methods: the functions that it defines without a decorator.
         computed: names of its classes that may be descriptors.
-        words: all names in its code.
+        words: all names in its code that may matter.
+        dictionaries: whether its code uses dictionaries of names, or stores names that are computed.
     """
 
     attributes: set[str] = field(default_factory=set)
     methods: set[str] = field(default_factory=set)
     computed: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
+    dictionaries: bool = False
 
 
 class Changing:
@@ -101,13 +103,14 @@ class Changing:
     Attributes:
         grown: whether a name may change that was taken for constant.
         anything: whether any name may change.
+        dictionaries: whether a name may be read or stored through a dictionary, or by a call, even if it is known which.
         ends_matter: whether code under test may notice when an object ends.
         looked_into: whether code under test may look into frames, so that every instruction is visible.
     """
 
     def __init__(self) -> None:
         self.grown = False
-        self.anything = self.ends_matter = self.looked_into = False
+        self.anything = self.ends_matter = self.looked_into = self.dictionaries = False
         self._stored: set[str] = set()  # ".x", "global x", "cell x"
         self._taken_for_constant: set[str] = set()
         self._known: set[str] = set()
@@ -129,6 +132,7 @@ class Changing:
         self._known |= found.attributes
         self._methods |= found.methods
         self._computed |= found.computed
+        self.dictionaries = self.dictionaries or found.dictionaries
         self._words(found.words)
         if len(self._computed) != before:
             self._void_if(found.computed)
@@ -145,6 +149,7 @@ class Changing:
         """
         stored, words, called = _of_code(code)
         self._store(stored)
+        self.dictionaries = self.dictionaries or not _STORING.isdisjoint(code.co_names)
         if under_test:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
@@ -326,6 +331,7 @@ def _read(path: str) -> _File:
     for code in _with_nested(module):
         stored, words, called = _of_code(code)
         found.words |= words - called
+        found.dictionaries = found.dictionaries or not _STORING.isdisjoint(code.co_names)
         found.attributes |= {name[1:] for name in stored if name.startswith(".")}
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.Module)):
