@@ -149,7 +149,8 @@ class Changing:
         """
         stored, words, called = _of_code(code)
         self._store(stored)
-        self.dictionaries = self.dictionaries or not _STORING.isdisjoint(code.co_names)
+        # A call of any other code is unknown, or of a function that looks at its arguments alone.
+        self.dictionaries = self.dictionaries or (under_test and not _STORING.isdisjoint(code.co_names))
         if under_test:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
