@@ -210,8 +210,13 @@ class CheckedTests:
             set_deadline=self.guard.set_deadline,
             progress=self._progress.show,
             during=begun,
-            stays=lambda: self.guard.why_spawned or self.guard.reason_not_isolated,
+            stays=self._why_here,
         )
+
+    def _why_here(self) -> str | None:
+        """Why a program has to run in this process; None if the test is guarded in no way."""
+        guarded = "the test's own process" if self.guard.runs_the_test else None
+        return self.guard.why_spawned or self.guard.reason_not_isolated or guarded
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:

@@ -86,6 +86,11 @@ class Guard:
         return self._test is not None
 
     @property
+    def runs_the_test(self) -> bool:
+        """Whether this process is the one that runs the current test for its parent."""
+        return self._child is not None and self._child.is_mine()
+
+    @property
     def why_spawned(self) -> str | None:
         """What forbade a fork, in a process that was started for one test."""
         return self._child.why if isinstance(self._child, SpawnedTest) else None

@@ -6,11 +6,12 @@ raises. If the fork dies, the caller finds out which schedule it was, in further
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pickle import dumps, loads  # bound here: the program may replace those of the module
 from typing import NoReturn
 
+from ..core import own_modules
 from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ..core.clocks import monotonic
 from ..core.packing import packed, unpacked
@@ -61,7 +62,7 @@ def search(program: Program, plan: FuzzPlan, journal: Journal, longest: float, p
     outcome, overdue = _followed(side, HangWatch(journal, run_limit(plan)), longest, progress)
     if outcome.ending is not Ending.ANSWERED:
         return Searched(outcome, overdue)
-    result, failure, error, changed = pickle.loads(outcome.payload)
+    result, failure, error, changed = loads(outcome.payload)
     if result is not None and failure is not None:
         result = replace(result, failure=unpacked(failure))
     return Searched(outcome, False, result, None if error is None else unpacked(error), changed)
@@ -72,6 +73,7 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
     result: FuzzResult | None = None
     failure: BaseException | None = None
     error: BaseException | None = None
+    own_modules.keep()
     try:
         values = SharedValues(program)
         try:
@@ -83,7 +85,8 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
             exit_at_once(1)
         journal.begin(Stage.IDLE)
         flush()
-        side.answer(pickle.dumps((result, _packed(failure), _packed(error), values.changed())))
+        own_modules.keep()  # and those that the program has taken away are put back
+        side.answer(dumps((result, _packed(failure), _packed(error), values.changed())))
     finally:
         exit_at_once(1)
 

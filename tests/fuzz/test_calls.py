@@ -154,6 +154,23 @@ print("unharmed")
     assert said == "unharmed\n"
 
 
+def test_a_program_that_takes_our_modules_and_tools_away_gets_its_verdict(script):
+    said = script("""
+import pickle
+def setup():
+    for name in [name for name in sys.modules if name.startswith("pytest_gilcheck.")]:
+        del sys.modules[name]
+    pickle.dumps = pickle.loads = os._exit = None
+    return Pair()
+
+def harm():
+    raise ValueError("seen")
+
+print(gilcheck.fuzz(setup=setup, threads=BROKEN, schedules=20).headline())
+""")
+    assert "violated GIL-MASKED: exception: T1 raised ValueError: seen" in said
+
+
 def test_what_a_program_prints_in_its_search_is_seen_once(script):
     said = script("""
 def setup():

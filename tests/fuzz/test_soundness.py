@@ -300,6 +300,10 @@ REDUCTIONS = {
         reader("waiting", "y = s.event.is_set()", "s.event.set()"),
         replaced(waiting, "_STATE", waiting._STATE | {threading.Event: (("other",), ("_cond",))}),
     ),
+    "two accesses that nothing keeps in order are a race": (
+        reader("lists", "y = items[0]", "items[0] = 7"),
+        replaced(races.Races, "_comes_before", lambda self, first: True),
+    ),
     "what the run changes tells threads apart": (
         Drawn(("names",), (("s.n += 1", "x = s.n"),) * 2),
         replaced(races, "_quiet", lambda trace: set(trace.parts)),
