@@ -149,8 +149,7 @@ class Changing:
         """
         stored, words, called = _of_code(code)
         self._store(stored)
-        # A call of any other code is unknown, or of a function that looks at its arguments alone.
-        self.dictionaries = self.dictionaries or (under_test and not _STORING.isdisjoint(code.co_names))
+        self.dictionaries = self.dictionaries or _uses_dictionaries(code)
         if under_test:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
@@ -299,6 +298,11 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
     return known
 
 
+def _uses_dictionaries(code: CodeType) -> bool:
+    """Whether code reads or stores names without an instruction for it, be it known which names."""
+    return bool(code.co_names and _STORING.intersection(code.co_names) - _STORED_TO)
+
+
 _files: dict[str, _File] = {}
 
 
@@ -332,7 +336,7 @@ def _read(path: str) -> _File:
     for code in _with_nested(module):
         stored, words, called = _of_code(code)
         found.words |= words - called
-        found.dictionaries = found.dictionaries or not _STORING.isdisjoint(code.co_names)
+        found.dictionaries = found.dictionaries or _uses_dictionaries(code)
         found.attributes |= {name[1:] for name in stored if name.startswith(".")}
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.Module)):
