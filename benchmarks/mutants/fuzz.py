@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant(
         "fuzz-cut-short",
         "fuzz/searching/search.py",
-        "        return self.failure is None and not self.all_enumerated and self.sampled + self.conflicts + complete < _FEWEST\n",
+        "        return self.failure is None and not self.all_enumerated and self.counting < FEWEST\n",
         "        return False\n",
         "a search that ran out of its budget passes",
         CHECK,
@@ -219,8 +219,8 @@ MUTANTS = (
     Mutant(
         "fuzz-nondeterminism",
         "fuzz/check.py",
-        "    if seen[0] == seen[1]:\n",
-        "    if len(seen[0]) == len(seen[1]):\n",
+        "            if one != other:\n",
+        "            if False:\n",
         "a program that draws at random is searched, and passes",
         CHECK,
     ),

@@ -345,7 +345,9 @@ def test_an_interrupt_of_the_caller_ends_the_search_and_its_process(tmp_path):
     file = tmp_path / "script.py"
     file.write_text(f"""{PAIR}
 def setup():
-    open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
+    if not os.path.exists({str(tmp_path / "pid")!r}):
+        open({str(tmp_path / "new")!r}, "w").write(str(os.getpid()))
+        os.rename({str(tmp_path / "new")!r}, {str(tmp_path / "pid")!r})
     return Pair()
 try:
     gilcheck.fuzz(setup=setup, threads=FIXED, budget=100)
