@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,25 +23,34 @@ _MOST = 500  # functions and classes that are looked at
 class SharedValues:
     """What closures, globals, classes, defaults and bound objects of a program's functions hold when this is made.
 
-    Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen.
+    Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen. A global that
+    the setup stores is made anew for each run, so it does not count.
     """
 
     def __init__(self, program: Program) -> None:
-        self._program = program
-        self._before = {name: Looked(value) for name, value in _Reached(program).values()}
+        self._roots = (*program.threads, program.setup, program.invariant, *program.calls)
+        made = _Reached((program.setup,))
+        for _ in made.values():
+            pass
+        self._before = {name: Looked(value) for name, value in _Reached(self._roots).values() if name not in made.stored}
 
     def changed(self) -> tuple[str, ...]:
         """The names of those that have changed since then."""
-        now = dict(_Reached(self._program).values())
+        now = dict(_Reached(self._roots).values())
         return tuple(name for name, before in self._before.items() if before.differs_from(now.get(name, _NOTHING)))
 
 
 class _Reached:
-    """Follows the names that a program's functions look up; the same names in the same order each time."""
+    """Follows the names that functions look up; the same names in the same order each time.
 
-    def __init__(self, program: Program) -> None:
-        self._roots = (*program.threads, program.setup, program.invariant, *program.calls)
+    Attributes:
+        stored: of those that have been followed, the globals that they store.
+    """
+
+    def __init__(self, roots: Sequence[Callable[..., object] | None]) -> None:
+        self._roots = roots
         self._seen: set[int] = set()
+        self.stored: set[str] = set()
 
     def values(self) -> Iterator[tuple[str, Any]]:
         for root in self._roots:
@@ -76,6 +86,7 @@ class _Reached:
             with suppress(ValueError):  # not assigned yet
                 yield from self._of(cell.cell_contents, f"{name!r} of {function.__qualname__}")
         names = list(dict.fromkeys(_names(function.__code__)))
+        self.stored |= {_of_module(name, function.__module__) for name in _stored(function.__code__)}
         yield from self._of_module(function.__globals__, function.__module__, names)
         for value in function.__defaults__ or ():
             yield from self._of(value, f"a default of {function.__qualname__}")
@@ -88,7 +99,7 @@ class _Reached:
                     self._seen.add(id(value))
                     yield from self._of_module(vars(value), value.__name__, names)
             elif name in variables:
-                yield from self._of(value, f"{name!r} of module {module}")
+                yield from self._of(value, _of_module(name, module))
 
     def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
         for base in kind.__mro__:
@@ -102,6 +113,16 @@ class _Reached:
                 elif not name.startswith("__"):
                     values += [name, part]
             yield f"class {base.__qualname__}", tuple(values)
+
+
+def _of_module(name: str, module: str | None) -> str:
+    return f"{name!r} of module {module}"
+
+
+def _stored(code: CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "STORE_GLOBAL":
+            yield instruction.argval
 
 
 def _names(code: CodeType) -> Iterator[str]:

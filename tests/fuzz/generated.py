@@ -123,10 +123,20 @@ _MARKS = (
     "x = s.n",
     "x = (s.n, s.m)",
     "if s.n:\n    s.m += 5",
+    "if not s.m:\n    s.n = 6",
+    "if not s.n:\n    s.m = 6",
     "s.bump()",
     "y = s.total()",
 )
 TOPICS: dict[str, tuple[str, ...]] = {
+    "decisions": (
+        "if s.n == 0:\n    s.m = 5", "if s.m == 0:\n    s.n = 5", "if len(items) < 3:\n    others.append(3)",
+        "if len(others) < 2:\n    items.append(3)", "if s.n == s.m:\n    items.clear()", "if items:\n    s.n = 5",
+        "x = s.n\nif x == s.m:\n    s.m = x + 1", "x = s.m\nif x == s.n:\n    s.n = x + 1", "y = s.n if s.m else s.limit",
+        "if others and not s.n:\n    items.append(8)", "if 'b' not in keys:\n    s.m = 4", "if not s.m:\n    keys['b'] = 1",
+        "while s.n < 1 and s.m < 1:\n    s.m = 1", "with s.lock:\n    if s.n == 0:\n        s.m = 5", "y = items == others",
+        "if sum(items) == 3:\n    s.n = 8", "if s.n:\n    items.append(1)", "if s.m:\n    others.clear()",
+    ),
     "lists": (
         "items.append(9)", "items.pop()", "items[0] = 7", "items += [5]", "items.clear()", "items[:] = [4, 4]", "del items[0]",
         "y = items + others", "y = items * 2", "y = items[0]", "y = items[:]", "y = len(items)", "y = items == [1, 2]",

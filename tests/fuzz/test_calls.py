@@ -255,6 +255,19 @@ class TestWhatIsRaised:
             Gilcheck().fuzz(setup=Counter, threads=[longer, longer], replay=token)
 
 
+total = 0
+
+
+def makes_total():
+    global total
+    total = 1
+
+
+def adds_to_total(state):
+    global total
+    total += 1
+
+
 class TestMemory:
     """The caller's memory does not change, which a warning says where the program has changed what it shares with the caller."""
 
@@ -285,6 +298,12 @@ class TestMemory:
 
         Gilcheck().fuzz(setup=list, threads=[add, add], schedules=5).assert_holds()
         assert not recwarn.list
+
+    def test_a_global_that_the_setup_stores_gives_no_warning_and_one_that_only_a_thread_stores_does(self, recwarn):
+        Gilcheck().fuzz(setup=makes_total, threads=[adds_to_total] * 2, schedules=5)
+        assert not recwarn.list
+        with pytest.warns(RuntimeWarning, match="the program changed 'total' of module"):
+            Gilcheck().fuzz(setup=list, threads=[adds_to_total] * 2, schedules=5)
 
     def test_objects_that_answer_nothing_are_no_obstacle(self):
         class Proxy:

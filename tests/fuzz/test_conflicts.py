@@ -341,36 +341,6 @@ def test_a_condition_on_a_lock_of_ones_own_a_derived_class_and_a_replaced_method
     assert PROVED not in counted(puts_by_another_method, puts_by_another_method, setup=Replaced, schedules=60).reason
 
 
-class Configured(Counter):
-    def __init__(self):
-        super().__init__()
-        self.settings, self.times = {"by": 1}, {}
-
-
-def adds_by_settings(counter):
-    by = counter.settings["by"]
-    with counter.lock:
-        counter.value += by
-
-
-def changes_settings(counter):
-    by = counter.settings["by"]
-    with counter.lock:
-        counter.value += by
-        counter.settings["by"] = 2
-
-
-def test_eight_threads_that_read_what_nobody_changes_before_they_lock_are_proved_and_one_that_changes_it_is_found():
-    result = counted(*[adds_by_settings] * 8, setup=Configured, invariant=lambda counter: counter.value == 8, schedules=100)
-    result.assert_holds()
-    assert runs(result) <= 5
-    found = counted(*[changes_settings] * 3, setup=Configured, invariant=lambda counter: counter.value == 3, schedules=300)
-    found.assert_violated()
-    seen = set()
-    counted(*[changes_settings] * 2, setup=Configured, invariant=lambda counter: seen.add(counter.value), schedules=300)
-    assert seen == {2, 3}
-
-
 def draws(counter):
     counter.value = os.urandom(2)
 

@@ -85,6 +85,7 @@ def test_the_fixed_twin_gives_no_alarm(case, limit):
     expect_nothing(case.fixed, limit)
 
 
+@pytest.mark.filterwarnings("ignore:gilcheck. the program changed 'INBOX':RuntimeWarning")
 @limited("correct", PROGRAMS, core(PROGRAMS), TO_FIND_NOTHING)
 def test_a_correct_program_gives_no_alarm(correct, limit):
     expect_nothing(correct.program, limit)

@@ -62,7 +62,7 @@ class Races:
     Attributes:
         races: in order of their second transitions.
         contended: each release of a lock and the acquisition by another thread that follows it.
-        quiet: the transitions that touch nothing but what no transition of the run changes.
+        first_touch: by thread, its first transition that touches anything.
     """
 
     def __init__(self, trace: Trace, points: int, *, cautious: bool = False) -> None:
@@ -79,9 +79,7 @@ class Races:
         self._held: dict[int, frozenset[int]] = {}  # by point, the locks that its thread held there
         self.races: list[Race] = []
         self.contended: list[Race] = []
-        self.quiet = _quiet(trace)
-        self._first_touch: dict[int, int] = {}  # by thread, its first transition that touches anything
-        self._first_deed: dict[int, int] = {}  # by thread, its first one that is not quiet
+        self.first_touch: dict[int, int] = {}
         counts = Counter((part.holder, part.part) for parts in trace.parts.values() for part in parts)
         self._uses: Counter[tuple[int, Any]] = counts
         now: dict[int, dict[int, int]] = {}
@@ -97,9 +95,7 @@ class Races:
                 self._held[point] = frozenset(held)
             after = dict(before)
             if point in trace.parts or point in trace.not_known:
-                self._first_touch.setdefault(thread, point)
-                if point not in self.quiet:
-                    self._first_deed.setdefault(thread, point)
+                self.first_touch.setdefault(thread, point)
             for part in trace.parts.get(point, ()):
                 for other in self._conflicting(part, point, thread):
                     _merge(after, self._clocks[other])
@@ -194,15 +190,6 @@ class Races:
                 return holder is not None and holder != thread
         return False
 
-    def alike_before(self, one: int, other: int, point: int) -> bool:
-        """Whether two threads that do the same cannot be told apart at a point, where the second one has been tried.
-
-        Neither has touched anything yet, or no more than what the run nowhere changes. That holds for this run alone, so the second
-        thread must be the one that goes on there in it.
-        """
-        first = self._first_deed if self._owners[point] == other else self._first_touch
-        return first.get(one, point) >= point and first.get(other, point) >= point
-
     def unguarded(self) -> list[Race]:
         """Pairs of conflicting transitions that hold no lock in common, of what is rarely touched."""
         groups: dict[Any, list[tuple[int, Deed]]] = {}
@@ -238,18 +225,6 @@ class Races:
         clock = self._before[race.second]
         needed = [thread for thread, last in clock.items() if last > race.first and thread != self._owners[race.second]]
         return [self._owners[race.second], *needed]
-
-
-def _quiet(trace: Trace) -> set[int]:
-    changed = {part[:2] for parts in trace.parts.values() for part in parts if part.deed is not Deed.READ}
-    holders = {holder for holder, _ in changed}
-
-    def reads(part: Part) -> bool:
-        if part.part == ALL:
-            return part.holder not in holders
-        return part[:2] not in changed and (part.holder, ALL) not in changed
-
-    return {point for point, parts in trace.parts.items() if point not in trace.not_known and all(map(reads, parts))}
 
 
 def _merge(clock: dict[int, int], other: dict[int, int]) -> None:

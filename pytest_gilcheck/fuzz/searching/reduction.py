@@ -5,9 +5,7 @@ off that turn a race round: right before its first transition, the thread of the
 are left, every interleaving is equivalent to one that was run (dynamic partial-order reduction, Flanagan and Godefroid, POPL 2005).
 Runs come in any order: each is examined for itself, and what was tried at a point is known by the schedule up to there.
 
-Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried. What a run reads and
-nowhere changes counts as not touched: such a reading commutes with all that the run does, so it comes later as well as earlier. If
-another run changes it, that run has the race.
+Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried.
 
 This says something of every interleaving only if all that the transitions touch is known, and every run begins alike. If it is not
 known, or one run changes what the next one finds, or time plays a part, or the program starts threads, the search is no proof
@@ -132,7 +130,7 @@ class Reduction:
 
     def _turn_round(self, race: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter what is to be tried, so that the second transition of a race comes before the first."""
-        node, tried = self._node(race.first, run, trace, races.quiet)
+        node, tried = self._node(race.first, run, trace)
         point = node[1]
         enabled = [each for each in trace.enabled(point) if not races.waits(each, point)]
         needed = [each for each in races.before_second(race) if each in enabled]
@@ -150,7 +148,7 @@ class Reduction:
         Between two points at which a build with a GIL can switch, a thread is not interrupted, unless it has to wait for a lock:
         then what it does before and what it does after come apart. No race says so: it is the order of no two accesses.
         """
-        (node, tried), thread = self._node(pair.first, run, trace, races.quiet), trace.owners[pair.second]
+        (node, tried), thread = self._node(pair.first, run, trace), trace.owners[pair.second]
         point = node[1]
         if thread not in tried and thread in trace.enabled(point) and not races.waits(thread, point):
             tried.add(thread)
@@ -158,16 +156,16 @@ class Reduction:
 
     def _follow_hint(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread of the second transition of a pair as a hint, to be tried right before the first."""
-        (node, _), thread = self._node(pair.first, run, trace, races.quiet), trace.owners[pair.second]
+        (node, _), thread = self._node(pair.first, run, trace), trace.owners[pair.second]
         point = node[1]
         hinted = self._hinted.setdefault(node, {trace.owners[point]})
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
             self._enter(self._hints, node, thread, pair, trace)
 
-    def _node(self, transition: int, run: ScheduleRun, trace: Trace, quiet: set[int]) -> tuple[Node, set[int]]:
+    def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
-        point = self._before(transition, run, trace, quiet)
+        point = self._before(transition, run, trace)
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
         return node, self._tried.setdefault(node, {trace.owners[point]})
 
@@ -187,19 +185,17 @@ class Reduction:
                 return schedule
         return heappop(self._waiting)[-1] if self._waiting else None
 
-    def _before(self, point: int, run: ScheduleRun, trace: Trace, quiet: set[int]) -> int:
+    def _before(self, point: int, run: ScheduleRun, trace: Trace) -> int:
         """The point at which another thread is to run instead, so that it comes before this transition.
 
-        That is the first one since which the thread of the transition has touched nothing that the run changes; for a build with a
-        GIL, it is the last one before the transition at which that can switch, or at which the thread was handed the turn.
+        That is the first one since which the thread of the transition has touched nothing; for a build with a GIL, it is the last
+        one before the transition at which that can switch, or at which the thread was handed the turn.
 
-        Args:
-            quiet: the transitions that touch nothing that the run changes.
+        What does not work: to go back over what is read and nowhere changed in this run. What comes in between then may change it:
+        of two threads that each read what the other one writes, both read first in no run.
         """
         owners, first = trace.owners, point
-        while owners.get(first - 1) == owners[point] and first - 1 not in trace.not_known:
-            if first - 1 in trace.parts and (self.gil or first - 1 not in quiet):
-                break
+        while owners.get(first - 1) == owners[point] and first - 1 not in trace.parts and first - 1 not in trace.not_known:
             first -= 1
         if not self.gil or owners.get(first - 1) != owners[point]:
             return first
@@ -209,13 +205,11 @@ class Reduction:
         return first
 
     def _same_as_one_of(self, tried: set[int], thread: int, point: int, races: Races) -> bool:
-        """Whether a thread that has been tried does the same as this one, and the two cannot be told apart yet."""
+        """Whether a thread that has been tried does the same as this one, and neither has touched anything yet."""
+        if self.gil or races.first_touch.get(thread, point) < point:
+            return False
         threads = self.explorer.program.threads
-        return (
-            not self.gil
-            and thread < len(threads)
-            and any(
-                other < len(threads) and threads[other] is threads[thread] and races.alike_before(thread, other, point)
-                for other in tried
-            )
+        return thread < len(threads) and any(
+            other < len(threads) and threads[other] is threads[thread] and races.first_touch.get(other, point) >= point
+            for other in tried
         )
