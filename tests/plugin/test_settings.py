@@ -48,6 +48,7 @@ REPORTS_ITS_SEED = """
 """
 
 
+@pytest.mark.slow
 def test_the_priority_is_marker_command_line_environment_ini(run, pytester, monkeypatch):
     def seed(marker, *options):
         result = run(REPORTS_ITS_SEED.replace("ARGUMENTS", marker), "-rA", *options)

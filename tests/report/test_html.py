@@ -175,6 +175,7 @@ def test_the_table_is_complete_without_a_script():
     assert bare.count(">3.13.5t<") == 2, "in both tables"
 
 
+@pytest.mark.slow
 def test_a_thousand_tests_on_six_interpreters_are_all_there(opened):
     browser = opened(many(1000, 6))
     assert browser.run("return document.querySelectorAll('#matrix > tbody > tr').length") == 1000
@@ -311,6 +312,7 @@ def test_a_narrow_window_scrolls_the_table_and_not_the_page(opened):
 # -- what it never does ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_text_of_a_record_becomes_markup(opened):
     browser = opened(hostile(), notes=list(HOSTILE))
     browser.run(OPEN_ALL)
