@@ -33,6 +33,7 @@ def test_an_argument_that_only_the_running_check_can_refuse_is_refused_with_its_
         Gilcheck().runner.run(SCALING, lambda: None, {"cores": 100_000}, "the place where it was said")
 
 
+@pytest.mark.slow
 def test_what_a_search_could_not_decide_under_a_tracer_names_the_tracer():
     def undecided():
         result = Gilcheck().fuzz(threads=[lambda: os.fork()] * 2, schedules=2)  # what no schedule controls

@@ -45,6 +45,7 @@ def run(pytester, monkeypatch):
         (120, 7, 1),
     ],
 )
+@pytest.mark.slow
 def test_a_session_fails_above_five_percent_of_undecided_tests(run, workers, tests, undecided, status):
     result = run(UNDECIDED.format(tests=tests, undecided=undecided), f"-n{workers}")
     assert result.ret == status
@@ -74,6 +75,7 @@ def test_the_summary_says_how_many_slow_tests_were_deselected(run, workers):
     result.stdout.fnmatch_lines(["3 slow tests were deselected: *"])
 
 
+@pytest.mark.slow
 def test_an_exclusive_test_runs_while_no_other_does_and_after_them(run, pytester):
     run(
         """
@@ -135,6 +137,7 @@ def test_what_workers_share_is_made_once_and_removed_at_the_end(run, pytester):
     assert not Path((pytester.path / "where").read_text()).exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_everything_has_workers_and_a_run_of_one_file_has_none(run, pytester):
     source = "def test_it(worker_id): print('worker', worker_id)"
     (pytester.path / "conftest.py").write_text("pytest_plugins = ['tests.suite']\n")

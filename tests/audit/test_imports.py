@@ -69,6 +69,7 @@ def test_a_module_that_exits():
     assert imported({"bad.py": b"import os\nos._exit(7)\n"}, "bad").detail == "the process ended with exit status 7 in mid-import"
 
 
+@pytest.mark.slow
 def test_a_module_that_runs_for_ever_and_forks_is_gone_afterwards(tmp_path):
     source = (
         f"import os, time\nif os.fork() == 0:\n    open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"

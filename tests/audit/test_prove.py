@@ -63,6 +63,7 @@ def test_what_cannot_be_tried_stays_a_note(tmp_path, text):
     assert (str(one.severity), str(one.known)) == ("note", "source")
 
 
+@pytest.mark.slow
 def test_a_function_that_waits_for_ever_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(prove, "SECONDS", 1.0)
     monkeypatch.setattr(prove, "_GRACE", 3.0)

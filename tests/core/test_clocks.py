@@ -71,9 +71,8 @@ def run(code, **options):
 
 
 @pytest.mark.exclusive
-@pytest.mark.parametrize(
-    "late", [pytest.param(False, marks=pytest.mark.slow), True], ids=["imported before", "imported while frozen"]
-)
+@pytest.mark.parametrize("late", [False, True], ids=["imported before", "imported while frozen"])
+@pytest.mark.slow
 def test_with_every_clock_frozen_the_checks_still_end_and_tell_right_from_wrong(late):
     said = dict(line.rsplit(" ", 1) for line in run(f"{FREEZE}\nLATE = {late}\n{CHECKS}"))
     right = {"scales": "holds", "does not scale": "violated", "hears": "holds", "is deaf": "violated"}

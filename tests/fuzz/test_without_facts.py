@@ -42,7 +42,8 @@ def verdict(threads, hidden):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is hidden is what Linux has")
-@pytest.mark.parametrize("hidden", [pytest.param("", marks=pytest.mark.slow), "proc,eventfd,affinity,pidfd"])
+@pytest.mark.parametrize("hidden", ["", "proc,eventfd,affinity,pidfd"])
+@pytest.mark.slow
 def test_a_wait_in_a_socket_is_undecided_and_a_loop_is_a_hang(hidden):
     waits, why = verdict("[receive, send]", hidden)
     spins, loops = verdict("[spin, spin]", hidden)

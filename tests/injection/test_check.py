@@ -336,6 +336,7 @@ def test_child_processes_and_semaphores_are_leaks_too():
     assert "child process" in str(gilcheck.interrupt(starts, inject="every-step", include=()))
 
 
+@pytest.mark.slow
 def test_a_workload_that_takes_another_path_only_later_is_not_judged(tmp_path):
     def work():
         (tmp_path / f"{len(list(tmp_path.iterdir()))}").touch()

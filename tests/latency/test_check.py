@@ -161,6 +161,7 @@ def test_the_workload_runs_in_as_many_threads_as_asked_for():
     assert {f"gilcheck-worker-{index}" for index in (1, 2, 3)} <= threads
 
 
+@pytest.mark.slow
 def test_a_sweep_has_a_row_for_each_interval_and_leaves_the_current_one():
     before = sys.getswitchinterval()
     result = check(nap, p99=0.2, switchinterval=(0.005, 0.0005))

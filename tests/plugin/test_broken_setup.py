@@ -35,6 +35,7 @@ def test_workload(gilcheck, dies): gilcheck.interrupt(dies, inject="every-step")
 """
 
 
+@pytest.mark.slow
 def test_a_broken_setup_is_a_failure_and_never_a_skip(run):
     result = run(SOURCE.format(setups="[raises, exits, crashes, interrupts, leaves]"))
     result.assert_outcomes(failed=5 + 5 + 1 + 2)
@@ -51,5 +52,6 @@ def test_a_broken_setup_is_a_failure_and_never_a_skip(run):
         assert line in text
 
 
+@pytest.mark.slow
 def test_the_same_tests_with_a_setup_that_works_pass(run):
     run(SOURCE.format(setups="[fine]")).assert_outcomes(passed=3, skipped=1)  # no workload that dies

@@ -57,6 +57,7 @@ def test_a_test_that_swallows_every_interrupt_is_killed_and_its_stack_shown(run)
     result.stdout.fnmatch_lines(["*could not be ended*", "*in test_swallows*"])
 
 
+@pytest.mark.slow
 def test_without_a_fork_a_hang_times_out_and_the_process_can_exit(run):
     result = run(SWALLOWER, "--gilcheck-isolate=none")
     result.assert_outcomes(failed=1, passed=1)

@@ -100,6 +100,7 @@ def test_its_marker_runs_and_its_evidence_is_in_the_file_the_summary_and_junit(w
     assert 'name="gilcheck.remainder" value="1"' in (pytester.path / "j.xml").read_text()
 
 
+@pytest.mark.slow
 def test_it_is_listed_selected_and_disabled_like_every_other_check(with_parity, pytester):
     with_parity("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_parity(modulus=, seed=): fail if *"])
     with_parity(TESTS, "-m", "gilcheck", "-k", "even").assert_outcomes(passed=1, deselected=3)

@@ -110,6 +110,7 @@ def test_a_report_that_cannot_be_written_is_a_usage_error_before_anything_runs(r
     )
 
 
+@pytest.mark.slow
 def test_github_gets_an_annotation_at_the_line_of_the_test_and_a_step_summary(run, pytester, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "step.md"))

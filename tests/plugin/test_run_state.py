@@ -90,6 +90,7 @@ def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, me
 
 
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_records(run_in, pytester, workers):
     run_in({"test_it": HOLDS})
     exits = "import os, pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(): os._exit(9)\n"
@@ -152,6 +153,7 @@ def test_a_run_that_calls_no_test_leaves_older_evidence(run_in, option):
     assert after == before
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_a_test_leaves_an_undecided_record(run_in, pytester):
     source = (
         HOLDS

@@ -116,6 +116,7 @@ def test_without_details_there_are_no_charts_and_no_errors(opened):
     assert browser.run("return document.querySelectorAll('figure').length") == 0
 
 
+@pytest.mark.slow
 def test_a_run_of_real_checks_gives_a_page_with_their_charts(browser, opened, pytester):
     pytester.makepyfile("""
         import threading, time
