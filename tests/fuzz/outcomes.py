@@ -186,7 +186,10 @@ def missed(
     """
     brute = brute or surely(drawn, preemptions, seconds, everything=True)
     if brute.complete < preemptions:  # a part of the schedules with one more preemption was run, and does not count
-        brute = surely(drawn, max(1, brute.complete), 60.0, everything=True)
+        wanted = max(1, brute.complete)
+        brute = surely(drawn, wanted, 60.0, everything=True)
+        if brute.complete < wanted:
+            raise NotComparable(f"brute force has not run every schedule of {wanted} preemptions in a minute: {drawn}")
     ours = surely(drawn, brute.complete, 60.0)
     if ours.complete != brute.complete:
         raise NotComparable(f"the machine is too slow, or ours has more steps than there are instructions: {drawn}")
