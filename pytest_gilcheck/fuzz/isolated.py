@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from ..core.child import Ending
@@ -63,52 +64,46 @@ def isolated(
     if why is not None:
         return replace(fuzz(program, plan, progress=progress), unguarded=why)
     try:
-        if side is not None:
-            return _beside_a_standby(side, program, plan, progress)
-        return _in_a_fork(program, plan, progress, longest)
+        with closing(Journal(keeps_anchors=plan.replay is not None)) as journal:
+            if side is not None:
+                return _beside_a_standby(side, program, plan, journal, progress)
+            return _in_a_fork(program, plan, journal, longest, progress)
     except NoFork as error:
         return replace(fuzz(program, plan, progress=progress), unguarded=str(error))
 
 
-def _beside_a_standby(side: ChildSide, program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> FuzzResult:
+def _beside_a_standby(
+    side: ChildSide, program: Program, plan: FuzzPlan, journal: Journal, progress: Callable[[str], None]
+) -> FuzzResult:
     begun = monotonic()
-    journal = Journal(keeps_anchors=plan.replay is not None)
     standby = stand_by(side, HangWatch(journal, run_limit(plan)).hangs)
     if not isinstance(standby, Inherited):
         try:
             return fuzz(program, plan, progress=progress, journal=journal)
         finally:
             standby.dismiss()
-            journal.close()
-    result = _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
-    journal.close()
-    return result
+    return _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
 
 
-def _in_a_fork(program: Program, plan: FuzzPlan, progress: Callable[[str], None], longest: float) -> FuzzResult:
+def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: float, progress: Callable[[str], None]) -> FuzzResult:
     begun = monotonic()
-    journal = Journal(keeps_anchors=plan.replay is not None)
     searched = forked.search(program, plan, journal, longest, progress)
-    try:
-        _warn_of(searched.changed)
-        if searched.error is not None:
-            raise searched.error
-        if searched.result is not None:
-            return searched.result
-        outcome = searched.outcome
-        ended, *stacks = str(outcome).splitlines()
-        if outcome.ending is Ending.STOPPED:
-            reason = f"{ended}; {_HERE}"
-        elif searched.overdue or journal.stage is Stage.IDLE:
-            reason = f"{_WHERE[journal.stage]}, {ended}"
-        elif journal.stage is not Stage.THREADS and outcome.ending is Ending.KILLED and not is_crash(outcome.signed_status):
-            reason = f"{ended}, from outside or for its memory"
-        else:
-            dead = dead_of(Attempt(outcome, journal), run_limit(plan))
-            return _examined(program, plan, dead, journal, begun, progress)
-        return replace(undecided(program, plan, reason), story="\n".join(stacks), seconds=monotonic() - begun)
-    finally:
-        journal.close()
+    _warn_of(searched.changed)
+    if searched.error is not None:
+        raise searched.error
+    if searched.result is not None:
+        return searched.result
+    outcome = searched.outcome
+    ended, *stacks = str(outcome).splitlines()
+    if outcome.ending is Ending.STOPPED:
+        reason = f"{ended}; {_HERE}"
+    elif searched.overdue or journal.stage is Stage.IDLE:
+        reason = f"{_WHERE[journal.stage]}, {ended}"
+    elif journal.stage is not Stage.THREADS and outcome.ending is Ending.KILLED and not is_crash(outcome.signed_status):
+        reason = f"{ended}, from outside or for its memory"
+    else:
+        return _examined(program, plan, dead_of(Attempt(outcome, journal), run_limit(plan)), journal, begun, progress)
+    return replace(undecided(program, plan, reason), story="\n".join(stacks), seconds=monotonic() - begun)
 
 
 def _examined(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from ..core.changes import Looked
 from ..core.classes import is_a
 from ..core.origin import under_test
 from .program import Program
+from .steps.instructions import instructions_of
 
 _CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})
 _NOTHING = object()
@@ -24,15 +24,13 @@ class SharedValues:
     """What closures, globals, classes, defaults and bound objects of a program's functions hold when this is made.
 
     Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen. A global that
-    the setup stores is made anew for each run, so it does not count.
+    the setup itself stores is made anew for each run, so it does not count.
     """
 
     def __init__(self, program: Program) -> None:
         self._roots = (*program.threads, program.setup, program.invariant, *program.calls)
-        made = _Reached((program.setup,))
-        for _ in made.values():
-            pass
-        self._before = {name: Looked(value) for name, value in _Reached(self._roots).values() if name not in made.stored}
+        made = set(_stored_by(program.setup))
+        self._before = {name: Looked(value) for name, value in _Reached(self._roots).values() if name not in made}
 
     def changed(self) -> tuple[str, ...]:
         """The names of those that have changed since then."""
@@ -41,16 +39,11 @@ class SharedValues:
 
 
 class _Reached:
-    """Follows the names that functions look up; the same names in the same order each time.
-
-    Attributes:
-        stored: of those that have been followed, the globals that they store.
-    """
+    """Follows the names that functions look up; the same names in the same order each time."""
 
     def __init__(self, roots: Sequence[Callable[..., object] | None]) -> None:
         self._roots = roots
         self._seen: set[int] = set()
-        self.stored: set[str] = set()
 
     def values(self) -> Iterator[tuple[str, Any]]:
         for root in self._roots:
@@ -86,7 +79,6 @@ class _Reached:
             with suppress(ValueError):  # not assigned yet
                 yield from self._of(cell.cell_contents, f"{name!r} of {function.__qualname__}")
         names = list(dict.fromkeys(_names(function.__code__)))
-        self.stored |= {_of_module(name, function.__module__) for name in _stored(function.__code__)}
         yield from self._of_module(function.__globals__, function.__module__, names)
         for value in function.__defaults__ or ():
             yield from self._of(value, f"a default of {function.__qualname__}")
@@ -99,7 +91,7 @@ class _Reached:
                     self._seen.add(id(value))
                     yield from self._of_module(vars(value), value.__name__, names)
             elif name in variables:
-                yield from self._of(value, _of_module(name, module))
+                yield from self._of(value, _global(name, module))
 
     def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
         for base in kind.__mro__:
@@ -115,14 +107,17 @@ class _Reached:
             yield f"class {base.__qualname__}", tuple(values)
 
 
-def _of_module(name: str, module: str | None) -> str:
+def _global(name: str, module: str | None) -> str:
     return f"{name!r} of module {module}"
 
 
-def _stored(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "STORE_GLOBAL":
-            yield instruction.argval
+def _stored_by(setup: Any) -> Iterator[str]:
+    """The globals that a setup stores, which is a function or makes an instance of a class; what these call is not followed."""
+    function = getattr(setup, "__init__", None) if is_a(setup, type) else setup
+    if type(function) is FunctionType:
+        for instruction in instructions_of(function.__code__):
+            if instruction.opname == "STORE_GLOBAL":
+                yield _global(instruction.argval, function.__module__)
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -128,6 +128,10 @@ class NotComparable(AssertionError):
     """Our steps could not be searched as far as brute force was."""
 
 
+class BruteForceNotEnded(NotComparable):
+    """There are too many schedules of one preemption for the time that brute force has."""
+
+
 class MoreSteps(Exception):
     """Code has started that makes steps of what was none, so the schedules so far are void."""
 
@@ -176,20 +180,25 @@ def surely(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool =
 
 
 def missed(
-    drawn: Drawn, seconds: float = 4.0, preemptions: int = 2, brute: Outcomes | None = None
+    drawn: Drawn, seconds: float = 4.0, preemptions: int = 2, brute: Outcomes | None = None, longest: float = 60.0
 ) -> tuple[dict[Outcome, Schedule | None], Outcomes, Outcomes]:
     """The outcomes that our steps miss, or have too many, each with a schedule; what brute force found, and what ours found.
 
     Args:
         seconds: for the brute force.
         brute: what brute force found before.
+        longest: seconds for the brute force of one preemption less.
+
+    Raises:
+        BruteForceNotEnded: if it had too much to do for that.
+        NotComparable: if ours could not be searched as far.
     """
     brute = brute or surely(drawn, preemptions, seconds, everything=True)
     if brute.complete < preemptions:  # a part of the schedules with one more preemption was run, and does not count
         wanted = max(1, brute.complete)
-        brute = surely(drawn, wanted, 60.0, everything=True)
+        brute = surely(drawn, wanted, longest, everything=True)
         if brute.complete < wanted:
-            raise NotComparable(f"brute force has not run every schedule of {wanted} preemptions in a minute: {drawn}")
+            raise BruteForceNotEnded(f"brute force has not run every schedule of {wanted} preemptions in {longest:.0f} s: {drawn}")
     ours = surely(drawn, brute.complete, 60.0)
     if ours.complete != brute.complete:
         raise NotComparable(f"the machine is too slow, or ours has more steps than there are instructions: {drawn}")

@@ -268,6 +268,14 @@ def adds_to_total(state):
     total += 1
 
 
+class Adds:
+    """Its methods store the global; to make an instance of it does not."""
+
+    def add(self):
+        global total
+        total += 1
+
+
 class TestMemory:
     """The caller's memory does not change, which a warning says where the program has changed what it shares with the caller."""
 
@@ -304,6 +312,8 @@ class TestMemory:
         assert not recwarn.list
         with pytest.warns(RuntimeWarning, match="the program changed 'total' of module"):
             Gilcheck().fuzz(setup=list, threads=[adds_to_total] * 2, schedules=5)
+        with pytest.warns(RuntimeWarning, match="the program changed 'total' of module"):
+            Gilcheck().fuzz(setup=Adds, threads=[Adds.add] * 2, schedules=5)
 
     def test_objects_that_answer_nothing_are_no_obstacle(self):
         class Proxy:

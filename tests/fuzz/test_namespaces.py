@@ -1,6 +1,7 @@
 """What is a store of a name, and what only reads the dictionary that holds it."""
 
 import functools
+import subprocess
 import sys
 import threading
 
@@ -133,3 +134,32 @@ def test_what_is_read_through_a_method_of_a_dictionary_races_with_a_store_and_no
     found = fuzz(Program((thread, thread), counter, lambda state: state[0].total == 2), FuzzPlan(schedules=200))
     assert found.verdict == verdict
     assert "every interleaving" not in found.reason
+
+
+A_DATACLASS = """
+import dataclasses
+
+from pytest_gilcheck import gilcheck
+
+@dataclasses.dataclass
+class Pair:
+    left: int = 0
+    right: int = 0
+
+def to_the_left(pair):
+    pair.left = 1
+
+def to_the_right(pair):
+    pair.right = 1
+
+print(gilcheck.fuzz(setup=Pair, threads=[to_the_left, to_the_right]).message)
+"""
+
+
+def test_the_text_of_the_command_line_is_not_taken_for_the_source_of_a_dataclass(tmp_path):
+    script = tmp_path / "of_a_dataclass.py"
+    script.write_text(A_DATACLASS)
+    text = "import runpy, sys; exec(eval('sys.stdin.readline()'))"  # as of a worker of pytest-xdist
+    command, program = [sys.executable, "-c", text, str(script)], "runpy.run_path(sys.argv[1])\n"
+    run = subprocess.run(command, input=program, capture_output=True, text=True, timeout=60)
+    assert "every interleaving" in run.stdout, run.stderr

@@ -15,7 +15,7 @@ from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, touches, waiting
 
 from .generated import Drawn, programs
-from .outcomes import lost_by_conflicts, missed
+from .outcomes import BruteForceNotEnded, lost_by_conflicts, missed
 
 
 @seed(4)
@@ -28,12 +28,23 @@ def test_generated_programs_have_the_outcomes_of_brute_force(drawn):
 
 
 @pytest.mark.slow
-@seed(5)
-@settings(max_examples=30, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
-@given(programs())
-def test_many_generated_programs_have_the_outcomes_of_brute_force(drawn):
-    differing, _, _ = missed(drawn)
-    assert not differing, f"{differing}\n{drawn.source}"
+def test_many_generated_programs_have_the_outcomes_of_brute_force():
+    compared, too_large = [], []
+
+    @seed(5)
+    @settings(max_examples=30, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def compare(drawn):
+        try:
+            differing, _, _ = missed(drawn, longest=15.0)
+        except BruteForceNotEnded:  # a slow machine; or threads that start threads, of which one preemption leads to 100,000 schedules
+            too_large.append(drawn)
+        else:
+            assert not differing, f"{differing}\n{drawn.source}"
+            compared.append(drawn)
+
+    compare()
+    assert len(compared) >= 20, f"{len(compared)} compared, too large: {too_large}"
 
 
 def excepted(*instructions):

@@ -303,6 +303,9 @@ def _uses_dictionaries(code: CodeType) -> bool:
     return bool(code.co_names and _STORING.intersection(code.co_names) - _STORED_TO)
 
 
+# What dataclasses and `exec` compile has this name. From 3.13 on `linecache` has the text of `python -c` under it, which is not
+# theirs: in each worker of pytest-xdist that text uses `eval`, and no program with a dataclass was proved there.
+_SHARED = "<string>"
 _files: dict[str, _File] = {}
 
 
@@ -328,6 +331,8 @@ def _of_file(path: str) -> _File:
 
 def _read(path: str) -> _File:
     found = _File()
+    if path == _SHARED:
+        return found
     try:
         tree = ast.parse(file_text(path))
         module = compile(tree, path, "exec", dont_inherit=True)

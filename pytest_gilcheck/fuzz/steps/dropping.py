@@ -11,7 +11,7 @@ import dis
 from collections.abc import Sequence
 from types import CodeType
 
-from .operands import NO_NEXT, Operand, Stack, handlers_of
+from .operands import NO_NEXT, Operand, Stack, handlers_of, parameters_of
 
 _UNNOTICED = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.RANGE_TYPE, Operand.PURE_FUNCTION})
 _KEPT = _UNNOTICED | {Operand.HELD}
@@ -58,9 +58,7 @@ class Dropping:
 
     def _followed(self, code: CodeType) -> dict[int, frozenset[str]]:
         """By offset, the locals that may refer to an object whose end can be noticed."""
-        flags = bool(code.co_flags & 4) + bool(code.co_flags & 8)
-        parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + flags]
-        before: dict[int, frozenset[str]] = {0: frozenset(parameters)}
+        before: dict[int, frozenset[str]] = {0: frozenset(parameters_of(code))}
         handlers, waiting = handlers_of(code), [0]
 
         def join(index: int, bound: frozenset[str]) -> None:

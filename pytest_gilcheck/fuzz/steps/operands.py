@@ -14,6 +14,7 @@ import dis
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
@@ -128,9 +129,14 @@ def handlers_of(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
     return [(entry.start, entry.end, entry.target, entry.depth, bool(entry.lasti)) for entry in entries]
 
 
+def parameters_of(code: CodeType) -> tuple[str, ...]:
+    """The locals that a call binds, those of ``*`` and ``**`` included."""
+    several = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
+
+
 def _followed(code: CodeType, instructions: Sequence[dis.Instruction], operand_of: OperandOf) -> dict[int, Stack]:
-    parameters = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    unknown = set(code.co_varnames[:parameters])
+    unknown = set(parameters_of(code))
     handlers = handlers_of(code)
     for _ in range(_MOST_ROUNDS):
         before = len(unknown)
