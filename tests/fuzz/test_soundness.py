@@ -37,7 +37,7 @@ def test_many_generated_programs_have_the_outcomes_of_brute_force():
     def compare(drawn):
         try:
             differing, _, _ = missed(drawn, longest=15.0)
-        except BruteForceNotEnded:  # a slow machine; or threads that start threads, of which one preemption leads to 100,000 schedules
+        except BruteForceNotEnded:  # of threads that start threads, one preemption leads to 100,000 schedules
             too_large.append(drawn)
         else:
             assert not differing, f"{differing}\n{drawn.source}"
