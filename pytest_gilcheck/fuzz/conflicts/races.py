@@ -14,6 +14,7 @@ with the release, before which it is not enabled. A wait does nothing by itself.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -89,6 +90,10 @@ class Races:
             if thread is None:
                 continue
             self._of_thread.setdefault(thread, []).append(point)
+            if not cautious and point not in trace.parts:  # nothing that a transition of another thread has to do with
+                if point in trace.not_known:
+                    self.first_touch.setdefault(thread, point)
+                continue
             before = now.get(thread, {})
             self._before[point] = self._so_far = before
             if held := self._holding.get(thread):
@@ -178,8 +183,9 @@ class Races:
 
     def waits(self, thread: int, point: int) -> bool:
         """Whether the next thing that a thread does, from a point on, is to acquire a lock that another thread holds there."""
-        later = next((each for each in self._of_thread.get(thread, ()) if each >= point), None)
-        for part in self._trace.parts.get(later, ()) if later is not None else ():
+        points = self._of_thread.get(thread, [])
+        later = bisect_left(points, point)
+        for part in self._trace.parts.get(points[later], ()) if later < len(points) else ():
             if part.part is LOCK:
                 if part.deed not in (Deed.ACQUIRE, Deed.WAIT):
                     return False
@@ -218,7 +224,12 @@ class Races:
 
     def needs(self, point: int) -> dict[int, int]:
         """By thread, the last transition that comes before this one, or is it."""
-        return self._clocks[point]
+        thread, clock = self._owners[point], self._clocks.get(point)
+        if clock is None:  # it has to do with nothing that others do: what comes before it came before an earlier one of its thread
+            points = self._of_thread[thread]
+            earlier = reversed(points[: bisect_left(points, point)])
+            clock = {**next((self._clocks[each] for each in earlier if each in self._clocks), {}), thread: point}
+        return clock
 
     def before_second(self, race: Race) -> list[int]:
         """The threads that do something after the first transition that the second one needs, and the thread of the second."""

@@ -15,13 +15,16 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from ...core.origin import ours
+from ...core.source import code_position
 from ..running.engine import Engine
 from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
 from ..steps.instructions import instructions_of
+from ..steps.stack import topmost
 from ..steps.touches import UNKNOWN, Touches, behind_a_lock, touches
 from ..steps.visible import Access
 
+_MOST_OPERANDS = 4  # of a step of which it is not known what it touches: a callable, what it is bound to, and arguments
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
 
@@ -36,22 +39,30 @@ class Part(NamedTuple):
 class Trace:
     """A context manager in which a run is recorded.
 
+    Args:
+        operands: whether to keep what the steps work on of which it is not known what they touch.
+
     Attributes:
+        unknown_on: by thread, what these work on, if that is wanted.
         owners: by point, the index of the thread that made the transition.
         parts: by point, what it touched.
-        not_known: by point, what is in a transition of which it is not known what it touched.
+        not_known: by point, what is in a transition of which it is not known what it touched: a text, or a code and an offset.
         no_step: the points at which the running thread could not continue.
         steps: the points of transitions that begin with a visible step.
+        accesses: by point, the step of code under test that it begins with.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, operands: bool = False) -> None:
         self._engine = engine
+        self._operands = operands
+        self.unknown_on: dict[int, list[Any]] = {}
         self._kept: list[Any] = []
         self.owners: dict[int, int] = {}
         self.parts: dict[int, list[Part]] = {}
-        self.not_known: dict[int, str] = {}
+        self.not_known: dict[int, str | tuple[CodeType, int]] = {}
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
+        self.accesses: dict[int, Access] = {}
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
@@ -68,6 +79,10 @@ class Trace:
         now = self._engine.point
         self.owners[now] = task.index
         self.steps.add(now)
+        if access.kind == "end":
+            self.accesses[now] = access
+            self.not_known[now] = frame.f_code, frame.f_lasti
+            return
         if access.name == LOCK:
             outer = frame.f_back if frame.f_code.co_name == "__enter__" else frame
             if behind_a_lock(outer, self._engine.takes_part) is UNKNOWN:
@@ -76,15 +91,29 @@ class Trace:
         if access.line == 0 or not self._engine.takes_part(frame.f_code.co_filename):
             self.not_known[now] = access.name
             return
-        name, argument, value = _instruction(frame.f_code, frame.f_lasti)
+        self.accesses[now] = access
         try:
-            found = touches(frame, name, argument, value, self._engine.takes_part)
+            found = touches(frame, *_instruction(frame.f_code, frame.f_lasti), self._engine.takes_part)
         except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
             found = None
         if found is None:
-            self.not_known[now] = f"{name} {value or ''} at {frame.f_code.co_filename}:{frame.f_lineno}"
+            self.not_known[now] = frame.f_code, frame.f_lasti
+            if self._operands:
+                self.unknown_on.setdefault(task.index, []).extend(topmost(frame, _MOST_OPERANDS))
             return
         self._touched(found)
+
+    @property
+    def doubt(self) -> str:
+        """Of what it is not known what it touches, first of all; empty if everything is known."""
+        if not self.not_known:
+            return ""
+        first = next(iter(self.not_known.values()))
+        if isinstance(first, str):
+            return first
+        code, offset = first
+        name, _, value = _instruction(code, offset)
+        return f"{name} {value or ''} at {code.co_filename}:{code_position(code, offset).line}"
 
     def _touched(self, found: Touches) -> None:
         """The running thread touches this."""

@@ -30,6 +30,7 @@ from ..searching.explorer import Explorer, Symptom
 from ..searching.harness import run_limit
 from ..searching.limits import limited
 from ..searching.minimise import observed
+from ..searching.reduction import Reduction
 from ..searching.search import Search
 from ..steps.visible import Access
 from .attempt import Attempt, attempt
@@ -150,7 +151,7 @@ class _Examination:
         progress: Callable[[str], None],
     ) -> None:
         self._program, self._plan, self._template = program, plan, template
-        self._learnt, self._draw = journal.learnt, journal.draw
+        self._learnt, self._draw, self._narrow = journal.learnt, journal.draw, journal.narrow
         self._deadline, self._progress = deadline, progress
         self._limit = run_limit(plan)
         self._points = 0
@@ -158,6 +159,10 @@ class _Examination:
     def result(self, first: Dead) -> FuzzResult:
         """The result, of the first end of a process that was seen."""
         self._progress("replaying what ended the process")
+        if self._narrow:
+            if (followed := self._with_every_step(first)) is None:
+                return self._not_again(first)
+            first = followed
         dead, steps = self._recorded(first.schedule)
         if dead is None:
             return self._not_again(first)
@@ -206,6 +211,17 @@ class _Examination:
 
     def _attempt(self, job: Callable[[Explorer, Journal], Any], plan: FuzzPlan | None = None) -> Attempt:
         return attempt(self._program, plan or self._plan, job, self._learnt, self._draw, max(_LEAST, self._deadline.left()))
+
+    def _with_every_step(self, first: Dead) -> Dead | None:
+        """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""
+
+        def job(explorer: Explorer, journal: Journal) -> None:
+            reduction = Reduction(explorer, focusing=True)
+            reduction.search(lambda: True)
+            if reduction.focus is not None:
+                explorer.follow_without(first.schedule, reduction.focus.hidden)
+
+        return self._died(self._attempt(job))
 
     def _dies(self, schedule: Schedule) -> Dead | None:
         """How the process of this schedule ends; None if it does not."""

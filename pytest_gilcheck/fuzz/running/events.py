@@ -17,7 +17,8 @@ from __future__ import annotations
 import dis
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any
@@ -27,7 +28,7 @@ from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import WRAPPING, Changing
 from ..steps.setters import set_by, setter
-from ..steps.visible import StepTable, Visibility
+from ..steps.visible import Access, StepTable, Visibility
 from . import probe
 from .engine import Engine
 from .policy import Planned
@@ -60,6 +61,8 @@ class Events:
         self._frozen = False
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
+        self._whole: dict[int, StepTable] = {}  # of those that have become narrower
+        self._hidden: Mapping[int, Access] = {}
         self._started_codes: dict[int, CodeType] = {}  # not under test; up to 3.11
         self._takes_part = engine.takes_part
         self._tool = -1
@@ -111,6 +114,39 @@ class Events:
         if _MONITORED:
             monitoring.restart_events()
 
+    def narrow(self, hidden: Mapping[int, Access]) -> None:
+        """Report these steps no more, until `widen`: they cost nothing then, and are no points of a run.
+
+        Args:
+            hidden: steps of the tables, by id.
+        """
+        self._hidden = hidden
+        for key, table in list(self._tables.items()):
+            self._tables[key] = self._narrower(table)
+
+    def widen(self) -> None:
+        """Report every step again."""
+        self._hidden = {}
+        if not self._whole:
+            return
+        self._tables.update(self._whole)
+        self._whole.clear()
+        if _MONITORED:
+            monitoring.restart_events()
+
+    def _narrower(self, table: StepTable) -> StepTable:
+        hidden = self._hidden
+        if not hidden:
+            return table
+        steps = {offset: access for offset, access in table.steps.items() if id(access) not in hidden}
+        calls = {offset: call for offset, call in table.calls.items() if id(call[0]) not in hidden}
+        if len(steps) == len(table.steps) and len(calls) == len(table.calls):
+            return table
+        self._whole[id(table.code)] = table
+        return replace(
+            table, steps=steps, calls=calls, checks=frozenset(), locations={offset: (step, False) for offset, step in steps.items()}
+        )
+
     def freeze(self) -> None:
         """Keep the step tables as they are from now on: a schedule was found that is to be followed again."""
         self._frozen = True
@@ -124,7 +160,7 @@ class Events:
         while names.grown:
             names.grown = False
             for key, table in list(self._tables.items()):
-                self._tables[key] = self._visibility.table(table.code, table.namespace)
+                self._tables[key] = self._narrower(self._visibility.table(table.code, table.namespace))
         if _MONITORED:
             monitoring.restart_events()
         return False

@@ -14,7 +14,7 @@ from ..schedule import Choice, Schedule
 
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
-_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _HEAD = range(8)
+_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _NARROW, _HEAD = range(9)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
 
@@ -73,6 +73,10 @@ class Journal:
         """Whether the next run is a sequential order of the threads."""
         self._cells[_SEQUENTIAL] = sequential
 
+    def set_narrow(self, narrow: bool) -> None:
+        """Whether some steps are hidden in the runs from here on, and are no points of their schedules."""
+        self._cells[_NARROW] = narrow
+
     def set_draw(self, draw: int) -> None:
         """Which draw of chance the runs from here on get."""
         self._cells[_DRAW] = draw
@@ -95,6 +99,10 @@ class Journal:
     @property
     def sequential(self) -> bool:
         return bool(self._cells[_SEQUENTIAL])
+
+    @property
+    def narrow(self) -> bool:
+        return bool(self._cells[_NARROW])
 
     @property
     def draw(self) -> int:

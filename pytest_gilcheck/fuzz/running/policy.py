@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Protocol
 
 from ..schedule import CLOCK, Choice, Schedule
@@ -75,6 +75,39 @@ class Planned:
                     return task
         self.diverged = self.diverged or choice
         return None
+
+
+class PlannedWithout:
+    """Follows a schedule of a run in which some steps were hidden (`Events.narrow`), in one where every step is a point.
+
+    Args:
+        hidden: the ids of those steps.
+    """
+
+    tracks = True
+
+    def __init__(self, schedule: Schedule, hidden: Container[int]) -> None:
+        self._planned, self._hidden = Planned(schedule), hidden
+        self._point = 0  # of the run in which they were hidden
+        self.next = 1
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        self._planned.begin(tasks)
+        self._point, self.next = 0, 1
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        self.next = point + 1
+        if id(access) in self._hidden:
+            return task
+        self._point += 1
+        if self._planned.next == NEVER or self._point < self._planned.next:
+            return task
+        return self._planned.at(self._point, task, others, access)
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        self._point += 1
+        self.next = point + 1
+        return self._planned.forced(self._point, ready, default, late)
 
 
 class SequentialOrder:

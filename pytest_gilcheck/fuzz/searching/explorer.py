@@ -6,7 +6,7 @@ import gc
 import re
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import cycle, islice, permutations
@@ -17,10 +17,11 @@ from ..program import Program, describe_error
 from ..running.engine import Engine
 from ..running.events import Events
 from ..running.journal import Journal
-from ..running.policy import Planned, Policy, SequentialOrder
+from ..running.policy import Planned, PlannedWithout, Policy, SequentialOrder
 from ..running.record import ScheduleRun
 from ..running.stuck import SetupStuck
 from ..schedule import Schedule
+from ..steps.visible import Access
 
 _MOST_ORDERS = 6
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
@@ -178,6 +179,20 @@ class Explorer:
         finally:
             self._confirming = False
         return failure if again else None
+
+    def hide(self, hidden: Mapping[int, Access]) -> None:
+        """From here on, these steps are no points of a run (`Events.narrow`); none of them: every step is one again."""
+        if hidden:
+            self.events.narrow(hidden)
+        else:
+            self.events.widen()
+        if self.engine.journal is not None:
+            self.engine.journal.set_narrow(bool(hidden))
+
+    def follow_without(self, schedule: Schedule, hidden: Mapping[int, Access]) -> tuple[ScheduleRun, Failure | None]:
+        """Follow the schedule of a run in which these steps were hidden, with every step as a point."""
+        self.hide({})
+        return self.once(PlannedWithout(schedule, hidden))
 
     def follow(self, schedule: Schedule, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program with this schedule, as far as it can be followed."""

@@ -84,7 +84,8 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     while size >= 2 and not limit.reached():
         start, shorter = 0, False
         while start < len(segments) and not limit.reached():
-            for candidate in (_sorted(segments, start, size), _joined(segments, start) if size == 2 else segments):
+            joined = _joined(segments, start) if size == 2 else ()
+            for candidate in (_sorted(segments, start, size), *joined):
                 if len(candidate) >= len(segments):
                     continue
                 found = _try_segments(explorer, Segments(candidate), failure)
@@ -166,11 +167,13 @@ def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
     return of_order(order)
 
 
-def _joined(segments: list[Segment], first: int) -> list[Segment]:
-    """The segments with the one after the first moved behind the one that follows it."""
-    if first + 2 >= len(segments):
-        return segments
-    return merged([*segments[: first + 1], segments[first + 2], segments[first + 1], *segments[first + 3 :]])
+def _joined(segments: list[Segment], first: int) -> Iterator[list[Segment]]:
+    """The segments with the one after the first moved behind the one that follows it, or before the first."""
+    before, here, after = segments[:first], segments[first : first + 3], segments[first + 3 :]
+    if len(here) == 3:
+        one, between, other = here
+        yield merged([*before, one, other, between, *after])
+        yield merged([*before, between, one, other, *after])
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ...core.origin import ours
+from ..conflicts.focus import Focus, focus_of
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace
 from ..running.record import ScheduleRun
@@ -42,11 +43,15 @@ class Reduction:
         gil: whether to preempt only where a build with a GIL can switch.
         runs: the number of schedules run.
         failure: the first failure.
+        focusing: whether `focus` is wanted.
+        focus: the steps of the first run that touch what several threads touch.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
     """
 
     explorer: Explorer
     gil: bool = False
+    focusing: bool = False
+    focus: Focus | None = None
     runs: int = 0
     failure: Failure | None = None
     doubt: str = ""
@@ -69,10 +74,22 @@ class Reduction:
         if (ours_ and not program.calls) or any(called(each, [], takes_part) is UNKNOWN for each in calls):
             self.doubt = "its threads begin in code that is not under test"
 
-    def search(self, stop: Callable[[], bool]) -> None:
-        """Run schedules until none is left, one fails, or ``stop``, which is asked after each, returns True."""
+    def search(self, stop: Callable[[], bool], plainly: Callable[[], bool] = lambda: False) -> None:
+        """Run schedules until none is left, one fails, or ``stop``, which is asked after each, returns True.
+
+        Args:
+            plainly: whether the next one is only run in `focus`, and nothing is learnt from it: a record takes 30 times as long.
+        """
         while self.failure is None and (schedule := self._next()) is not None:
-            trace = Trace(self.explorer.engine)
+            if self.focus is not None and plainly():
+                self.doubt = self.doubt or "there was no time to record every run"
+                if len(schedule.choices) > 1:  # it branches off from another run than the first one
+                    return
+                self._run_in(self.focus, schedule)
+                if stop():
+                    return
+                continue
+            trace = Trace(self.explorer.engine, operands=self.focusing and self.focus is None)
             with trace:
                 run, self.failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
             self.runs += 1
@@ -86,11 +103,20 @@ class Reduction:
                 _, self.failure = self.explorer.follow(Schedule(), recording=True, measuring=self.gil)
             self.doubt = self._doubt_of_state(again)
 
+    def _run_in(self, focus: Focus, schedule: Schedule) -> None:
+        self.explorer.hide(focus.hidden)
+        _, failure = self.explorer.follow(focus.without(schedule))
+        self.runs += 1
+        if failure is not None:
+            _, self.failure = self.explorer.follow_without(failure.schedule, focus.hidden)
+
     def _examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
         trace.ended(run)
         self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
         if run.stuck or run.yields or len(trace.owners) != run.points:
             return
+        if self.focusing and self.focus is None:
+            self.focus = focus_of(trace)
         races = Races(trace, run.points)
         for race in races.races:
             self._turn_round(race, run, trace, races)
@@ -113,7 +139,7 @@ class Reduction:
     def _doubt_of(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> str:
         names, engine = self.explorer.events.names, self.explorer.engine
         if trace.not_known:
-            return f"it is not known what {next(iter(trace.not_known.values()))} touches"
+            return f"it is not known what {trace.doubt} touches"
         if engine.clock.matters or run.delays or run.readings:
             return "time plays a part"
         if engine.chance.gave_bytes:

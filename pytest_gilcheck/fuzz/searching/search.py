@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from math import inf
 
+from ..conflicts.focus import Focus
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
 from ..schedule import CLOCK, Choice, Schedule, preemptions
@@ -35,6 +36,7 @@ _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: ma
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
 SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
+_SHORT = 1.5  # times the time that a claim takes without conflicts: if there is less, samples may have to leave steps out
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 
 
@@ -59,6 +61,7 @@ class SearchOutcome:
         void: the number of schedules run before it turned out that there are more visible steps.
         conflicts: the number of schedules run because they turn a conflict round.
         proved: whether every interleaving is equivalent to one of these.
+        focus: the number of points at which the samples could switch; 0 if they could at each.
     """
 
     failure: Failure | None = None
@@ -77,6 +80,7 @@ class SearchOutcome:
     void: int = 0
     conflicts: int = 0
     proved: bool = False
+    focus: int = 0
 
     @property
     def explored(self) -> int:
@@ -103,10 +107,10 @@ class SearchOutcome:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the probability that the samples found a bug of depth 3, if there is one (PCT)."""
+        """A lower bound on the probability that the samples found a bug of depth 3, if there is one where they switch (PCT)."""
         if not self.priorities or not self.steps:
             return 0.0
-        each = 1 / (self.threads * self.steps ** (PCT_DEPTH - 1))
+        each = 1 / (self.threads * (self.focus or self.steps) ** (PCT_DEPTH - 1))
         return float(1 - (1 - each) ** self.priorities)
 
     def __str__(self) -> str:
@@ -123,6 +127,8 @@ class SearchOutcome:
             parts.append(f"{partly:,}{'' if parts else noun}{self._next()} by enumeration")
         if self.sampled:
             of = f"{self._next()} and of all with more" if self.pending else ""
+            if self.focus:
+                of += f", at the {self.focus:,} points where several threads touch the same"
             parts.append(
                 f"{self.sampled:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
                 f"{self.bound:.2g} at least)"
@@ -213,6 +219,8 @@ class Search:
         self._explorer, self._preemptions, self._limit, self._seed = explorer, preemptions, limit, seed
         self._gil, self._sampling, self._share, self._deeper = gil, sampling, share, deeper
         self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
+        self._focus: Focus | None = None
+        self._pace = 0.0  # seconds of a schedule
 
     def run(self, sequential: list[ScheduleRun]) -> SearchOutcome:
         """Search until a run fails, every schedule is explored, or the limit is reached."""
@@ -224,15 +232,17 @@ class Search:
             try:
                 if self._by_conflicts():
                     break
-                more = self._enumerate()
+                more = self._too_long_for_every_step() or self._enumerate()
                 break
             except _MoreSteps:
+                self._explorer.hide({})
                 sequential[:] = self._explorer.measured()
                 found.steps = max(sum(run.lengths.values()) for run in sequential)
                 found.void, found.enumerated, found.conflicts = found.explored - found.sampled, 0, 0
                 found.complete, found.exhausted, found.pending = -1, 0, 0
         if not found.proved and (more or (found.asked is not None and not found.everything)):
             self._sample(sequential)
+        self._explorer.hide({})
         if found.failure is not None:
             self._explorer.events.freeze()
         found.expired = found.failure is None and self._limit.expired
@@ -243,9 +253,10 @@ class Search:
         if not self._sampling and not self._gil:
             return False
         found, limit = self.found, self._limit
-        reduction = Reduction(self._explorer, gil=self._gil)
         at_first, pace = limit.left(), SPARE * self._explorer.pace
         enough = FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
+        self._pace, short = pace, at_first < _SHORT * FEWEST * pace and not self._gil
+        reduction = Reduction(self._explorer, gil=self._gil, focusing=short)
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
         def stop() -> bool:
@@ -254,22 +265,31 @@ class Search:
                 raise _MoreSteps
             if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
                 return False
-            if reduction.runs >= _FEWEST_CONFLICTS or limit.reached():
+            if reduction.runs >= _FEWEST_CONFLICTS or limit.reached() or reduction.focus is not None:
                 return True
             left = limit.left()
             one_more = (at_first - left) / reduction.runs
             return enough and (FEWEST - reduction.runs) * pace > left - one_more
 
-        reduction.search(stop)
+        def plainly() -> bool:
+            return limit.reached(mark - (at_first - limit.left()) / reduction.runs)
+
+        reduction.search(stop, plainly)
+        self._focus = reduction.focus
         found.failure = reduction.failure
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved:
             found.void, found.conflicts = 0, reduction.runs
         return found.failure is not None or found.proved
 
+    def _too_long_for_every_step(self) -> bool:
+        """Whether there is no time left for as many schedules as a claim needs, unless most steps are hidden in them."""
+        return self._focus is not None and (FEWEST - self.found.counting) * self._pace > self._limit.left()
+
     def _enumerate(self) -> bool:
         """Run all schedules, by their number of preemptions; returns whether some are left for samples."""
         found, limit = self.found, self._limit
+        self._explorer.hide({})
         branches = self._level([Schedule()], limit.mark(_WITHOUT_PREEMPTION if self._sampling else 1.0, found.threads))
         for level in count(1):
             if branches is None:  # their forced choices made more schedules than expected
@@ -338,15 +358,31 @@ class Search:
             return
         draw = random.Random(f"{self._seed}.{self._share[0]}")
         longest = max(sequential, key=lambda run: run.points)
-        lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
+        every_step = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
         self._explorer.progress("sampled schedules")
         self._explorer.engine.gil_only = self._gil
         try:
+            if self._focus is not None and self._too_long_for_every_step():
+                self._sample_in_focus(draw, self._focus)
             while not self._limit.reached() and self.found.failure is None:
                 self._explorer.events.tables_unchanged()
-                self._portfolio(draw.randrange(1 << 32), lengths, longest.points)
+                self._portfolio(draw.randrange(1 << 32), every_step, longest.points)
         finally:
             self._explorer.engine.gil_only = False
+
+    def _sample_in_focus(self, draw: random.Random, focus: Focus) -> None:
+        """Run samples that switch only where several threads touch the same, until the limit is reached."""
+        explorer, found = self._explorer, self.found
+        lengths = [focus.lengths.get(index, 1) for index in range(max(focus.lengths, default=0) + 1)]
+        found.focus = max(1, focus.points)
+        explorer.hide(focus.hidden)
+        while not self._limit.reached() and found.failure is None:
+            explorer.events.tables_unchanged()
+            self._portfolio(draw.randrange(1 << 32), lengths, found.focus)
+        if found.failure is not None:
+            _, found.failure = explorer.follow_without(found.failure.schedule, focus.hidden)
+            if found.failure is None:  # what comes only where steps are hidden cannot be followed again
+                found.focus = 0
 
     def _portfolio(self, seed: int, lengths: list[int], points: int) -> None:
         """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached.

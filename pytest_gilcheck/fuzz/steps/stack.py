@@ -50,6 +50,12 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
     return tuple([_object_at(first + index * _WORD) for index in range(count)])
 
 
+def topmost(frame: FrameType, most: int) -> tuple[Any, ...]:
+    """Up to ``most`` operands on top of the stack of a frame, of the calling thread; nothing if they are not known."""
+    depth = _depths(frame.f_code)[0].get(frame.f_lasti, 0)
+    return operands_of(frame, min(depth, most)) or ()
+
+
 def local_of(frame: FrameType, index: int) -> Any:
     """What is in a slot of the locals, such as a closure cell; `NOTHING` if that is not known."""
     _, locals_ = _depths(frame.f_code)

@@ -1,0 +1,172 @@
+"""Where time is short, samples switch only where several threads touch the same; what they find is followed with every step."""
+
+import ctypes
+import math
+import threading
+
+import pytest
+
+from pytest_gilcheck.calls import Gilcheck
+from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.fuzz.check import fuzz
+from pytest_gilcheck.fuzz.conflicts import focus
+from pytest_gilcheck.fuzz.plan import FuzzPlan
+from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.schedule import Token
+from pytest_gilcheck.fuzz.searching import search
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.reduction import Reduction
+from pytest_gilcheck.fuzz.searching.sampling import PartialOrder, Priorities, UniformWalk
+from pytest_gilcheck.fuzz.searching.search import Search
+from tests.quality.corpus import CASES
+
+PRIVATE = 50  # elements that each thread puts into a list of its own
+
+
+class State:
+    def __init__(self):
+        self.n, self.order, self.lock = 0, [], threading.Lock()
+
+
+def busy():
+    mine = []
+    for index in range(PRIVATE):
+        mine.append(index)
+    return mine
+
+
+def lose(state):
+    busy()
+    seen = state.n
+    busy()
+    state.n = seen + 1
+    state.order.append(threading.current_thread().name)
+
+
+def keep(state):
+    busy()
+    with state.lock:
+        seen = state.n
+        busy()
+        state.n = seen + 1
+        state.order.append(threading.current_thread().name)
+
+
+class Address:
+    """Says that it is ready before its address is there."""
+
+    def __init__(self):
+        self.ready, self.buffer = False, ctypes.create_string_buffer(b"text")
+        self.address = 0
+
+
+def publish(state):
+    busy()
+    state.ready = True
+    busy()
+    state.address = ctypes.addressof(state.buffer)
+
+
+def use(state):
+    busy()
+    if state.ready:
+        ctypes.string_at(state.address)
+
+
+def both_count(state):
+    assert state.n == 2, state.n
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """There is never time for every step, and no schedule is run by its conflicts but the first."""
+    monkeypatch.setattr(Search, "_too_long_for_every_step", lambda self: self._focus is not None)
+    monkeypatch.setattr(search, "_SHORT", math.inf)
+    for name in ("_turn_round", "_follow_hint"):
+        whole = getattr(Reduction, name)
+        monkeypatch.setattr(Reduction, name, lambda self, *args, whole=whole: whole(self, *args) if self.gil else None)
+    monkeypatch.setattr(Reduction, "_doubt_of", lambda self, *arguments: "there is no time")
+
+
+def program(body):
+    return Program((body, body), State, both_count, body.__name__, None)
+
+
+def test_a_lost_update_is_found_and_minimised_and_its_token_replays(short):
+    plan = FuzzPlan(budget=10.0)
+    result = fuzz(program(lose), plan)
+    assert result.verdict is Verdict.VIOLATED, result.message
+    assert result.preemptions == 1
+    again = fuzz(program(lose), FuzzPlan(budget=10.0, replay=Token.read(result.token)))
+    assert again.verdict is Verdict.VIOLATED, again.message
+
+
+def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short):
+    result = fuzz(program(keep), FuzzPlan(budget=1.0))
+    assert result.verdict is Verdict.HOLDS, result.message
+    assert "points where several threads touch the same" in result.reason
+
+
+PLANTED = {"observers": ("_reachable", lambda objects: ()), "cached_property": ("_dictionary_of", lambda each: None)}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_a_step_may_touch_that_is_not_known_is_left_and_a_planted_mistake_hides_it(name, short, monkeypatch):
+    twin = next(case.buggy for case in CASES if case.name == name)
+    searched = Program(twin.threads, twin.setup, twin.invariant, name, None)
+    assert fuzz(searched, FuzzPlan(budget=0.5)).verdict is Verdict.VIOLATED
+    monkeypatch.setattr(focus, *PLANTED[name])
+    missed = fuzz(searched, FuzzPlan(budget=0.5))
+    assert missed.verdict is Verdict.HOLDS, missed.message
+
+
+@pytest.mark.slow
+def test_a_crash_is_a_finding_with_one_preemption_and_a_token(short):
+    result = Gilcheck().fuzz(setup=Address, threads=[publish, use], budget=4.0)
+    assert (result.verdict, result.symptom, result.preemptions) == (Verdict.VIOLATED, "crashed", 1), result.message
+    again = Gilcheck().fuzz(setup=Address, threads=[publish, use], replay=result.token)
+    assert (again.verdict, again.symptom) == (Verdict.VIOLATED, "crashed"), again.message
+
+
+def test_most_steps_are_hidden_and_those_on_what_both_threads_touch_are_left():
+    with explorer_for(program(lose), FuzzPlan(), lambda label: None) as explorer:
+        sequential = explorer.sequential()
+        reduction = Reduction(explorer, focusing=True)
+        reduction.search(lambda: True)
+        found = reduction.focus
+    assert found is not None
+    assert found.points < sequential[0].points / 10
+    assert ".n" not in {access.name for access in found.hidden.values()}
+
+
+@pytest.mark.parametrize("body", [lose, keep])
+def test_a_run_in_which_steps_were_hidden_ends_alike_when_every_step_is_a_point(body):
+    seen, compared = [], 0
+    states = []
+
+    def setup():
+        states.append(State())
+        return states[-1]
+
+    with explorer_for(Program((body, body), setup, None, "followed", None), FuzzPlan(), lambda label: None) as explorer:
+        explorer.sequential()
+        reduction = Reduction(explorer, focusing=True)
+        reduction.search(lambda: True)
+        kept = reduction.focus
+        lengths = [kept.lengths[0], kept.lengths[1]]
+        for number in range(30):
+            explorer.hide(kept.hidden)
+            policy = (Priorities(number, kept.points), UniformWalk(number, lengths), PartialOrder(number))[number % 3]
+            narrow, _ = explorer.once(policy)
+            found = states[-1].n, states[-1].order
+            whole, _ = explorer.follow_without(narrow.schedule, kept.hidden)
+            assert (states[-1].n, states[-1].order) == found
+            assert [choice.thread for choice in whole.schedule.choices] == [choice.thread for choice in narrow.schedule.choices]
+            assert whole.points > narrow.points
+            again, _ = explorer.follow(whole.schedule)
+            assert (states[-1].n, states[-1].order) == found
+            assert again.points == whole.points
+            seen.append(found[0])
+            compared += bool(narrow.schedule.preemptions)
+    assert compared > 10
+    assert set(seen) == ({1, 2} if body is lose else {2})
