@@ -81,7 +81,7 @@ def focus_of(trace: Trace) -> Focus:
                 users[id(each)].add(thread)
                 changed.add(id(each))
     contested = {holder for holder in changed if len(users[holder]) > 1}
-    private: dict[int, Access] = {}
+    private = dict(trace.calls_passed)
     matters: set[int] = set()
     for point, access in trace.accesses.items():
         private[id(access)] = access

@@ -50,6 +50,7 @@ class Trace:
         no_step: the points at which the running thread could not continue.
         steps: the points of transitions that begin with a visible step.
         accesses: by point, the step of code under test that it begins with.
+        calls_passed: the calls that made no step, by id.
     """
 
     def __init__(self, engine: Engine, *, operands: bool = False) -> None:
@@ -63,6 +64,7 @@ class Trace:
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
         self.accesses: dict[int, Access] = {}
+        self.calls_passed: dict[int, Access] = {}
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
@@ -141,6 +143,10 @@ class Trace:
             self._touched(behind_a_lock(frame, self._engine.takes_part))
         if lock.kind == NOTIFICATION:
             self._notifications.add(id(lock))
+
+    def passed(self, access: Access) -> None:
+        """A call makes no step."""
+        self.calls_passed[id(access)] = access
 
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""

@@ -139,7 +139,9 @@ class Events:
         if not hidden:
             return table
         steps = {offset: access for offset, access in table.steps.items() if id(access) not in hidden}
-        calls = {offset: call for offset, call in table.calls.items() if id(call[0]) not in hidden}
+        calls = {
+            offset: call for offset, call in table.calls.items() if (offset in steps if call[0] is None else id(call[0]) not in hidden)
+        }
         if len(steps) == len(table.steps) and len(calls) == len(table.calls):
             return table
         self._whole[id(table.code)] = table
@@ -273,6 +275,8 @@ class Events:
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
         ):
             engine.step(access)
+        elif access is not None and engine.recorder is not None:
+            engine.recorder.passed(access)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
             engine.owner.gil_checked = True
         return None
