@@ -3,6 +3,7 @@
 import ctypes
 import math
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,8 +13,9 @@ from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.conflicts import focus
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.schedule import Token
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
 from pytest_gilcheck.fuzz.searching import search
+from pytest_gilcheck.fuzz.searching.explorer import Explorer
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.searching.sampling import PartialOrder, Priorities, UniformWalk
@@ -104,10 +106,10 @@ def test_a_lost_update_is_found_and_minimised_and_its_token_replays(short):
 def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short):
     result = fuzz(program(keep), FuzzPlan(budget=1.0))
     assert result.verdict is Verdict.HOLDS, result.message
-    assert "points where several threads touch the same" in result.reason
+    assert "points where threads may touch the same" in result.reason
 
 
-PLANTED = {"observers": ("_reachable", lambda objects: ()), "cached_property": ("_dictionary_of", lambda each: None)}
+PLANTED = {"observers": ("_reachable", lambda objects, wanted: set()), "cached_property": ("_dictionary_of", lambda each: None)}
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -137,6 +139,77 @@ def test_most_steps_are_hidden_and_those_on_what_both_threads_touch_are_left():
     assert found is not None
     assert found.points < sequential[0].points / 10
     assert ".n" not in {access.name for access in found.hidden.values()}
+
+
+@contextmanager
+def focused(searched):
+    """An explorer of a program, and the focus of its recorded run."""
+    with explorer_for(searched, FuzzPlan(timeout=20.0), lambda label: None) as explorer:
+        explorer.sequential()
+        reduction = Reduction(explorer, focusing=True)
+        reduction.search(lambda: True)
+        yield explorer, reduction.focus
+
+
+def test_when_more_is_known_of_names_every_step_is_a_point_of_the_new_tables():
+    with focused(program(lose)) as (explorer, found):
+        explorer.hide(found.hidden)
+        narrow, _ = explorer.follow(Schedule())
+        explorer.events.names._set("looked_into")  # code that looks into frames has started: each instruction is a step
+        assert not explorer.events.tables_unchanged()
+        more, _ = explorer.follow(Schedule())
+        explorer.hide({})
+        whole, _ = explorer.follow(Schedule())
+    assert narrow.points < whole.points == more.points
+
+
+def test_what_fails_without_some_steps_and_not_with_all_leaves_the_check_undecided(short, monkeypatch):
+    whole = Explorer.follow_without
+    monkeypatch.setattr(Explorer, "follow_without", lambda self, *arguments: (whole(self, *arguments)[0], None))
+    monkeypatch.setattr(Search, "_portfolio", once_in_focus(Search._portfolio))
+    result = fuzz(program(lose), FuzzPlan(budget=2.0))
+    assert result.verdict is Verdict.INCONCLUSIVE, result.message
+    assert "a run in which steps were left out failed (invariant: " in result.reason
+
+
+def once_in_focus(portfolio):
+    """No sample at every step, which would find it as well."""
+    return lambda self, *arguments, **how: portfolio(self, *arguments, **how) if how else setattr(self.found, "sampled", 10**6)
+
+
+class Box:
+    def __init__(self):
+        self.done = False
+
+
+class Total:
+    def __init__(self):
+        self.pending, self.total = None, 0
+
+
+def wait(box):
+    while True:
+        if box.done:
+            return
+
+
+def get(state):
+    box = state.pending
+    if box is None:
+        box = Box()
+        state.pending = box
+        state.total += 1
+        box.done = True
+        state.pending = None
+    wait(box)
+
+
+def test_a_thread_that_polls_what_no_other_touched_in_the_recorded_run_is_stopped_all_the_same():
+    with focused(Program((get, get), Total, None, "get", None)) as (explorer, found):
+        explorer.hide(found.hidden)
+        runs = [explorer.follow(Schedule((Choice(point, 1),)))[0] for point in range(1, found.points)]
+    assert not any(run.stuck for run in runs)
+    assert any(run.yields for run in runs)
 
 
 @pytest.mark.parametrize("body", [lose, keep])

@@ -5,8 +5,9 @@ equivalent to one that switches before the next step that others can notice. So 
 samples switch at the others alone: fewer steps, each of which is more likely to matter, and the rest costs nothing.
 
 This is for samples, which prove nothing: in another interleaving, a step may touch what several threads touch, although it did not
-in this run. A step that no run has made yet is never hidden. A step at which all that others can notice is the end of an object is
-hidden: what it ends is not known, and the steps before and after it are left.
+in this run. A step that the recorded run has not made is never hidden, and no step in a ``while`` loop is: a thread that
+polls there would never be stopped. A step at which all that others can notice is the end of an object is hidden: what it ends is
+not known, and the steps before and after it are left.
 
 A step of which it is not known what it touches is never hidden, and what can be reached from what it works on counts as changed by
 its thread. If such a step works on an object, the object and its ``__dict__`` count as one.
@@ -14,20 +15,23 @@ its thread. If such a step works on an object, the object and its ``__dict__`` c
 
 from __future__ import annotations
 
+import dis
 import gc
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
+from ...core.classes import is_a
 from ..running.record import Deed
 from ..schedule import Choice, Schedule
+from ..steps.instructions import instructions_of
 from ..steps.visible import Access
 from .trace import Trace
 
-_MOST_REACHED = 2_000  # objects, from what one thread works on
+_MOST_REACHED = 5_000  # objects, from what one thread works on; if there are more, it may touch everything
 _CODE = (ModuleType, FunctionType, CodeType, FrameType, type)
 
 
@@ -36,13 +40,15 @@ class Focus:
     """What a recorded run says of its steps.
 
     Attributes:
-        hidden: the steps that touch nothing that several threads touch, by id; the steps are kept, so an id has one meaning.
+        hidden: the steps that touch nothing that several threads touch, and calls that made no step, by id; they are kept, so an id
+            has one meaning.
         lengths: by thread, the number of its other points.
+        hidden_points: of the run, in order.
     """
 
     hidden: dict[int, Access]
     lengths: dict[int, int]
-    _hidden_points: list[int]
+    hidden_points: list[int]
 
     def without(self, schedule: Schedule) -> Schedule:
         """A schedule that branches off from the recorded run, where the hidden steps are no points."""
@@ -50,7 +56,7 @@ class Focus:
 
     def _left(self, point: int) -> int:
         """The number of this point, or of the next one that is left."""
-        before = bisect_left(self._hidden_points, point)
+        before = bisect_left(self.hidden_points, point)
         return point - before
 
     @property
@@ -76,39 +82,60 @@ def focus_of(trace: Trace) -> Focus:
         for each in objects:
             if id(each) in users and (names := id(_dictionary_of(each))) in users:
                 users[id(each)] = users[names] = users[id(each)] | users[names]
-        for each in _reachable(objects):
-            if id(each) in users:
-                users[id(each)].add(thread)
-                changed.add(id(each))
+        for holder in _reachable(objects, users.keys()):
+            users[holder].add(thread)
+            changed.add(holder)
     contested = {holder for holder in changed if len(users[holder]) > 1}
-    private = dict(trace.calls_passed)
     matters: set[int] = set()
     for point, access in trace.accesses.items():
-        private[id(access)] = access
         unknown = point in trace.not_known and access.kind != "end"
         if unknown or any(part.holder in contested for part in trace.parts.get(point, ())):
             matters.add(id(access))
-    hidden = {key: access for key, access in private.items() if key not in matters}
+    hidden = {
+        key: access
+        for key, (access, code, offset) in trace.places.items()
+        if key not in matters and offset not in while_loops(code)
+    }
     left = Counter(owner for point, owner in trace.owners.items() if id(trace.accesses.get(point)) not in hidden)
     return Focus(hidden, dict(left), sorted(point for point, access in trace.accesses.items() if id(access) in hidden))
 
 
 def _dictionary_of(each: object) -> object:
     """Its ``__dict__``, or None. (`gc.get_referents` does not show it, from 3.13 on.)"""
-    try:
-        return object.__getattribute__(each, "__dict__")
-    except Exception:
+    of_class = next((vars(base)["__dict__"] for base in type(each).__mro__ if "__dict__" in vars(base)), None)
+    if is_a(each, type) or type(of_class) is not GetSetDescriptorType:  # anything else is code of the program
         return None
+    return of_class.__get__(each)
 
 
-def _reachable(objects: Iterable[Any]) -> Iterator[Any]:
-    """The objects that can be reached from these, without the code of the program."""
+def _reachable(objects: Iterable[Any], wanted: Set[int]) -> Set[int]:
+    """The ids of those wanted that can be reached from these objects, without the code of the program; all, if there is much."""
     seen: set[int] = set()
     waiting = list(objects)
-    while waiting and len(seen) < _MOST_REACHED:
+    while waiting:
         each = waiting.pop()
-        if id(each) in seen or isinstance(each, _CODE):
+        if id(each) in seen or is_a(each, _CODE):
             continue
         seen.add(id(each))
-        waiting += [other for other in gc.get_referents(each) if gc.is_tracked(other)]
-        yield each
+        if len(seen) > _MOST_REACHED:
+            return wanted
+        waiting += [other for other in gc.get_referents(each) if gc.is_tracked(other) or id(other) in wanted]
+    return seen & wanted
+
+
+def while_loops(code: CodeType) -> frozenset[int]:
+    """The offsets of the instructions in loops whose end nothing but their own steps decides: no ``for`` loop, and no ``await``."""
+    known = _loops.get(id(code))
+    if known is None:
+        instructions = instructions_of(code)
+        name_at = {each.offset: each.opname for each in instructions}
+        inside: set[int] = set()
+        for each in instructions:
+            jumps = each.opcode in dis.hasjrel or each.opcode in dis.hasjabs
+            if jumps and each.argval < each.offset and "NO_INTERRUPT" not in each.opname and name_at[each.argval] != "FOR_ITER":
+                inside.update(offset for offset in name_at if each.argval <= offset <= each.offset)
+        known = _loops[id(code)] = code, frozenset(inside)  # a reference to the code, so that its id stays in use
+    return known[1]
+
+
+_loops: dict[int, tuple[CodeType, frozenset[int]]] = {}

@@ -91,6 +91,7 @@ class Races:
                 continue
             self._of_thread.setdefault(thread, []).append(point)
             if not cautious and point not in trace.parts:  # nothing that a transition of another thread has to do with
+                self._before[point] = now.get(thread, {})
                 if point in trace.not_known:
                     self.first_touch.setdefault(thread, point)
                 continue
@@ -224,12 +225,8 @@ class Races:
 
     def needs(self, point: int) -> dict[int, int]:
         """By thread, the last transition that comes before this one, or is it."""
-        thread, clock = self._owners[point], self._clocks.get(point)
-        if clock is None:  # it has to do with nothing that others do: what comes before it came before an earlier one of its thread
-            points = self._of_thread[thread]
-            earlier = reversed(points[: bisect_left(points, point)])
-            clock = {**next((self._clocks[each] for each in earlier if each in self._clocks), {}), thread: point}
-        return clock
+        clock = self._clocks.get(point)
+        return {**self._before[point], self._owners[point]: point} if clock is None else clock
 
     def before_second(self, race: Race) -> list[int]:
         """The threads that do something after the first transition that the second one needs, and the thread of the second."""

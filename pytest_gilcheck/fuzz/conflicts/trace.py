@@ -24,7 +24,7 @@ from ..steps.stack import topmost
 from ..steps.touches import UNKNOWN, Touches, behind_a_lock, touches
 from ..steps.visible import Access
 
-_MOST_OPERANDS = 4  # of a step of which it is not known what it touches: a callable, what it is bound to, and arguments
+_MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
 
@@ -40,22 +40,23 @@ class Trace:
     """A context manager in which a run is recorded.
 
     Args:
-        operands: whether to keep what the steps work on of which it is not known what they touch.
+        focusing: whether to keep what `focus` needs.
 
     Attributes:
-        unknown_on: by thread, what these work on, if that is wanted.
+        places: of each step of code under test and of each call that made no step, by id: it, its code and its offset; if focusing.
+        unknown_on: by thread, what the steps work on of which it is not known what they touch; if focusing.
         owners: by point, the index of the thread that made the transition.
         parts: by point, what it touched.
         not_known: by point, what is in a transition of which it is not known what it touched: a text, or a code and an offset.
         no_step: the points at which the running thread could not continue.
         steps: the points of transitions that begin with a visible step.
         accesses: by point, the step of code under test that it begins with.
-        calls_passed: the calls that made no step, by id.
     """
 
-    def __init__(self, engine: Engine, *, operands: bool = False) -> None:
+    def __init__(self, engine: Engine, *, focusing: bool = False) -> None:
         self._engine = engine
-        self._operands = operands
+        self._focusing = focusing
+        self.places: dict[int, tuple[Access, CodeType, int]] = {}
         self.unknown_on: dict[int, list[Any]] = {}
         self._kept: list[Any] = []
         self.owners: dict[int, int] = {}
@@ -64,7 +65,6 @@ class Trace:
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
         self.accesses: dict[int, Access] = {}
-        self.calls_passed: dict[int, Access] = {}
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
@@ -84,6 +84,8 @@ class Trace:
         if access.kind == "end":
             self.accesses[now] = access
             self.not_known[now] = frame.f_code, frame.f_lasti
+            if self._focusing:
+                self.places[id(access)] = access, frame.f_code, frame.f_lasti
             return
         if access.name == LOCK:
             outer = frame.f_back if frame.f_code.co_name == "__enter__" else frame
@@ -94,14 +96,18 @@ class Trace:
             self.not_known[now] = access.name
             return
         self.accesses[now] = access
+        name, argument, value = _instruction(frame.f_code, frame.f_lasti)
         try:
-            found = touches(frame, *_instruction(frame.f_code, frame.f_lasti), self._engine.takes_part)
+            if self._focusing:
+                self.places[id(access)] = access, frame.f_code, frame.f_lasti
+            found = touches(frame, name, argument, value, self._engine.takes_part)
+            if found is None and self._focusing:
+                count = _MOST_OPERANDS + argument if name.startswith("CALL") else _MOST_OPERANDS
+                self.unknown_on.setdefault(task.index, []).extend(topmost(frame, count))
         except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
             found = None
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
-            if self._operands:
-                self.unknown_on.setdefault(task.index, []).extend(topmost(frame, _MOST_OPERANDS))
             return
         self._touched(found)
 
@@ -144,9 +150,10 @@ class Trace:
         if lock.kind == NOTIFICATION:
             self._notifications.add(id(lock))
 
-    def passed(self, access: Access) -> None:
+    def passed(self, access: Access, code: CodeType, offset: int) -> None:
         """A call makes no step."""
-        self.calls_passed[id(access)] = access
+        if self._focusing:
+            self.places[id(access)] = access, code, offset
 
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""

@@ -110,6 +110,8 @@ class Events:
             if _MONITORED:
                 monitoring.set_local_events(self._tool, table.code, 0)
         self._tables.clear()
+        self._whole.clear()
+        self._hidden = {}
         self._started_codes.clear()
         if _MONITORED:
             monitoring.restart_events()
@@ -120,6 +122,9 @@ class Events:
         Args:
             hidden: steps of the tables, by id.
         """
+        if hidden is self._hidden:
+            return
+        self.widen()
         self._hidden = hidden
         for key, table in list(self._tables.items()):
             self._tables[key] = self._narrower(table)
@@ -136,11 +141,11 @@ class Events:
 
     def _narrower(self, table: StepTable) -> StepTable:
         hidden = self._hidden
-        if not hidden:
-            return table
         steps = {offset: access for offset, access in table.steps.items() if id(access) not in hidden}
         calls = {
-            offset: call for offset, call in table.calls.items() if (offset in steps if call[0] is None else id(call[0]) not in hidden)
+            offset: call
+            for offset, call in table.calls.items()
+            if (offset in steps if call[0] is None else id(call[0]) not in hidden)
         }
         if len(steps) == len(table.steps) and len(calls) == len(table.calls):
             return table
@@ -154,15 +159,18 @@ class Events:
         self._frozen = True
 
     def tables_unchanged(self) -> bool:
-        """Whether the step tables are still valid. If not, this makes new ones, and the steps counted so far are void."""
+        """Whether the step tables are still valid. If not, this makes new ones, in which no step is hidden, and the steps counted
+        so far are void."""
         names = self.names
         names.check_values()
         if not names.grown or self._frozen:
             return True
+        self._whole.clear()  # the new tables have new steps, of which none is hidden
+        self._hidden = {}
         while names.grown:
             names.grown = False
             for key, table in list(self._tables.items()):
-                self._tables[key] = self._narrower(self._visibility.table(table.code, table.namespace))
+                self._tables[key] = self._visibility.table(table.code, table.namespace)
         if _MONITORED:
             monitoring.restart_events()
         return False
@@ -276,7 +284,7 @@ class Events:
         ):
             engine.step(access)
         elif access is not None and engine.recorder is not None:
-            engine.recorder.passed(access)
+            engine.recorder.passed(access, code, offset)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
             engine.owner.gil_checked = True
         return None

@@ -39,7 +39,7 @@ class RunRecorder(Protocol):
     def lock(self, lock: Any, deed: Deed) -> None:
         """The running thread does this to a lock."""
 
-    def passed(self, access: Access) -> None:
+    def passed(self, access: Access, code: CodeType, offset: int) -> None:
         """A thread makes a call that is no step: of a function whose code makes its own, or that touches nothing."""
 
     def unknown(self, what: str) -> None:

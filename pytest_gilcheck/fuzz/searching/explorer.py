@@ -103,7 +103,7 @@ class Explorer:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
-        pace: seconds that the last run took which nobody observed or measured, with its setup and teardown.
+        pace: seconds that the last run took which nobody observed or measured, with its setup and teardown, and no step hidden.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
     """
 
@@ -121,6 +121,7 @@ class Explorer:
     _teardown_error: AssertionError | None = None
     _confirming: bool = False
     _noted: int = -1
+    _narrow: bool = False
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program once.
@@ -152,7 +153,7 @@ class Explorer:
                     broken = broken or torn
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
-        if engine.observer is None and not measuring:
+        if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
             self.pace = monotonic() - begun
         if run.uncontrolled and len(self.uncontrolled) < 10:
             self.uncontrolled += run.uncontrolled
@@ -182,12 +183,26 @@ class Explorer:
 
     def hide(self, hidden: Mapping[int, Access]) -> None:
         """From here on, these steps are no points of a run (`Events.narrow`); none of them: every step is one again."""
+        self._narrow = bool(hidden)
         if hidden:
             self.events.narrow(hidden)
         else:
             self.events.widen()
         if self.engine.journal is not None:
             self.engine.journal.set_narrow(bool(hidden))
+
+    def with_every_step(self, failure: Failure, hidden: Mapping[int, Access]) -> Failure | None:
+        """The failure of a run in which these steps were hidden, in one where every step is a point.
+
+        None if that does not fail. Then no claim is made of the program: a run of it has failed (`uncontrolled`).
+        """
+        _, found = self.follow_without(failure.schedule, hidden)
+        if found is None:
+            again = "its schedule did not fail again with every step; raise budget, so that no step is left out"
+            self.uncontrolled.insert(
+                0, f"a run in which steps were left out failed ({failure.symptom}: {failure.message}), and {again}"
+            )
+        return found
 
     def follow_without(self, schedule: Schedule, hidden: Mapping[int, Access]) -> tuple[ScheduleRun, Failure | None]:
         """Follow the schedule of a run in which these steps were hidden, with every step as a point."""

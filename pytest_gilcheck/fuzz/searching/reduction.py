@@ -78,18 +78,20 @@ class Reduction:
         """Run schedules until none is left, one fails, or ``stop``, which is asked after each, returns True.
 
         Args:
-            plainly: whether the next one is only run in `focus`, and nothing is learnt from it: a record takes 30 times as long.
+            plainly: whether each from here on is only run in `focus`, to learn nothing from it: a record takes 30 times as long.
         """
+        plain = False
         while self.failure is None and (schedule := self._next()) is not None:
-            if self.focus is not None and plainly():
+            plain = plain or (self.focus is not None and plainly())
+            if plain and self.focus is not None:
                 self.doubt = self.doubt or "there was no time to record every run"
                 if len(schedule.choices) > 1:  # it branches off from another run than the first one
-                    return
+                    continue
                 self._run_in(self.focus, schedule)
                 if stop():
                     return
                 continue
-            trace = Trace(self.explorer.engine, operands=self.focusing and self.focus is None)
+            trace = Trace(self.explorer.engine, focusing=self.focusing and self.focus is None)
             with trace:
                 run, self.failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
             self.runs += 1
@@ -108,7 +110,7 @@ class Reduction:
         _, failure = self.explorer.follow(focus.without(schedule))
         self.runs += 1
         if failure is not None:
-            _, self.failure = self.explorer.follow_without(failure.schedule, focus.hidden)
+            self.failure = self.explorer.with_every_step(failure, focus.hidden)
 
     def _examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
         trace.ended(run)

@@ -61,7 +61,8 @@ class SearchOutcome:
         void: the number of schedules run before it turned out that there are more visible steps.
         conflicts: the number of schedules run because they turn a conflict round.
         proved: whether every interleaving is equivalent to one of these.
-        focus: the number of points at which the samples could switch; 0 if they could at each.
+        focus: the number of points at which samples could switch that left steps out.
+        focused: how many of those sampled did that.
     """
 
     failure: Failure | None = None
@@ -81,6 +82,7 @@ class SearchOutcome:
     conflicts: int = 0
     proved: bool = False
     focus: int = 0
+    focused: int = 0
 
     @property
     def explored(self) -> int:
@@ -107,11 +109,14 @@ class SearchOutcome:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the probability that the samples found a bug of depth 3, if there is one where they switch (PCT)."""
-        if not self.priorities or not self.steps:
+        """A lower bound on the probability that the samples found a bug of depth 3, if there is one (PCT)."""
+        return self._bound(self.priorities, self.steps)
+
+    def _bound(self, samples: int, steps: int) -> float:
+        if not samples or not steps:
             return 0.0
-        each = 1 / (self.threads * (self.focus or self.steps) ** (PCT_DEPTH - 1))
-        return float(1 - (1 - each) ** self.priorities)
+        each = 1 / (self.threads * steps ** (PCT_DEPTH - 1))
+        return float(1 - (1 - each) ** samples)
 
     def __str__(self) -> str:
         if self.proved:
@@ -125,12 +130,15 @@ class SearchOutcome:
             parts.append(f"all {self.exhausted:,}{noun} with {_at_most(self.complete)} over {self.steps} visible steps")
         if partly := self.enumerated - self.exhausted:
             parts.append(f"{partly:,}{'' if parts else noun}{self._next()} by enumeration")
-        if self.sampled:
-            of = f"{self._next()} and of all with more" if self.pending else ""
-            if self.focus:
-                of += f", at the {self.focus:,} points where several threads touch the same"
+        if self.focused:
             parts.append(
-                f"{self.sampled:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
+                f"{self.focused:,} sampled at the {self.focus:,} points where threads may touch the same (a bug of depth "
+                f"{PCT_DEPTH} at these points is found with probability {self._bound(self.focused, self.focus):.2g} at least)"
+            )
+        if whole := self.sampled - self.focused:
+            of = f"{self._next()} and of all with more" if self.pending else ""
+            parts.append(
+                f"{whole:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
                 f"{self.bound:.2g} at least)"
             )
         if self.conflicts:
@@ -256,6 +264,7 @@ class Search:
         at_first, pace = limit.left(), SPARE * self._explorer.pace
         enough = FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
         self._pace, short = pace, at_first < _SHORT * FEWEST * pace and not self._gil
+        short = short and not self._explorer.events.names.looked_into  # frames show each instruction
         reduction = Reduction(self._explorer, gil=self._gil, focusing=short)
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
@@ -376,28 +385,28 @@ class Search:
         lengths = [focus.lengths.get(index, 1) for index in range(max(focus.lengths, default=0) + 1)]
         found.focus = max(1, focus.points)
         explorer.hide(focus.hidden)
-        while not self._limit.reached() and found.failure is None:
-            explorer.events.tables_unchanged()
-            self._portfolio(draw.randrange(1 << 32), lengths, found.focus)
+        while not self._limit.reached() and found.failure is None and explorer.events.tables_unchanged():
+            before = found.sampled
+            self._portfolio(draw.randrange(1 << 32), lengths, found.focus, priorities_alone=True)
+            found.focused += found.sampled - before
+        explorer.hide({})
         if found.failure is not None:
-            _, found.failure = explorer.follow_without(found.failure.schedule, focus.hidden)
-            if found.failure is None:  # what comes only where steps are hidden cannot be followed again
-                found.focus = 0
+            found.failure = explorer.with_every_step(found.failure, focus.hidden)
 
-    def _portfolio(self, seed: int, lengths: list[int], points: int) -> None:
+    def _portfolio(self, seed: int, lengths: list[int], points: int, *, priorities_alone: bool = False) -> None:
         """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached.
 
         The first samples of a search by time have priorities alone: they take a tenth of the time of the others in a long program,
         because they switch twice and not at every other step, and only their number bounds what was missed.
         """
         found = self.found
-        seldom = self._limit.schedules is None and found.sampled < FEWEST
+        seldom = priorities_alone or (self._limit.schedules is None and found.sampled < FEWEST)
         for policy in _policies(seed, lengths, points, seldom=seldom):
             if self._limit.reached():
                 return
             _, found.failure = self._explorer.once(policy)
             found.sampled += 1
-            found.priorities += isinstance(policy, Priorities)
+            found.priorities += isinstance(policy, Priorities) and not priorities_alone
             if found.failure is not None:
                 return
 
