@@ -114,7 +114,7 @@ def _reachable(objects: Iterable[Any], wanted: Set[int]) -> Set[int]:
     waiting = list(objects)
     while waiting:
         each = waiting.pop()
-        if id(each) in seen or is_a(each, _CODE):
+        if id(each) in seen or is_a(each, _CODE) or (type(each) is dict and "__builtins__" in each):  # the names of a module
             continue
         seen.add(id(each))
         if len(seen) > _MOST_REACHED:
