@@ -32,6 +32,7 @@ from ..steps.visible import Access
 from .trace import Trace
 
 _MOST_REACHED = 5_000  # objects, from what one thread works on; if there are more, it may touch everything
+_PACKAGE = __name__.partition(".")[0]
 _CODE = (ModuleType, FunctionType, CodeType, FrameType, type)
 
 
@@ -114,13 +115,21 @@ def _reachable(objects: Iterable[Any], wanted: Set[int]) -> Set[int]:
     waiting = list(objects)
     while waiting:
         each = waiting.pop()
-        if id(each) in seen or is_a(each, _CODE) or (type(each) is dict and "__builtins__" in each):  # the names of a module
+        if id(each) in seen or _of_no_program(each):
             continue
         seen.add(id(each))
         if len(seen) > _MOST_REACHED:
             return wanted
         waiting += [other for other in gc.get_referents(each) if gc.is_tracked(other) or id(other) in wanted]
     return seen & wanted
+
+
+def _of_no_program(each: object) -> bool:
+    """Whether it is code, the names of a module, or an object of this package, to which each thread of a run leads."""
+    if is_a(each, _CODE) or (type(each) is dict and "__builtins__" in each):
+        return True
+    module = vars(type(each)).get("__module__")
+    return type(module) is str and module.partition(".")[0] == _PACKAGE
 
 
 def while_loops(code: CodeType) -> frozenset[int]:
