@@ -32,7 +32,7 @@ def test_many_generated_programs_have_the_outcomes_of_brute_force():
     compared, too_large = [], []
 
     @seed(5)
-    @settings(max_examples=30, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=16, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def compare(drawn):
         try:
@@ -44,7 +44,7 @@ def test_many_generated_programs_have_the_outcomes_of_brute_force():
             compared.append(drawn)
 
     compare()
-    assert len(compared) >= 20, f"{len(compared)} compared, too large: {too_large}"
+    assert len(compared) >= 10, f"{len(compared)} compared, too large: {too_large}"
 
 
 def excepted(*instructions):
