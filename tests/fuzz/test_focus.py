@@ -21,6 +21,7 @@ from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.searching.sampling import PartialOrder, Priorities, UniformWalk
 from pytest_gilcheck.fuzz.searching.search import Search
 from tests.quality.corpus import CASES
+from tests.undecided import undecided
 
 PRIVATE = 50  # elements that each thread puts into a list of its own
 
@@ -98,6 +99,8 @@ def test_a_lost_update_is_found_and_minimised_and_its_token_replays(short):
     plan = FuzzPlan(budget=10.0)
     result = fuzz(program(lose), plan)
     assert result.verdict is Verdict.VIOLATED, result.message
+    if "the budget was spent" in result.reason:
+        undecided(result.reason)
     assert result.preemptions == 1
     again = fuzz(program(lose), FuzzPlan(budget=10.0, replay=Token.read(result.token)))
     assert again.verdict is Verdict.VIOLATED, again.message
@@ -105,6 +108,8 @@ def test_a_lost_update_is_found_and_minimised_and_its_token_replays(short):
 
 def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short):
     result = fuzz(program(keep), FuzzPlan(budget=2.0))
+    if result.reason.startswith("cut short"):
+        undecided(result.reason)
     assert result.verdict is Verdict.HOLDS, result.message
     assert "points where threads may touch the same" in result.reason
 
