@@ -136,13 +136,10 @@ def test_a_crash_is_a_finding_with_one_preemption_and_a_token(short):
 
 
 def test_most_steps_are_hidden_and_those_on_what_both_threads_touch_are_left():
-    with explorer_for(program(lose), FuzzPlan(), lambda label: None) as explorer:
-        sequential = explorer.sequential()
-        reduction = Reduction(explorer, focusing=True)
-        reduction.search(lambda: True)
-        found = reduction.focus
+    with focused(program(lose)) as (explorer, found):
+        whole, _ = explorer.follow(Schedule())
     assert found is not None
-    assert found.points < sequential[0].points / 10
+    assert found.points < whole.points / 10
     assert ".n" not in {access.name for access in found.hidden.values()}
 
 
@@ -226,11 +223,7 @@ def test_a_run_in_which_steps_were_hidden_ends_alike_when_every_step_is_a_point(
         states.append(State())
         return states[-1]
 
-    with explorer_for(Program((body, body), setup, None, "followed", None), FuzzPlan(), lambda label: None) as explorer:
-        explorer.sequential()
-        reduction = Reduction(explorer, focusing=True)
-        reduction.search(lambda: True)
-        kept = reduction.focus
+    with focused(Program((body, body), setup, None, "followed", None)) as (explorer, kept):
         lengths = [kept.lengths[0], kept.lengths[1]]
         for number in range(30):
             explorer.hide(kept.hidden)

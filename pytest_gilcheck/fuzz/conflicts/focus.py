@@ -15,7 +15,6 @@ its thread. If such a step works on an object, the object and its ``__dict__`` c
 
 from __future__ import annotations
 
-import dis
 import gc
 from bisect import bisect_left
 from collections import Counter
@@ -27,7 +26,7 @@ from typing import Any
 from ...core.classes import is_a
 from ..running.record import Deed
 from ..schedule import Choice, Schedule
-from ..steps.instructions import instructions_of
+from ..steps.instructions import backward_jumps, instructions_of
 from ..steps.visible import Access
 from .trace import Trace
 
@@ -136,13 +135,11 @@ def while_loops(code: CodeType) -> frozenset[int]:
     """The offsets of the instructions in loops whose end nothing but their own steps decides: no ``for`` loop, and no ``await``."""
     known = _loops.get(id(code))
     if known is None:
-        instructions = instructions_of(code)
-        name_at = {each.offset: each.opname for each in instructions}
+        name_at = {each.offset: each.opname for each in instructions_of(code)}
         inside: set[int] = set()
-        for each in instructions:
-            jumps = each.opcode in dis.hasjrel or each.opcode in dis.hasjabs
-            if jumps and each.argval < each.offset and "NO_INTERRUPT" not in each.opname and name_at[each.argval] != "FOR_ITER":
-                inside.update(offset for offset in name_at if each.argval <= offset <= each.offset)
+        for jump in backward_jumps(code):
+            if "NO_INTERRUPT" not in jump.opname and name_at[jump.argval] != "FOR_ITER":
+                inside.update(offset for offset in name_at if jump.argval <= offset <= jump.offset)
         known = _loops[id(code)] = code, frozenset(inside)  # a reference to the code, so that its id stays in use
     return known[1]
 

@@ -12,13 +12,13 @@ later (`PATIENCE`), and nothing is concluded from it.
 
 from __future__ import annotations
 
-import dis
 import re
 from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
 from ...core.source import code_position, position_text
+from ..steps.instructions import backward_jumps, instructions_of
 from ..steps.visible import Access
 from .task import Task
 
@@ -127,12 +127,8 @@ def _only_looks(code: CodeType, offset: int) -> bool:
 @cache
 def _in_for_loop(code: CodeType, first: int, last: int) -> bool:
     """Whether the innermost loop around these offsets is a ``for`` loop, or has one in it."""
-    loops, iterates = [], []
-    for instruction in dis.get_instructions(code):
-        if "JUMP_BACKWARD" in instruction.opname and isinstance(instruction.argval, int):
-            loops.append((instruction.argval, instruction.offset))
-        elif instruction.opname.startswith("FOR_ITER"):
-            iterates.append(instruction.offset)
+    loops = [(jump.argval, jump.offset) for jump in backward_jumps(code)]
+    iterates = [instruction.offset for instruction in instructions_of(code) if instruction.opname.startswith("FOR_ITER")]
     around = [(begin, end) for begin, end in loops if begin <= first and last <= end]
     if not around:
         return True  # no loop is seen here: it is in a caller, of which nothing can be said

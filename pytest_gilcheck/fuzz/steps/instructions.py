@@ -20,3 +20,8 @@ def instructions_of(code: CodeType) -> list[dis.Instruction]:
             _known.clear()
         known = _known[code] = list(dis.get_instructions(code))
     return known
+
+
+def backward_jumps(code: CodeType) -> list[dis.Instruction]:
+    """The instructions that go back to the begin of a loop, their ``argval``."""
+    return [instruction for instruction in instructions_of(code) if "JUMP_BACKWARD" in instruction.opname]
