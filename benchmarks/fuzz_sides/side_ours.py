@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 import time
+from random import Random
 from typing import Any
 
 from programs import ROOT, Given, load
@@ -66,11 +67,12 @@ def _schedules_per_second(program: Program, mode: str, seconds: float) -> float:
         points = max(run.points for run in explorer.sequential())
         places = [Choice(point, 1) for point in range(2, points)]
         begun, before, turn = _now(), explorer.runs, 0
+        walk = RandomWalk(Random(1))
         while _now() - begun < seconds:
             for _ in range(20):
                 turn += 1
                 if mode == "random-walk":
-                    explorer.once(RandomWalk(turn))
+                    explorer.once(walk)
                     continue
                 one = places[turn % len(places)]
                 two = Choice(one.point + 1 + turn % points, 0)

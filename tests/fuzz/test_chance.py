@@ -134,7 +134,7 @@ class Slots:
     """As many slots that the first draw of two threads takes two different ones."""
 
     def __init__(self):
-        generator = random.Random(repeatable._SEED)
+        generator = random.Random(repeatable.SEED)
         first = [generator.random(), generator.random()]
         self.slots = [0] * next(size for size in range(3, 20) if int(first[0] * size) != int(first[1] * size))
         self.lock = threading.Lock()

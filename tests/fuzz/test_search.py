@@ -1,3 +1,4 @@
+from random import Random
 from time import monotonic
 from types import SimpleNamespace
 
@@ -47,7 +48,7 @@ def test_two_preemptions_at_neighbouring_points_are_among_all_schedules():
 @pytest.mark.parametrize("seed", range(5))
 def test_at_each_point_of_change_the_running_thread_falls_behind_all_others(seed):
     tasks = [SimpleNamespace(index=index, state=READY) for index in range(3)]
-    policy, current, changes = Priorities(seed, steps=200, depth=9), tasks[0], 0
+    policy, current, changes = Priorities(Random(seed), steps=200, depth=9), tasks[0], 0
     policy.begin(tasks)
     for point in range(1, 201):
         changing = point > 1 and policy.next == point

@@ -876,13 +876,13 @@ def pandas_apply():
         series.apply(lambda value: value + 1)
 
 
-@workload(VIOLATED, DEAF, "sort_values(", "argsort", "sort", needs=("numpy", "pandas"), data=random_numbers)
-def pandas_sort():
+@workload(VIOLATED, DEAF, "argsort(", "argsort", needs=("numpy", "pandas"), data=random_numbers)
+def pandas_argsort():
     import pandas
 
-    frame = pandas.DataFrame({"a": random_numbers()}, copy=False)
+    series = pandas.Series(random_numbers(), copy=False)
     for _ in range(5):
-        frame.sort_values("a")
+        series.argsort()  # sort_values() copies before it sorts, in pieces that a busy machine ends within the claim
 
 
 @workload(needs=("lxml",))

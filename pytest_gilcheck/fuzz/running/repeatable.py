@@ -12,22 +12,21 @@ An object from before the check keeps its hash, because it may be in a set alrea
 
 from __future__ import annotations
 
-import _random
 import builtins
 import gc
 import os
 import random
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
+
 _seed = random.Random.seed
 REAL_URANDOM = os.urandom
 _build_class = builtins.__build_class__
-_SEED = 20_240_229
-_GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the functions of the module
+SEED = 20_240_229
 
 
 class Chance:
@@ -71,14 +70,12 @@ class Repeatable(Chance):
 
     def __init__(self, controlled: Callable[[], bool], may_change: Callable[[str], bool]) -> None:
         self._controlled, self._may_change = controlled, may_change
-        self._state = random.getstate()
+        self._generators: list[SharedGenerator] = [OfRandom()]
         self._draw = -1
-        self._seed = _SEED
+        self._seed = SEED
         self._drawn_bytes, self._used = random.Random(), False
         self._draws = False
-        self._first = 0.0  # what the generator gives first
-        self._numpy: Any = None
-        self._numpy_state: Any = None
+        self._numpy_found = False
         self._made = 0  # generators of this run
         self._objects = 0
         self._numbers: dict[int, int] = {}  # by id
@@ -92,17 +89,17 @@ class Repeatable(Chance):
         for key in self._kept:
             self._forget(key)
         self._kept.clear()
+        self._draws = self._draws or self._generator_used()
         if self.draw != self._draw:
             self._choose()
-        elif not self._draws:
-            self._draws = self._generator_used()
         if self._used:
             self._used = False
             _seed(self._drawn_bytes, self._seed)
-        _random.Random.seed(_GENERATOR, self._seed)  # in C, because every run does this
-        _GENERATOR.gauss_next = None
-        if (numpy := sys.modules.get("numpy.random.mtrand")) is not None:
-            self._begin_numpy(numpy)
+        if not self._numpy_found and (numpy := numpy_module()) is not None:
+            self._numpy_found = True
+            self._generators.append(OfNumpy(numpy))
+        for generator in self._generators:
+            generator.begin(self._seed)
 
     @property
     def drawn(self) -> bool:
@@ -114,32 +111,22 @@ class Repeatable(Chance):
         return self._used
 
     def _generator_used(self) -> bool:
-        """Whether anybody has drawn from a global generator since the run began; this draws from it."""
-        used = _random.Random.random(_GENERATOR) != self._first
-        return used or (self._numpy is not None and self._numpy.get_state(legacy=False)["state"]["pos"] != 624)
+        """Whether anybody has drawn from a shared generator since the run began."""
+        for generator in self._generators:  # noqa: SIM110 # any() of a generator takes three times as long, and every run calls this
+            if generator.used:
+                return True
+        return False
 
     def _choose(self) -> None:
         """Begin with another draw."""
         self._draw = self.draw
-        self._seed = _SEED + 1_000_003 * self.draw
-        made = random.Random.__new__(random.Random)
-        _seed(made, self._seed)
-        self._first = made.random()
+        self._seed = SEED + 1_000_003 * self.draw
         self._used = True
-
-    def _begin_numpy(self, module: Any) -> None:
-        generator = getattr(module, "_rand", None)
-        if generator is None:  # it is being imported
-            return
-        if self._numpy is None:
-            self._numpy, self._numpy_state = generator, generator.get_state()
-        generator.seed(self._seed)
 
     def end(self) -> None:
         """End the check: everything is as it was."""
-        random.setstate(self._state)
-        if self._numpy is not None:
-            self._numpy.set_state(self._numpy_state)
+        for generator in self._generators:
+            generator.restore()
         for kind in self._changed:
             type.__delattr__(kind, "__hash__")
         self._changed.clear()

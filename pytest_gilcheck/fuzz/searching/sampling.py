@@ -1,8 +1,12 @@
-"""Policies that draw a schedule at random. No single one is best, so a search uses several."""
+"""Policies that draw a schedule at random. No single one is best, so a search uses several.
+
+Several share a generator: to seed one takes as long as half of a small run, and what the methods of ``random`` add to those of C as
+long as a step.
+"""
 
 from __future__ import annotations
 
-import random
+from _random import Random
 from collections.abc import Sequence
 
 from ..running.policy import NEVER
@@ -12,7 +16,7 @@ from ..steps.visible import Access
 _DELAYED = 0.15  # probability with which a sample considers a thread at a step that only a delay would let run
 
 
-def _considered(draw: random.Random, others: Sequence[Task]) -> list[Task]:
+def _considered(draw: Random, others: Sequence[Task]) -> list[Task]:
     """Those of the others that this choice considers: a schedule may have few delays, and they should not all come first."""
     return [other for other in others if other.state is READY or draw.random() < _DELAYED]
 
@@ -22,8 +26,8 @@ class RandomWalk:
 
     tracks = False
 
-    def __init__(self, seed: int) -> None:
-        self._draw = random.Random(seed)
+    def __init__(self, draw: Random) -> None:
+        self._draw = draw
         self.next = 1
 
     def begin(self, tasks: Sequence[Task]) -> None:
@@ -50,8 +54,8 @@ class UniformWalk:
 
     tracks = True
 
-    def __init__(self, seed: int, lengths: Sequence[int]) -> None:
-        self._draw, self._lengths = random.Random(seed), lengths
+    def __init__(self, draw: Random, lengths: Sequence[int]) -> None:
+        self._draw, self._lengths = draw, lengths
         self._left: dict[int, int] = {}
         self.next = 1
 
@@ -70,8 +74,16 @@ class UniformWalk:
         return self._drawn([*ready, *_considered(self._draw, late)])
 
     def _drawn(self, tasks: Sequence[Task]) -> Task:
-        weights = [max(1, self._left.get(task.index, 1)) for task in tasks]
-        return self._draw.choices(tasks, weights)[0]
+        left = self._left
+        weights = [left.get(task.index, 1) for task in tasks]
+        if min(weights) < 1:
+            weights = [max(1, weight) for weight in weights]
+        drawn = self._draw.random() * sum(weights)
+        for task, weight in zip(tasks, weights, strict=True):
+            drawn -= weight
+            if drawn < 0:
+                return task
+        return tasks[-1]  # the difference was rounded to nothing
 
 
 class Priorities:
@@ -86,8 +98,8 @@ class Priorities:
 
     tracks = False
 
-    def __init__(self, seed: int, steps: int, depth: int = 3) -> None:
-        self._draw, self._steps, self._depth = random.Random(seed), max(1, steps), depth
+    def __init__(self, draw: Random, steps: int, depth: int = 3) -> None:
+        self._draw, self._steps, self._depth = draw, max(1, steps), depth
         self._priority: dict[int, float] = {}
         self._changes: list[int] = []
         self._lowest = 0.0
@@ -96,7 +108,7 @@ class Priorities:
     def begin(self, tasks: Sequence[Task]) -> None:
         self._priority = {}
         self._lowest = 0.0
-        drawn = {self._draw.randint(1, self._steps) for _ in range(self._depth - 1)}
+        drawn = {1 + int(self._draw.random() * self._steps) for _ in range(self._depth - 1)}
         self._changes = sorted(drawn, reverse=True)
         self.next = 1  # any thread may make the first step
 
@@ -123,8 +135,8 @@ class PartialOrder:
 
     tracks = True
 
-    def __init__(self, seed: int) -> None:
-        self._draw = random.Random(seed)
+    def __init__(self, draw: Random) -> None:
+        self._draw = draw
         self._pending: dict[int, tuple[float, Access | None]] = {}
         self.next = 1
 

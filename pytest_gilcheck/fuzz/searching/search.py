@@ -12,6 +12,7 @@ with the probability that such a sample finds a bug of depth 3.
 from __future__ import annotations
 
 import random
+from _random import Random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -401,7 +402,7 @@ class Search:
         """
         found = self.found
         seldom = priorities_alone or (self._limit.schedules is None and found.sampled < FEWEST)
-        for policy in _policies(seed, lengths, points, seldom=seldom):
+        for policy in _policies(Random(seed), lengths, points, seldom=seldom):
             if self._limit.reached():
                 return
             _, found.failure = self._explorer.once(policy)
@@ -411,15 +412,14 @@ class Search:
                 return
 
 
-def _policies(seed: int, lengths: list[int], points: int, *, seldom: bool) -> Iterator[Policy]:
+def _policies(draw: Random, lengths: list[int], points: int, *, seldom: bool) -> Iterator[Policy]:
     for index in range(10):
-        each = seed * 10 + index
         if seldom or index % 3 == 2:
-            yield Priorities(each, points, PCT_DEPTH)
+            yield Priorities(draw, points, PCT_DEPTH)
         elif index % 3 == 0:
-            yield UniformWalk(each, lengths)
+            yield UniformWalk(draw, lengths)
         else:
-            yield PartialOrder(each)
+            yield PartialOrder(draw)
 
 
 def _before(schedule: Schedule, point: int) -> int:
