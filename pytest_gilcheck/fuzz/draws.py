@@ -30,6 +30,7 @@ class Drawn:
         outcome: of the draw that failed, or else of the first one.
         further: the number of further draws that were searched.
         schedules: the number of schedules of these.
+        focused: how many of those could only switch where threads may touch the same.
         counting: how many of those count towards a claim.
         uses: whether the program uses chance.
     """
@@ -37,6 +38,7 @@ class Drawn:
     outcome: SearchOutcome
     further: int = 0
     schedules: int = 0
+    focused: int = 0
     counting: int = 0
     uses: bool = False
 
@@ -51,7 +53,8 @@ class Drawn:
         if not self.further:
             return f"{self.outcome}, with one draw of its random numbers and orders of sets"
         others = f"{self.further} other draw{'s' * (self.further > 1)}"
-        return f"{self.outcome}; and {self.schedules:,} schedules with {others} of its random numbers and orders of sets"
+        narrow = f" ({self.focused:,} of them only at points where threads may touch the same)" if self.focused else ""
+        return f"{self.outcome}; and {self.schedules:,} schedules{narrow} with {others} of its random numbers and orders of sets"
 
 
 def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float) -> Drawn:
@@ -75,7 +78,7 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
         return Drawn(first, uses=uses)
     wanted = first.steps * first.threads  # about all of one preemption
     each = (monotonic() - begun) / max(1, first.explored)  # seconds of a schedule
-    further = schedules = counting = 0
+    further = schedules = focused = counting = 0
     for draw in range(1, MOST_DRAWS + 1):
         left, turns = until - monotonic(), MOST_DRAWS - draw + 1
         rest = None if asked is None else asked - first.explored - schedules
@@ -87,12 +90,13 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
         count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
         outcome = _search(explorer, plan, own, monotonic() + seconds, count)
         further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
+        focused += outcome.focused + outcome.focused_conflicts
         first.expired = first.expired or outcome.expired
         if outcome.failure is not None:
             sequential[:] = own
             return Drawn(outcome, uses=True)
     chance.draw = 0
-    return Drawn(first, further, schedules, counting, uses)
+    return Drawn(first, further, schedules, focused, counting, uses)
 
 
 def _search(

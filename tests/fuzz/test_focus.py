@@ -12,6 +12,7 @@ from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.conflicts import focus
+from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
@@ -20,7 +21,7 @@ from pytest_gilcheck.fuzz.searching.explorer import Explorer
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.searching.sampling import PartialOrder, Priorities, UniformWalk
-from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.fuzz.searching.search import Search, SearchOutcome
 from tests.quality.corpus import CASES
 from tests.undecided import undecided
 
@@ -113,6 +114,20 @@ def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short)
         undecided(result.reason)
     assert result.verdict is Verdict.HOLDS, result.message
     assert "points where threads may touch the same" in result.reason
+
+
+def test_a_claim_says_how_many_schedules_left_steps_out_by_conflicts_by_samples_and_with_further_draws():
+    whole, narrow = (
+        SearchOutcome(conflicts=30, sampled=90),
+        SearchOutcome(conflicts=30, focused_conflicts=20, sampled=90, focused=80, focus=12),
+    )
+    in_focus = "at the 12 points where threads may touch the same"
+    assert "may touch the same" not in str(whole)
+    assert f"30 schedules by their conflicts (20 of them only {in_focus}), then 80 sampled {in_focus}" in str(narrow)
+    assert "; and 40 schedules with 3 other draws of" in str(Drawn(whole, 3, 40, 0, 40, uses=True))
+    assert "40 schedules (25 of them only at points where threads may touch the same) with 3" in str(
+        Drawn(whole, 3, 40, 25, 40, uses=True)
+    )
 
 
 PLANTED = {"observers": ("_reachable", lambda objects, wanted: set()), "cached_property": ("_dictionary_of", lambda each: None)}

@@ -42,6 +42,7 @@ class Reduction:
     Attributes:
         gil: whether to preempt only where a build with a GIL can switch.
         runs: the number of schedules run.
+        focused: how many of these were only run in `focus`.
         failure: the first failure.
         focusing: whether `focus` is wanted.
         focus: the steps of the first run that touch what several threads touch.
@@ -53,6 +54,7 @@ class Reduction:
     focusing: bool = False
     focus: Focus | None = None
     runs: int = 0
+    focused: int = 0
     failure: Failure | None = None
     doubt: str = ""
     _tried: dict[Node, set[int]] = field(default_factory=dict)
@@ -108,7 +110,7 @@ class Reduction:
     def _run_in(self, focus: Focus, schedule: Schedule) -> None:
         self.explorer.hide(focus.hidden)
         _, failure = self.explorer.follow(focus.without(schedule))
-        self.runs += 1
+        self.runs, self.focused = self.runs + 1, self.focused + 1
         if failure is not None:
             self.failure = self.explorer.with_every_step(failure, focus.hidden)
 

@@ -62,8 +62,9 @@ class SearchOutcome:
         void: the number of schedules run before it turned out that there are more visible steps.
         conflicts: the number of schedules run because they turn a conflict round.
         proved: whether every interleaving is equivalent to one of these.
-        focus: the number of points at which samples could switch that left steps out.
+        focus: the number of points at which schedules could switch that left steps out.
         focused: how many of those sampled did that.
+        focused_conflicts: how many of those by conflicts did that.
     """
 
     failure: Failure | None = None
@@ -84,6 +85,7 @@ class SearchOutcome:
     proved: bool = False
     focus: int = 0
     focused: int = 0
+    focused_conflicts: int = 0
 
     @property
     def explored(self) -> int:
@@ -123,28 +125,34 @@ class SearchOutcome:
         if self.proved:
             runs = "the one that was run" if self.explored == 1 else f"one of the {self.explored:,} that were run"
             return f"every interleaving is equivalent to {runs}"
-        parts = []
-        noun = "" if self.asked is not None else " schedules"
+        parts: list[tuple[str, int, str]] = []
+        in_focus = f"at the {self.focus:,} points where threads may touch the same"
+        if self.conflicts:
+            narrow = f" ({self.focused_conflicts:,} of them only {in_focus})" if self.focused_conflicts else ""
+            parts.append(("", self.conflicts, f"by their conflicts{narrow}"))
         if self.everything:
-            parts.append(f"all {self.exhausted:,}{noun} over {self.steps} visible steps, with any number of preemptions")
+            parts.append(("all ", self.exhausted, f"over {self.steps} visible steps, with any number of preemptions"))
         elif self.complete >= 0:
-            parts.append(f"all {self.exhausted:,}{noun} with {_at_most(self.complete)} over {self.steps} visible steps")
+            parts.append(("all ", self.exhausted, f"with {_at_most(self.complete)} over {self.steps} visible steps"))
         if partly := self.enumerated - self.exhausted:
-            parts.append(f"{partly:,}{'' if parts else noun}{self._next()} by enumeration")
+            parts.append(("", partly, f"{self._next()} by enumeration"))
         if self.focused:
+            chance = f"{self._bound(self.focused, self.focus):.2g} at least"
             parts.append(
-                f"{self.focused:,} sampled at the {self.focus:,} points where threads may touch the same (a bug of depth "
-                f"{PCT_DEPTH} at these points is found with probability {self._bound(self.focused, self.focus):.2g} at least)"
+                (
+                    "",
+                    self.focused,
+                    f"sampled {in_focus} (a bug of depth {PCT_DEPTH} at these points is found with probability {chance})",
+                )
             )
         if whole := self.sampled - self.focused:
-            of = f"{self._next()} and of all with more" if self.pending else ""
-            parts.append(
-                f"{whole:,} sampled{of} (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability "
-                f"{self.bound:.2g} at least)"
-            )
-        if self.conflicts:
-            parts.insert(0, f"{self.conflicts:,}{'' if parts else noun} by their conflicts")
-        text = ", then ".join(parts) or "no schedule"
+            of = f" {self._next()} and of all with more" if self.pending else ""
+            how = f"random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability {self.bound:.2g} at least"
+            parts.append(("", whole, f"sampled{of} ({how})"))
+        if self.asked is None and parts:
+            every, number, rest = parts[0]
+            parts[0] = every, number, f"schedule{'s' * (number != 1)} {rest}"
+        text = ", then ".join(f"{every}{number:,} {rest}" for every, number, rest in parts) or "no schedule"
         if self.asked is None:
             return text
         return f"{self.explored:,} schedule{'s' * (self.explored != 1)} (schedules={self.asked}): {text}"
@@ -153,7 +161,7 @@ class SearchOutcome:
         """Which schedules come after the complete ones."""
         number = self.complete + 1
         with_ = preemptions(number) if number else "no preemption"
-        return f" of about {self.pending:,} with {with_}" if self.pending else f" with {with_}"
+        return f"of about {self.pending:,} with {with_}" if self.pending else f"with {with_}"
 
 
 def _at_most(number: int) -> str:
@@ -249,6 +257,7 @@ class Search:
                 found.steps = max(sum(run.lengths.values()) for run in sequential)
                 found.void, found.enumerated, found.conflicts = found.explored - found.sampled, 0, 0
                 found.complete, found.exhausted, found.pending = -1, 0, 0
+                found.focused_conflicts = 0
         if not found.proved and (more or (found.asked is not None and not found.everything)):
             self._sample(sequential)
         self._explorer.hide({})
@@ -270,7 +279,7 @@ class Search:
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
         def stop() -> bool:
-            found.conflicts = reduction.runs
+            found.conflicts, found.focused_conflicts = reduction.runs, reduction.focused
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
             if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
@@ -286,6 +295,7 @@ class Search:
 
         reduction.search(stop, plainly)
         self._focus = reduction.focus
+        found.focus = max(1, reduction.focus.points) if reduction.focus is not None else 0
         found.failure = reduction.failure
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved:
@@ -384,7 +394,6 @@ class Search:
         """Run samples that switch only where several threads touch the same, until the limit is reached."""
         explorer, found = self._explorer, self.found
         lengths = [focus.lengths.get(index, 1) for index in range(max(focus.lengths, default=0) + 1)]
-        found.focus = max(1, focus.points)
         explorer.hide(focus.hidden)
         while not self._limit.reached() and found.failure is None and explorer.events.tables_unchanged():
             before = found.sampled
