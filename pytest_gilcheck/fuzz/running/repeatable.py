@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..steps.calls import bases_of
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
@@ -139,7 +140,7 @@ class Repeatable(Chance):
         for thing in gc.get_objects() if wanted else ():
             kind = type(thing)  # isinstance would ask the thing
             if id(kind) not in known:
-                known[id(kind)] = not wanted.isdisjoint(map(id, type.__dict__["__mro__"].__get__(kind)))
+                known[id(kind)] = not wanted.isdisjoint(map(id, bases_of(kind)))
             if known[id(kind)]:
                 self._before[id(thing)] = thing
 

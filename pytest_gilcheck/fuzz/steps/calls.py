@@ -10,19 +10,29 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable
-from types import CodeType, FunctionType, MethodType
+from collections.abc import Callable, Mapping
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from ...core.origin import ours
 
 _PACKAGE = __name__.partition(".")[0]
 UNKNOWN = object()  # an argument that may be any object
-_PURE = (  # they read nothing of their arguments but the identity and the type, or numbers, which they ask the arguments for
-    id, range, slice, super, object,
-)  # fmt: skip
-_OF_ONE_IMMUTABLE = (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)  # read only the argument
-_IMMUTABLE = (int, float, complex, str, bytes, bool, type(None))
+_PURE = {  # by id, as those below, because `in` would ask an object: they read nothing of their arguments but identity and type
+    id(each): each for each in (id, range, slice, super, object)
+}
+_OF_ONE_IMMUTABLE = {id(each): each for each in (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)}  # read it
+_IMMUTABLE = frozenset({int, float, complex, str, bytes, bool, type(None)})
+_IN_C = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, ClassMethodDescriptorType})
 _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
     getattr(builtins, name)
     for name in (
@@ -34,6 +44,7 @@ _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
 )  # fmt: skip
 
 UnderTest = Callable[[str], bool]
+_mro_of, _dict_of = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
 
 
 def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool = False) -> bool:
@@ -47,10 +58,12 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
     function = callee.__func__ if type(callee) is MethodType else callee
     if type(function) is FunctionType:
         return not _makes_steps(function, under_test)
-    if _among(function, _PURE) or (function is type and alone):
+    if id(function) in _PURE or (function is type and alone):
         return False
-    if alone and _among(function, _OF_ONE_IMMUTABLE) and type(first) in _IMMUTABLE:
+    if alone and id(function) in _OF_ONE_IMMUTABLE and type(first) in _IMMUTABLE:
         return False
+    if type(function) in _IN_C:
+        return True
     if issubclass(type(function), type):
         return not _made_by_steps(function, under_test)
     call = _of_type(type(function), "__call__")
@@ -80,29 +93,40 @@ def _makes_steps(function: FunctionType, under_test: UnderTest) -> bool:
 
 def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
     """Whether an instance of a class is made by code under test alone, or by C that only keeps the arguments."""
-    if _of_type(type(kind), "__call__") is not _of_type(type, "__call__"):
+    if type(kind) is not type and _of_type(type(kind), "__call__") is not _of_type(type, "__call__"):
         return False
-    for name, plain in (("__new__", (object,)), ("__init__", (object,))):
+    for name, plain in _PLAIN_MAKERS.items():
         maker = _of_type(kind, name)
         maker = maker.__func__ if type(maker) is staticmethod else maker
         if type(maker) is FunctionType:
             if not _makes_steps(maker, under_test):
                 return False
-        elif not any(maker is _of_type(base, name) for base in (*plain, *_PLAIN_ERRORS)):
+        elif id(maker) not in plain:
             return False
     return True
 
 
+def bases_of(kind: Any) -> tuple[Any, ...]:
+    """The method resolution order of a class, without asking its metaclass."""
+    return kind.__mro__ if type(kind) is type else _mro_of(kind)
+
+
+def names_of(kind: Any) -> Mapping[str, Any]:
+    """What a class itself defines, without asking its metaclass."""
+    return kind.__dict__ if type(kind) is type else _dict_of(kind)
+
+
 def _of_type(kind: Any, name: str) -> Any:
     """What a class defines or inherits under a name, without asking its metaclass."""
-    for base in type.__dict__["__mro__"].__get__(kind):
-        if name in (names := type.__dict__["__dict__"].__get__(base)):
+    for base in bases_of(kind):
+        if name in (names := base.__dict__ if type(base) is type else _dict_of(base)):  # `names_of` in line: every record asks this
             return names[name]
     return None
 
 
-def _among(function: object, known: tuple[object, ...]) -> bool:
-    return any(function is each for each in known)  # by identity: `in` would ask the object
+_PLAIN_MAKERS = {  # by id; of classes that cannot change
+    name: frozenset(id(_of_type(base, name)) for base in (object, *_PLAIN_ERRORS)) for name in ("__new__", "__init__")
+}
 
 
 def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:

@@ -23,10 +23,11 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 _FRAME = object.__basicsize__ + _WORD  # in a frame object, after the reference to the frame before: the interpreter's own frame
 _FIRST, _LAST = 7, 16  # words of the interpreter's frame among which its locals begin
 _TAGS = 3  # the low bits of a reference, from 3.14 on
+_TAGGED = sys.version_info >= (3, 14)
 _WITHOUT_NEXT = frozenset(
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 )
-_REFERENCE = ctypes.py_object
+_REFERENCE, _SIZE = ctypes.py_object, ctypes.c_size_t
 _codes: dict[int, tuple[CodeType, dict[int, int], int]] = {}
 
 
@@ -42,11 +43,15 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
 
     The frame must be one of the calling thread.
     """
-    depths, locals_ = _depths(frame.f_code)
+    code = frame.f_code
+    known = _codes.get(id(code))
+    depths, locals_ = _depths(code) if known is None else known[1:]
     depth = depths.get(frame.f_lasti)
     if depth is None or depth < count:
         return None
     first = _locals_at(frame) + (locals_ + depth - count) * _WORD
+    if count == 1:
+        return (_object_at(first),)
     return tuple([_object_at(first + index * _WORD) for index in range(count)])
 
 
@@ -107,16 +112,16 @@ def depths(code: CodeType) -> dict[int, int]:
 
 def _object_at(address: int) -> Any:
     """The object whose reference is there. (`ctypes.cast` is Python code, which needs room on the stack of the program.)"""
-    word = ctypes.c_size_t.from_address(address)
-    if sys.version_info >= (3, 14) and (tags := word.value & _TAGS):
-        if tags == _TAGS:
-            return NOTHING
-        word = ctypes.c_size_t(word.value & ~_TAGS)  # a null has a tag, too
-    return _REFERENCE.from_buffer(word).value if word.value else NOTHING
+    word = _SIZE.from_address(address).value
+    if not word:
+        return NOTHING
+    if not _TAGGED or not word & _TAGS:
+        return _REFERENCE.from_address(address).value
+    return NOTHING if word & _TAGS == _TAGS or not word & ~_TAGS else _REFERENCE.from_buffer(_SIZE(word & ~_TAGS)).value
 
 
 def _locals_at(frame: FrameType) -> int:
-    inner: int = ctypes.c_size_t.from_address(id(frame) + _FRAME).value
+    inner: int = _SIZE.from_address(id(frame) + _FRAME).value
     return inner + OFFSET * _WORD
 
 

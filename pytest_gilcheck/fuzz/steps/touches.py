@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from ...core.origin import ours
 from . import pure, waiting
-from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
+from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, bases_of, makes_steps, names_of
 from .operands import immutable
 from .stack import NOTHING, local_of, operands_of
 
@@ -126,7 +126,7 @@ def _both(*parts: Touches) -> Touches:
 
 
 def _of_classes(kind: type, name: str) -> list[Touch]:
-    return [Touch(base, name, False) for base in type.__dict__["__mro__"].__get__(kind) if base.__flags__ & _HEAP_TYPE]
+    return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & _HEAP_TYPE]
 
 
 def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
@@ -170,7 +170,7 @@ def _in_standard_library(thing: Any) -> bool:
     if type(thing) is ModuleType:
         name = vars(thing).get("__name__")
     elif isinstance(thing, type) and thing.__flags__ & _HEAP_TYPE:
-        name = type.__dict__["__dict__"].__get__(thing).get("__module__")
+        name = names_of(thing).get("__module__")
     else:
         return False
     top = str(name).partition(".")[0]
