@@ -294,6 +294,9 @@ class Plain:
     def release(self):
         self.real.release()
 
+    def locked(self):  # a condition asks for it from 3.14 on
+        return self.real.locked()
+
     def __enter__(self):
         return self.acquire()
 
