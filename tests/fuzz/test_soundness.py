@@ -62,7 +62,7 @@ def replaced(owner, name, value):
 
 
 def pure(*callees):
-    return lambda monkeypatch: monkeypatch.setattr(calls, "_PURE", (*calls._PURE, *callees))
+    return lambda monkeypatch: monkeypatch.setattr(calls, "_PURE", calls._PURE | {id(each): each for each in callees})
 
 
 def blind_to(names, word):
