@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+_mro_of = type.__dict__["__mro__"].__get__
+
+
+def bases_of(kind: type) -> tuple[type, ...]:
+    """The method resolution order of a class, without asking its metaclass."""
+    return kind.__mro__ if type(kind) is type else _mro_of(kind)
+
 
 def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
     """Whether the value's own class is one of these, or derived from it.

@@ -17,6 +17,7 @@ from .deadline import Deadline
 from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
 from .failing import violated
+from .kept import FirstRun
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult, Kind
@@ -128,7 +129,10 @@ def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:
 def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzResult:
     """The result of a search, or of a replay, after the sequential orders."""
     explorer.progress("sequential orders")
+    first_run = FirstRun(explorer.program)
+    explorer.prepared = first_run.begins
     sequential = explorer.sequential()
+    explorer.prepared = _nothing
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     difference = _nondeterminism(explorer)
@@ -139,7 +143,19 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     result = _searched(explorer, plan, template, sequential, deadline, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
+    if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
+        left = f"{'; '.join(found[:3])}{' and more' * (len(found) > 3)}"
+        return replace(
+            result,
+            verdict=Verdict.INCONCLUSIVE,
+            reason=f"not repeatable: the first run changed {left}, and each later one found it so, and races of its first making "
+            f"are in none of them: make it anew in setup (a fixture of the test), or before the test; otherwise {result.reason}",
+        )
     return result
+
+
+def _nothing() -> None:
+    pass
 
 
 def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:

@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from ..core.changes import Looked
-from ..core.classes import is_a
+from ..core.classes import bases_of, is_a
 from ..core.origin import under_test
 from .program import Program
 from .steps.instructions import instructions_of
@@ -25,10 +25,14 @@ class SharedValues:
 
     Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen. A global that
     the setup itself stores is made anew for each run, so it does not count.
+
+    Args:
+        of_threads: whether only what the threads refer to matters.
     """
 
-    def __init__(self, program: Program) -> None:
-        self._roots = (*program.threads, program.setup, program.invariant, *program.calls)
+    def __init__(self, program: Program, *, of_threads: bool = False) -> None:
+        of_others = () if of_threads else (program.setup, program.invariant)
+        self._roots = (*program.threads, *of_others, *program.calls)
         made = set(_stored_by(program.setup))
         self._before = {name: Looked(value) for name, value in _Reached(self._roots).values() if name not in made}
 
@@ -36,6 +40,36 @@ class SharedValues:
         """The names of those that have changed since then."""
         now = dict(_Reached(self._roots).values())
         return tuple(name for name, before in self._before.items() if before.differs_from(now.get(name, _NOTHING)))
+
+
+class FirstRun:
+    """What only the first run of a program finds, because it stays as the first run leaves it: a cache, a lazily made singleton.
+
+    The races of its making are in no schedule of any later run. Looked at by `begins`, whenever a run begins.
+    """
+
+    _RUNS = 3  # the first, the second, and one that tells what changes each time
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._last: SharedValues | None = None
+        self._changed: list[tuple[str, ...]] = []
+
+    def begins(self) -> None:
+        """The state of a run has been made, and its threads are about to begin."""
+        if len(self._changed) == self._RUNS - 1:
+            return
+        if self._last is not None:
+            self._changed.append(self._last.changed())
+        self._last = SharedValues(self._program, of_threads=True)
+
+    @property
+    def alone_found(self) -> tuple[str, ...]:
+        """The names of it."""
+        if len(self._changed) < self._RUNS - 1:
+            return ()
+        first, later = self._changed
+        return tuple(name for name in first if name not in later)
 
 
 class _Reached:
@@ -67,7 +101,9 @@ class _Reached:
             if id(value) not in self._seen and len(self._seen) < _MOST:
                 self._seen.add(id(value))
                 yield from self._of_function(value) if kind is FunctionType else self._of_class(value)
-        elif value is not None and kind not in _CODE:
+        elif value is None:
+            yield name, value
+        elif kind not in _CODE:
             yield name, value
             yield from self._of(kind, name)
 
@@ -80,6 +116,9 @@ class _Reached:
                 yield from self._of(cell.cell_contents, f"{name!r} of {function.__qualname__}")
         names = list(dict.fromkeys(_names(function.__code__)))
         yield from self._of_module(function.__globals__, function.__module__, names)
+        for name in _stored_globals(function):
+            if name not in function.__globals__:  # not yet
+                yield _global(name, function.__module__), _NOTHING
         for value in function.__defaults__ or ():
             yield from self._of(value, f"a default of {function.__qualname__}")
 
@@ -94,7 +133,7 @@ class _Reached:
                 yield from self._of(value, _global(name, module))
 
     def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
-        for base in kind.__mro__:
+        for base in bases_of(kind):
             module = sys.modules.get(base.__module__)
             if base.__module__ != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
                 continue
@@ -115,9 +154,14 @@ def _stored_by(setup: Any) -> Iterator[str]:
     """The globals that a setup stores, which is a function or makes an instance of a class; what these call is not followed."""
     function = getattr(setup, "__init__", None) if is_a(setup, type) else setup
     if type(function) is FunctionType:
-        for instruction in instructions_of(function.__code__):
-            if instruction.opname == "STORE_GLOBAL":
-                yield _global(instruction.argval, function.__module__)
+        for name in _stored_globals(function):
+            yield _global(name, function.__module__)
+
+
+def _stored_globals(function: FunctionType) -> Iterator[str]:
+    for instruction in instructions_of(function.__code__):
+        if instruction.opname == "STORE_GLOBAL":
+            yield instruction.argval
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -88,5 +88,8 @@ class Program:
 
 def describe_error(error: BaseException) -> str:
     """An exception in one line, in the form in which a traceback ends."""
-    message = str(error).strip().splitlines()
+    try:
+        message = str(error).strip().splitlines()
+    except Exception as own:  # of the program's __str__
+        message = [f"its own text raised {type(own).__name__}"]
     return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__

@@ -393,3 +393,63 @@ except KeyboardInterrupt:
     assert caller.returncode == 0
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+_pool = None
+_pools = []
+
+
+def lazily():
+    global _pool
+    if _pool is None:
+        _pools.append("made")
+        _pool = object()
+    return _pool
+
+
+def forget_pool():
+    global _pool, _pools
+    _pool, _pools = None, []
+
+
+_guard = threading.Lock()
+
+
+def lazily_guarded():
+    with _guard:
+        lazily()
+
+
+def one_pool(*ignored):
+    return len(_pools) == 1
+
+
+class Settings:
+    loaded = None
+
+    @classmethod
+    def get(cls):
+        if cls.loaded is None:
+            cls.loaded = {"debug": False}
+        return cls.loaded
+
+
+def test_what_only_the_first_run_finds_is_no_pass_and_a_setup_that_makes_it_anew_decides():
+    with pytest.warns(RuntimeWarning, match="the program changed"):
+        result = Gilcheck().fuzz(threads=[lazily, lazily], invariant=one_pool, budget=2.0, seed=1)
+    assert result.verdict == "inconclusive"
+    assert "not repeatable: the first run changed" in result.reason
+    assert "'_pool' of module" in result.reason
+    found = Gilcheck().fuzz(setup=forget_pool, threads=[lambda _: lazily()] * 2, invariant=one_pool, budget=2.0, seed=1)
+    found.assert_violated()
+    held = Gilcheck().fuzz(setup=forget_pool, threads=[lambda _: lazily_guarded()] * 2, invariant=one_pool, budget=2.0, seed=1)
+    held.assert_holds()
+
+
+def test_a_class_that_keeps_what_it_has_loaded_is_no_pass():
+    with pytest.warns(RuntimeWarning, match="the program changed"):
+        result = Gilcheck().fuzz(threads=[Settings.get, Settings.get], budget=2.0, seed=1)
+    assert result.verdict == "inconclusive"
+    assert "class Settings" in result.reason
+    Settings.get()  # what has been loaded before is no matter of this check
+    Gilcheck().fuzz(threads=[Settings.get, Settings.get], budget=2.0, seed=1).assert_holds()

@@ -62,6 +62,36 @@ def test_polling_for_a_sleeper_lets_time_pass():
     counted(ask, announce_late, setup=Flag, schedules=15).assert_holds()
 
 
+def by_sleep(flag):
+    time.sleep(0)
+
+
+def by_a_tiny_wait(flag):
+    flag.first.acquire(timeout=1e-12)
+
+
+@pytest.mark.parametrize("wait", [by_sleep, by_a_tiny_wait])
+def test_who_polls_with_a_wait_of_no_time_lets_others_run_whichever_thread_comes_first(wait):
+    def poll(flag):
+        while not flag.ready:
+            wait(flag)
+        assert flag.value == 2
+
+    def announce_too_early(flag):
+        flag.ready = True
+        flag.value = 2
+
+    def setup():
+        flag = Flag()
+        flag.first.acquire()
+        return flag
+
+    for threads in ((poll, announce), (announce, poll)):
+        counted(*threads, setup=setup, schedules=100).assert_holds()
+    for threads in ((poll, announce_too_early), (announce_too_early, poll)):
+        counted(*threads, setup=setup, schedules=100).assert_violated()
+
+
 def test_polling_of_a_closure_sees_what_another_thread_stores_there():
     state = {"make": None}
 

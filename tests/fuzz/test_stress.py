@@ -155,7 +155,7 @@ def test_an_exception_that_cannot_even_be_printed_is_told():
     def fail():
         raise Broken
 
-    assert stress(Program((fail, lambda: None)), 0.2).first == "T0 raised Broken"
+    assert stress(Program((fail, lambda: None)), 0.2).first == "T0 raised Broken: its own text raised ValueError"
 
 
 def test_a_failing_assertion_of_the_invariant_and_a_failing_teardown_are_hits():

@@ -17,6 +17,7 @@ from ..steps.visible import Access
 from .stuck import SetupStuck, describe_blocked
 from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .turns import CLOCK_READING, Turns
+from .virtual_time import READING
 
 _get_ident = threading.get_ident
 _join = threading.Thread.join
@@ -81,7 +82,8 @@ class Controlled(Turns):
 
         Args:
             waits_for: the object that `wake` will be called with; for a text, only the deadline ends the wait.
-            deadline: nanoseconds of the virtual clock; None for none.
+            deadline: nanoseconds of the virtual clock; None for none. It is a moment later at least: who waits for no time, again
+                and again, could be chosen before all others for ever.
             sleeping: whether the task waits for the clock alone.
 
         Returns:
@@ -99,6 +101,7 @@ class Controlled(Turns):
         self.deadlines.leaps = 0
         if deadline is not None:
             self.clock.matters = True
+            task.deadline = max(deadline, self.clock.now + READING)
         task.frame = sys._getframe(1)
         self.release(task)
         task.semaphore.wait()

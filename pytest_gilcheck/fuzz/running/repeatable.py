@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..steps.calls import bases_of
+from ...core.classes import bases_of
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed

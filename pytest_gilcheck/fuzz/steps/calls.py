@@ -23,6 +23,7 @@ from types import (
 )
 from typing import Any
 
+from ...core.classes import bases_of
 from ...core.origin import ours
 
 _PACKAGE = __name__.partition(".")[0]
@@ -44,7 +45,7 @@ _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
 )  # fmt: skip
 
 UnderTest = Callable[[str], bool]
-_mro_of, _dict_of = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
+_dict_of = type.__dict__["__dict__"].__get__
 
 
 def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool = False) -> bool:
@@ -104,11 +105,6 @@ def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
         elif id(maker) not in plain:
             return False
     return True
-
-
-def bases_of(kind: Any) -> tuple[Any, ...]:
-    """The method resolution order of a class, without asking its metaclass."""
-    return kind.__mro__ if type(kind) is type else _mro_of(kind)
 
 
 def names_of(kind: Any) -> Mapping[str, Any]:

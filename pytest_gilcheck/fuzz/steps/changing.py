@@ -62,6 +62,16 @@ _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that a
         "lastrowid", "rowcount", "description", "characters_written", "obj",
     }
 )  # fmt: skip
+_CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses for its own
+    {
+        "name", "mode", "path", "type", "size", "offset", "args", "kwargs", "proto", "family", "digest_size", "block_size",
+        "typecode", "itemsize", "var", "old_value", "connection", "pattern", "version", "default", "indent", "strict", "dialect",
+        "id", "time", "closefd", "delimiter", "check", "protocol", "server_side", "server_hostname", "ident",
+    }
+)  # fmt: skip
+_CONSTANT_MODULES = frozenset(  # of types in C, whose attributes do not change, or are in `_CHANGED_IN_C`
+    {"builtins", "datetime", "re", "_struct", "decimal", "functools", "operator", "_operator", "types", "collections", "itertools"}
+)
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
 _STORES = {"STORE_ATTR": ".", "DELETE_ATTR": ".", "STORE_GLOBAL": "global ", "DELETE_GLOBAL": "global ", "STORE_NAME": "global "}
 _STORES |= {"DELETE_NAME": "global ", "STORE_DEREF": "cell ", "DELETE_DEREF": "cell "}
@@ -347,7 +357,33 @@ def _read(path: str) -> _File:
         if isinstance(node, (ast.ClassDef, ast.Module)):
             for statement in node.body:
                 _defined(statement, found, in_class=isinstance(node, ast.ClassDef))
+    found.computed |= _stored_in_classes(tree)
+    if found.computed & _CATCHERS or found.attributes & _CATCHERS:  # in C, perhaps: then any name may stand for what changes
+        found.words.add("setattr")
     return found
+
+
+_CATCHERS = frozenset({"__getattr__", "__getattribute__"})
+
+
+def _stored_in_classes(tree: ast.Module) -> set[str]:
+    """The attributes that are perhaps stored in a class, and may be descriptors: ``Job.status = property(...)``."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    inside = {id(node) for function in ast.walk(tree) if isinstance(function, functions) for node in ast.walk(function)}
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} | _NAMES_OF_CLASSES
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None or _plain(node.value):
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, ast.Attribute):
+                base = ast.unparse(target.value)
+                if id(node) not in inside or base in classes or "__class__" in base or base.startswith("type("):
+                    found.add(target.attr)
+    return found
+
+
+_NAMES_OF_CLASSES = frozenset({"cls", "klass", "kls", "owner", "class_", "type_", "mcs", "mcls", "metacls"})  # of arguments
 
 
 def _defined(statement: ast.stmt, found: _File, *, in_class: bool) -> None:
@@ -391,9 +427,12 @@ def _computed_in_c() -> frozenset[str]:
         seen.add(id(kind))
         waiting += type.__subclasses__(kind)
         names = vars(kind)
-        if "__slots__" in names or str(names.get("__module__", kind.__module__)).partition(".")[0] in sys.stdlib_module_names:
-            continue  # of Python, or in `_CHANGED_IN_C` if it changes
-        found |= {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
+        module = str(names.get("__module__", kind.__module__)).partition(".")[0]
+        standard = module in sys.stdlib_module_names
+        if "__slots__" in names or (standard and (module in _CONSTANT_MODULES or issubclass(kind, (tuple, BaseException)))):
+            continue  # of Python, or it does not change
+        members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
+        found |= members - _CONSTANT_IN_C if standard else members
     return frozenset(found)
 
 

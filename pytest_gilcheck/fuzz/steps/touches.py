@@ -14,7 +14,7 @@ import collections
 import gc
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
     FrameType,
@@ -28,9 +28,10 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from ...core.classes import bases_of
 from ...core.origin import ours
 from . import pure, waiting
-from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, bases_of, makes_steps, names_of
+from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps, names_of
 from .operands import immutable
 from .stack import NOTHING, local_of, operands_of
 
@@ -58,8 +59,9 @@ UnderTest = Callable[[str], bool]
 _SCALARS = frozenset({int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, slice})
 _LISTS = frozenset({list, bytearray, collections.deque})
 _SETS = frozenset({set, frozenset})
-_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict, collections.Counter})
+_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})  # no Counter: its methods are in Python
 _CONTAINERS = _LISTS | _SETS | _DICTS | {tuple}
+_CHANGING = _LISTS | _DICTS | {set}
 _VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 _ITERABLE: tuple[Any, ...] = (
     [], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]),
@@ -71,20 +73,21 @@ _ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
     zip,
     reversed,
     itertools.count,
-    itertools.chain,
     itertools.islice,
-}
-_SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, itertools.chain, bytes, bytearray, collections.deque})
-_DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict, collections.Counter})
+}  # no itertools.chain: it makes the iterator of its next source only when it needs one
+_SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, bytes, bytearray, collections.deque})
+_DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict})
 _PURE = frozenset(
     {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
 )  # of scalars
-_LOOKING = frozenset({isinstance, issubclass, id, callable, type, object, range, slice, super})
+_LOOKING = frozenset({isinstance, issubclass, id, callable, object, range, slice, super})
 _READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
 _SET_READING = frozenset({"union", "difference", "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
 _OF_ELEMENTS = frozenset({"count", "index", "remove", "sort", *_SET_READING, "update", "difference_update", "intersection_update"})
 _OF_ONE_KEY = {"get": False, "setdefault": True, "pop": True, "__getitem__": False, "__contains__": False}
 _SETTING = frozenset({"add", "discard", "remove"})
+_STORING_METHODS = frozenset({"append", "appendleft", "insert"})  # they ask nothing of what they store
+_BY_INDEX = frozenset({"insert", "pop", "rotate"})
 _MOST_ELEMENTS = 2000
 _HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 
@@ -146,7 +149,7 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         quiet = type(found) in (MethodDescriptorType, WrapperDescriptorType) and (kind in _CONTAINERS or kind in _SCALARS)
         return [] if quiet else UNKNOWN
     if type(found) is MemberDescriptorType:
-        return [*of_classes, Touch(holder, name, False)]
+        return [*of_classes, Touch(holder, found.__name__, False)]  # a slot may have several names
     if type(found) is property:
         return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
     own = [*of_classes, Touch(holder, name, False)]
@@ -198,7 +201,8 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
     setter = None if found is None else _of_type(type(found), "__set__")
     if setter is not None and type(found) is not MemberDescriptorType:
         return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
-    return [*of_classes, Touch(holder, name, True)] if kind.__flags__ & _HEAP_TYPE else UNKNOWN
+    slot = found.__name__ if type(found) is MemberDescriptorType else name
+    return [*of_classes, Touch(holder, slot, True)] if kind.__flags__ & _HEAP_TYPE else UNKNOWN
 
 
 def _load_attr(at: _At) -> Touches:
@@ -269,6 +273,24 @@ def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
     return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
 
 
+def _interrupted(operands: Iterable[Any], under_test: UnderTest) -> bool:
+    """Whether C may call code in the middle of its work on a container, after which it works on: that is more than one step."""
+    things = list(operands)
+    return any(type(each) in _CHANGING for each in things) and any(_calls_back(each, under_test) for each in things)
+
+
+def _calls_back(thing: Any, under_test: UnderTest) -> bool:
+    kind = type(thing)
+    if _of_a_known_kind(thing):
+        return False
+    return not _asks_nobody(kind, under_test) or _of_type(kind, "__call__") is not None
+
+
+def _of_a_known_kind(thing: Any) -> bool:
+    kind = type(thing)
+    return kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind in _ITERATORS
+
+
 def _element_into(thing: Any, under_test: UnderTest, deep: int) -> Touches:
     if type(thing) in _SCALARS or type(thing) in _CONTAINERS:
         return _into(thing, under_test, deep)
@@ -325,7 +347,7 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
         if type(key) is int and 0 <= key < len(container) and not removes:
             return [Touch(container, (key,), changes)]
         return [Touch(container, ALL, changes)] if type(key) in (int, slice) else UNKNOWN
-    if kind in _DICTS:
+    if kind in _DICTS or (kind is collections.Counter and not removes):  # which has the methods of dict here
         part = _key_part(key, under_test)
         if part is None:
             return UNKNOWN
@@ -373,6 +395,8 @@ def _binary(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     one, other = found
+    if _interrupted(found, at.under_test):
+        return UNKNOWN
     for each in found:
         if (
             type(each) not in _SCALARS
@@ -395,7 +419,9 @@ def _binary(at: _At) -> Touches:
 
 def _compare(at: _At) -> Touches:
     found = at.top(2)
-    return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found))
+    if found is None or _interrupted(found, at.under_test):
+        return UNKNOWN
+    return _both(*(_into(each, at.under_test) for each in found))
 
 
 def _contains(at: _At) -> Touches:
@@ -405,9 +431,11 @@ def _contains(at: _At) -> Touches:
 
 def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
     kind = type(container)
-    if kind in _DICTS or kind in _SETS:
+    if kind in _DICTS or kind in _SETS or kind is collections.Counter:
         part = _key_part(key, under_test)
         return UNKNOWN if part is None else [Touch(container, part, False)]
+    if _interrupted((container, key), under_test):
+        return UNKNOWN
     return _both(_into(container, under_test), _into(key, under_test))
 
 
@@ -464,7 +492,7 @@ def _iterated(iterator: Any) -> Touches:
             parts.append(_iterated(each))
         elif kind not in _SCALARS and kind is not type:
             return UNKNOWN
-    if type(iterator) in (zip, itertools.chain):  # their iterators are in a tuple
+    if type(iterator) is zip:  # its iterators are in a tuple
         for pack in gc.get_referents(iterator):
             if type(pack) is tuple:
                 parts += [
@@ -554,6 +582,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return []
     elif kind is not BuiltinFunctionType:
         return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
+    if callee is type and len(arguments) == 1:
+        return []
     if not any(callee is each for each in _KNOWN):
         return [] if _of_values(callee, arguments, under_test) else UNKNOWN
     if callee in (isinstance, issubclass):
@@ -561,6 +591,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
         return [] if all(type(each) is type for each in kinds) else UNKNOWN
     if callee in _LOOKING:
         return []
+    if _interrupted(arguments, under_test):
+        return UNKNOWN
     if callee in _PURE and all(type(each) in _SCALARS for each in arguments):
         return []
     if callee is len and len(arguments) == 1:
@@ -628,6 +660,12 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if name in ("keys", "values", "items") and kind in _DICTS:
         return []
     parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
+    if _interrupted((owner, *arguments), under_test) and name not in _STORING_METHODS:
+        return UNKNOWN
+    if name in _BY_INDEX and arguments and type(arguments[0]) is not int:  # `__index__` comes before the change
+        return UNKNOWN
+    if ("update" in name or name in _SET_READING) and not all(map(_of_a_known_kind, arguments)):
+        return UNKNOWN
     if name in _OF_ELEMENTS:
         parts += [_into(owner, under_test), *(_into(each, under_test) for each in arguments)]
     elif name in ("extend", "extendleft"):

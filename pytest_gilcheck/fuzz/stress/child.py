@@ -96,12 +96,12 @@ def _classify(
 ) -> tuple[str, str]:
     """The symptom of an instance and the message for it; both empty if nothing failed."""
     for index, error in enumerate(errors):
-        if _unexpected(index, error, expected):
-            return EXCEPTION, f"T{index} raised {_describe(error)}"
+        if error is not None and _unexpected(index, error, expected):
+            return EXCEPTION, f"T{index} raised {describe_error(error)}"
     try:
         message = broken()
     except BaseException as error:  # some test frameworks raise those
-        message = f"the invariant raised {_describe(error)}"
+        message = f"the invariant raised {describe_error(error)}"
     return (INVARIANT, message) if message else ("", "")
 
 
@@ -111,7 +111,7 @@ def _torn_down(program: Program, kind: str, message: str) -> tuple[str, str]:
             program.teardown()
     except BaseException as error:
         if not kind:
-            return INVARIANT, f"the teardown raised {_describe(error)}"
+            return INVARIANT, f"the teardown raised {describe_error(error)}"
     return kind, message
 
 
@@ -132,21 +132,13 @@ def _traced(errors: list[BaseException | None], expected: Sequence[frozenset[str
             frames = "".join(traceback.format_tb(trace, _KEPT_FRAMES))
         except Exception:  # the source file no longer exists
             frames = ""
-        text.append(f"T{index} (most recent call last):\n{frames}{_describe(error)}")
+        text.append(f"T{index} (most recent call last):\n{frames}{describe_error(error)}")
     return "\n".join(text)
-
-
-def _describe(error: BaseException | None) -> str:
-    assert error is not None, "it was unexpected"
-    try:
-        return describe_error(error)
-    except Exception:  # its __str__ is broken
-        return type(error).__name__
 
 
 def _portable(error: BaseException) -> BaseException:
     try:
         again: Any = pickle.loads(pickle.dumps(error))
-        return error if isinstance(again, BaseException) else RuntimeError(_describe(error))
+        return error if isinstance(again, BaseException) else RuntimeError(describe_error(error))
     except Exception:
-        return RuntimeError(_describe(error))
+        return RuntimeError(describe_error(error))
