@@ -189,12 +189,12 @@ def test_every_public_name_exists():
 
 FUZZ_PARTS = (
     "schedule", "segments", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws", "explaining",
-    "result", "stress", "sensitivity", "failing", "check", "crashing", "kept", "forked", "isolated", "entry",
+    "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
 )  # fmt: skip
 
 
 RUNNING_ROOMS = (
-    "probe", "one_core", "journal", "repeatable", "virtual_time", "handoff", "task", "places", "record", "policy", "spinning",
+    "probe", "one_core", "journal", "generators", "repeatable", "virtual_time", "handoff", "task", "places", "record", "policy", "spinning",
     "stuck", "deadlines", "fairness", "turns", "controlled", "workers", "watchdog", "engine", "files", "primitives", "dates",
     "events", "patches",
 )  # fmt: skip
