@@ -436,20 +436,20 @@ class Settings:
 
 def test_what_only_the_first_run_finds_is_no_pass_and_a_setup_that_makes_it_anew_decides():
     with pytest.warns(RuntimeWarning, match="the program changed"):
-        result = Gilcheck().fuzz(threads=[lazily, lazily], invariant=one_pool, budget=2.0, seed=1)
+        result = Gilcheck().fuzz(threads=[lazily, lazily], invariant=one_pool, schedules=40, seed=1)
     assert result.verdict == "inconclusive"
     assert "not repeatable: the first run changed" in result.reason
     assert "'_pool' of module" in result.reason
-    found = Gilcheck().fuzz(setup=forget_pool, threads=[lambda _: lazily()] * 2, invariant=one_pool, budget=2.0, seed=1)
+    found = Gilcheck().fuzz(setup=forget_pool, threads=[lambda _: lazily()] * 2, invariant=one_pool, schedules=40, seed=1)
     found.assert_violated()
-    held = Gilcheck().fuzz(setup=forget_pool, threads=[lambda _: lazily_guarded()] * 2, invariant=one_pool, budget=2.0, seed=1)
+    held = Gilcheck().fuzz(setup=forget_pool, threads=[lambda _: lazily_guarded()] * 2, invariant=one_pool, schedules=40, seed=1)
     held.assert_holds()
 
 
 def test_a_class_that_keeps_what_it_has_loaded_is_no_pass():
     with pytest.warns(RuntimeWarning, match="the program changed"):
-        result = Gilcheck().fuzz(threads=[Settings.get, Settings.get], budget=2.0, seed=1)
+        result = Gilcheck().fuzz(threads=[Settings.get, Settings.get], schedules=40, seed=1)
     assert result.verdict == "inconclusive"
     assert "class Settings" in result.reason
     Settings.get()  # what has been loaded before is no matter of this check
-    Gilcheck().fuzz(threads=[Settings.get, Settings.get], budget=2.0, seed=1).assert_holds()
+    Gilcheck().fuzz(threads=[Settings.get, Settings.get], schedules=40, seed=1).assert_holds()

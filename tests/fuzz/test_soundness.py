@@ -61,6 +61,10 @@ def replaced(owner, name, value):
     return lambda monkeypatch: monkeypatch.setattr(owner, name, value)
 
 
+def both(one, other):
+    return lambda monkeypatch: (one(monkeypatch), other(monkeypatch))
+
+
 def pure(*callees):
     return lambda monkeypatch: monkeypatch.setattr(calls, "_PURE", calls._PURE | {id(each): each for each in callees})
 
@@ -173,7 +177,7 @@ TRIALS = {
     "a method is rebound": (reader("dynamic", "y = s.action()", "s.action = other_action"), never),
     "and by mock.patch": (
         reader("dynamic", "y = s.action()", "mock.patch.object(State, 'action', other_action).start()"),
-        replaced(changing, "_STORING", frozenset()),
+        both(replaced(changing, "_STORING", frozenset()), replaced(changing, "_stored_in_classes", lambda tree: set())),
     ),
     "a cell is rebound": (
         reader("cells", "y = cell_twice()", "cell_set(4)"),

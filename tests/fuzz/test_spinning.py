@@ -70,7 +70,7 @@ def by_a_tiny_wait(flag):
     flag.first.acquire(timeout=1e-12)
 
 
-@pytest.mark.parametrize("wait", [by_sleep, by_a_tiny_wait])
+@pytest.mark.parametrize("wait", [by_sleep, pytest.param(by_a_tiny_wait, marks=pytest.mark.slow)])
 def test_who_polls_with_a_wait_of_no_time_lets_others_run_whichever_thread_comes_first(wait):
     def poll(flag):
         while not flag.ready:
@@ -87,9 +87,9 @@ def test_who_polls_with_a_wait_of_no_time_lets_others_run_whichever_thread_comes
         return flag
 
     for threads in ((poll, announce), (announce, poll)):
-        counted(*threads, setup=setup, schedules=100).assert_holds()
+        counted(*threads, setup=setup, schedules=40).assert_holds()
     for threads in ((poll, announce_too_early), (announce_too_early, poll)):
-        counted(*threads, setup=setup, schedules=100).assert_violated()
+        counted(*threads, setup=setup, schedules=40).assert_violated()
 
 
 def test_polling_of_a_closure_sees_what_another_thread_stores_there():
