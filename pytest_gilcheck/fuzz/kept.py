@@ -59,9 +59,12 @@ class FirstRun:
         """The state of a run has been made, and its threads are about to begin."""
         if len(self._changed) == self._RUNS - 1:
             return
-        if self._last is not None:
-            self._changed.append(self._last.changed())
-        self._last = SharedValues(self._program, of_threads=True)
+        try:
+            if self._last is not None:
+                self._changed.append(self._last.changed())
+            self._last = SharedValues(self._program, of_threads=True)
+        except Exception:  # of a metaclass of the program, which lets nobody look at its classes
+            self._changed = [()] * (self._RUNS - 1)
 
     @property
     def alone_found(self) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 import collections
 import itertools
 import operator
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -262,3 +264,14 @@ def test_what_calls_no_code_in_the_middle_is_still_proved():
     for one, other in ((length, look_in_own), (sort_own, update_own)):
         result = counted(one, other, setup=State, schedules=50)
         assert "every interleaving" in result.reason, str(result)
+
+
+def test_attributes_of_a_type_in_c_that_is_imported_later_may_change_as_well():
+    program = """
+from pytest_gilcheck.fuzz.steps.changing import _computed_in_c
+before = "attrib" in _computed_in_c()
+import xml.etree.ElementTree
+assert not before
+assert "attrib" in _computed_in_c()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

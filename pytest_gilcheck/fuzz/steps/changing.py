@@ -414,9 +414,13 @@ def _plain(value: ast.expr) -> bool:
     )
 
 
-@functools.cache
 def _computed_in_c() -> frozenset[str]:
     """The names of attributes that a type in C computes from a state that changes: no store instruction changes them."""
+    return _members_in_c(len(sys.modules))  # a module that is imported later brings types of its own
+
+
+@functools.lru_cache(maxsize=1)
+def _members_in_c(modules: int) -> frozenset[str]:
     found = set(_CHANGED_IN_C)
     waiting: list[type] = [object]
     seen: set[int] = set()
