@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-_mro_of = type.__dict__["__mro__"].__get__
+from collections.abc import Mapping
+from typing import Any
+
+_mro_of, _dict_of, _module_of = (type.__dict__[name].__get__ for name in ("__mro__", "__dict__", "__module__"))
 
 
 def bases_of(kind: type) -> tuple[type, ...]:
     """The method resolution order of a class, without asking its metaclass."""
     return kind.__mro__ if type(kind) is type else _mro_of(kind)
+
+
+def names_of(kind: type) -> Mapping[str, Any]:
+    """What a class itself defines, without asking its metaclass."""
+    return kind.__dict__ if type(kind) is type else _dict_of(kind)
+
+
+def module_of_class(kind: type) -> str:
+    """The name of the module of a class, without asking its metaclass."""
+    return str(_module_of(kind))
 
 
 def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:

@@ -132,7 +132,6 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     first_run = FirstRun(explorer.program)
     explorer.prepared = first_run.begins
     sequential = explorer.sequential()
-    explorer.prepared = _nothing
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     difference = _nondeterminism(explorer)
@@ -144,18 +143,16 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
-        left = f"{'; '.join(found[:3])}{' and more' * (len(found) > 3)}"
-        return replace(
-            result,
-            verdict=Verdict.INCONCLUSIVE,
-            reason=f"not repeatable: the first run changed {left}, and each later one found it so, and races of its first making "
-            f"are in none of them: make it anew in setup (a fixture of the test), or before the test; otherwise {result.reason}",
-        )
+        return _of_later_runs_alone(result, found)
     return result
 
 
-def _nothing() -> None:
-    pass
+def _of_later_runs_alone(result: FuzzResult, changed: tuple[str, ...]) -> FuzzResult:
+    """The result for a program of which only the first run found these names as they were."""
+    names = f"{'; '.join(changed[:3])}{' and more' * (len(changed) > 3)}"
+    why = f"not repeatable: the first run changed {names}, and later runs found it so, and none of them has the race of its making"
+    what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {what_to_do}; otherwise {result.reason}")
 
 
 def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:

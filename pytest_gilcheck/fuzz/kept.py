@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from ..core.changes import Looked
-from ..core.classes import bases_of, is_a
+from ..core.classes import bases_of, is_a, names_of
 from ..core.origin import under_test
 from .program import Program
 from .steps.instructions import instructions_of
@@ -141,7 +141,7 @@ class _Reached:
             if base.__module__ != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
                 continue
             values = []
-            for name, part in vars(base).items():
+            for name, part in names_of(base).items():
                 if type(part) in _CODE or is_a(part, type):
                     yield from self._of(part, f"{name!r} of class {base.__qualname__}")
                 elif not name.startswith("__"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
+from ..core.classes import bases_of, names_of
 from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
 from ..core.stat import stat_of
@@ -132,8 +133,8 @@ def _key(key: object) -> str:
 
 def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
     """Names and values of an object's own attributes, in its ``__dict__`` and its slots."""
-    for base in type(thing).__mro__:
-        for name, found in list(base.__dict__.items()):
+    for base in bases_of(type(thing)):
+        for name, found in list(names_of(base).items()):
             if name == "__dict__" and type(found) is GetSetDescriptorType:
                 yield from list(found.__get__(thing).items())
             elif type(found) is MemberDescriptorType:

@@ -453,3 +453,24 @@ def test_a_class_that_keeps_what_it_has_loaded_is_no_pass():
     assert "class Settings" in result.reason
     Settings.get()  # what has been loaded before is no matter of this check
     Gilcheck().fuzz(threads=[Settings.get, Settings.get], schedules=40, seed=1).assert_holds()
+
+
+class Closed(type):
+    def __getattribute__(cls, name):
+        if name in ("__mro__", "__dict__"):
+            raise LookupError(name)
+        return type.__getattribute__(cls, name)
+
+
+class OfClosed(metaclass=Closed):
+    def __init__(self):
+        self.value = 0
+
+
+def test_a_class_that_lets_nobody_look_at_its_bases_and_names_hides_no_race():
+    def add(counter):
+        counter.value += 1
+
+    found = Gilcheck().fuzz(setup=OfClosed, threads=[add, add], invariant=lambda counter: counter.value == 2, schedules=40, seed=1)
+    found.assert_violated()
+    assert "writes counter.value" in found.story

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
-from ...core.classes import is_a
+from ...core.classes import bases_of, is_a, names_of
 from ..running.record import Deed
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
@@ -102,7 +102,7 @@ def focus_of(trace: Trace) -> Focus:
 
 def _dictionary_of(each: object) -> object:
     """Its ``__dict__``, or None. (`gc.get_referents` does not show it, from 3.13 on.)"""
-    of_class = next((vars(base)["__dict__"] for base in type(each).__mro__ if "__dict__" in vars(base)), None)
+    of_class = next((names_of(base)["__dict__"] for base in bases_of(type(each)) if "__dict__" in names_of(base)), None)
     if is_a(each, type) or type(of_class) is not GetSetDescriptorType:  # anything else is code of the program
         return None
     return of_class.__get__(each)
@@ -127,7 +127,7 @@ def _of_no_program(each: object) -> bool:
     """Whether it is code, the names of a module, or an object of this package, to which each thread of a run leads."""
     if is_a(each, _CODE) or (type(each) is dict and "__builtins__" in each):
         return True
-    module = vars(type(each)).get("__module__")
+    module = names_of(type(each)).get("__module__")
     return type(module) is str and module.partition(".")[0] == _PACKAGE
 
 

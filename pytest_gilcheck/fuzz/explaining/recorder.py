@@ -14,6 +14,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.classes import bases_of, names_of
 from ...core.source import code_position, innermost, line_text, position_text
 from ..running.task import Task
 from ..steps.visible import Access
@@ -170,7 +171,7 @@ def _part(holder: Any, name: str) -> Any:
             kept = object.__getattribute__(holder, "__dict__") if hasattr(type(holder), "__dict__") else {}
             if isinstance(holder, type) or type(kept) is not dict or name[1:] not in kept:
                 descriptor: Any = next(
-                    (base.__dict__[name[1:]] for base in type(holder).__mro__ if name[1:] in base.__dict__), None
+                    (names_of(base)[name[1:]] for base in bases_of(type(holder)) if name[1:] in names_of(base)), None
                 )
                 return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
             return kept[name[1:]]

@@ -26,7 +26,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ...core.classes import is_a
+from ...core.classes import bases_of, is_a, names_of
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
@@ -269,7 +269,7 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     if is_a(thing, type):
         if thing.__module__ in sys.stdlib_module_names or ours(getattr(sys.modules.get(thing.__module__), "__file__", None) or ""):
             return []
-        return [(thing, key, value) for key, value in list(vars(thing).items())]
+        return [(thing, key, value) for key, value in list(names_of(thing).items())]
     if is_a(thing, (staticmethod, classmethod)):
         return [(thing, "function", thing.__func__)]
     if is_a(thing, property):
@@ -283,8 +283,8 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         kept = None
     if isinstance(kept, dict):
         found = [(kept, key, value) for key, value in list(kept.items())]
-    for base in type(thing).__mro__:
-        slots = base.__dict__.get("__slots__", ())
+    for base in bases_of(type(thing)):
+        slots = names_of(base).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name.startswith("__") and not name.endswith("__"):
                 name = f"_{base.__name__.lstrip('_')}{name}"  # as the compiler does

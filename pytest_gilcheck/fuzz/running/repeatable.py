@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...core.classes import bases_of
+from ...core.classes import bases_of, names_of
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
@@ -146,7 +146,7 @@ class Repeatable(Chance):
 
     def _change(self, kind: type) -> bool:
         changed: Any = kind
-        if changed.__hash__ is not object.__hash__ or "__hash__" in vars(kind):
+        if changed.__hash__ is not object.__hash__ or "__hash__" in names_of(kind):
             return False
         numbered = self._number
 

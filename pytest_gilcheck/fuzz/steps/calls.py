@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -23,7 +23,7 @@ from types import (
 )
 from typing import Any
 
-from ...core.classes import bases_of
+from ...core.classes import bases_of, names_of
 from ...core.origin import ours
 
 _PACKAGE = __name__.partition(".")[0]
@@ -45,7 +45,6 @@ _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
 )  # fmt: skip
 
 UnderTest = Callable[[str], bool]
-_dict_of = type.__dict__["__dict__"].__get__
 
 
 def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool = False) -> bool:
@@ -107,15 +106,10 @@ def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
     return True
 
 
-def names_of(kind: Any) -> Mapping[str, Any]:
-    """What a class itself defines, without asking its metaclass."""
-    return kind.__dict__ if type(kind) is type else _dict_of(kind)
-
-
 def _of_type(kind: Any, name: str) -> Any:
     """What a class defines or inherits under a name, without asking its metaclass."""
     for base in bases_of(kind):
-        if name in (names := base.__dict__ if type(base) is type else _dict_of(base)):  # `names_of` in line: every record asks this
+        if name in (names := names_of(base)):
             return names[name]
     return None
 

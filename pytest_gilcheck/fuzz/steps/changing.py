@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
+from ...core.classes import module_of_class, names_of
 from ...core.source import file_text
 from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
@@ -430,8 +431,8 @@ def _members_in_c(modules: int) -> frozenset[str]:
             continue
         seen.add(id(kind))
         waiting += type.__subclasses__(kind)
-        names = vars(kind)
-        module = str(names.get("__module__", kind.__module__)).partition(".")[0]
+        names = names_of(kind)
+        module = module_of_class(kind).partition(".")[0]
         standard = module in sys.stdlib_module_names
         if "__slots__" in names or (standard and (module in _CONSTANT_MODULES or issubclass(kind, (tuple, BaseException)))):
             continue  # of Python, or it does not change

@@ -24,6 +24,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MemberDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
+from ...core.classes import bases_of, names_of
 from ...core.origin import ours, under_test
 from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
@@ -256,8 +257,8 @@ def _named(callee: Any) -> str | None:
     elif _is_a(owner := callee.__self__, ModuleType, type(None)):
         name = f"{callee.__module__}.{callee.__name__}"
     else:
-        kinds = (owner if _is_a(owner, type) else type(owner)).__mro__
-        name = f"{_full(next((kind for kind in kinds if callee.__name__ in vars(kind)), object))}.{callee.__name__}"
+        kinds = bases_of(owner if _is_a(owner, type) else type(owner))
+        name = f"{_full(next((kind for kind in kinds if callee.__name__ in names_of(kind)), object))}.{callee.__name__}"
     name = name.removeprefix("builtins.").removeprefix("_")  # functools.reduce is defined in _functools
     return name if name in _NAMES else None
 

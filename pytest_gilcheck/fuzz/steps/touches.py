@@ -28,10 +28,10 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from ...core.classes import bases_of
+from ...core.classes import bases_of, names_of
 from ...core.origin import ours
 from . import pure, waiting
-from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps, names_of
+from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
 from .operands import immutable
 from .stack import NOTHING, local_of, operands_of
 
@@ -220,8 +220,8 @@ def _load_super_attr(at: _At) -> Touches:
     if found is None or not type(found[0]).__flags__ & _HEAP_TYPE or type(found[0]) is type:
         return UNKNOWN
     quiet = all(
-        _binds_quietly(vars(base).get(at.value), at.under_test) and type(vars(base).get(at.value)) is not property
-        for base in type(found[0]).__mro__
+        _binds_quietly(names_of(base).get(at.value), at.under_test) and type(names_of(base).get(at.value)) is not property
+        for base in bases_of(type(found[0]))
     )
     return _of_classes(type(found[0]), at.value) if quiet else UNKNOWN
 
