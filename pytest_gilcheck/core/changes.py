@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
-from .classes import is_a
+from .classes import is_a, module_of_class
 
 _DEPTH, _MOST = 4, 2000  # levels, and objects of one value, that are looked at
 _UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
@@ -52,7 +52,7 @@ def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
             parts = iter((bytes(value),))
         elif issubclass(kind, Mapping):
             parts = chain.from_iterable(value.items())
-        elif kind.__module__ not in _UNREAD and isinstance(vars(value), dict):
+        elif module_of_class(kind) not in _UNREAD and isinstance(vars(value), dict):
             parts = chain.from_iterable(vars(value).items())
         for part in parts:
             yield from _walk(part, depth - 1, seen)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_mro_of, _dict_of, _module_of = (type.__dict__[name].__get__ for name in ("__mro__", "__dict__", "__module__"))
+_mro_of, _dict_of, _module_of, _name_of, _qualname_of = (
+    type.__dict__[name].__get__ for name in ("__mro__", "__dict__", "__module__", "__name__", "__qualname__")
+)
 
 
 def bases_of(kind: type) -> tuple[type, ...]:
@@ -21,6 +23,27 @@ def names_of(kind: type) -> Mapping[str, Any]:
 def module_of_class(kind: type) -> str:
     """The name of the module of a class, without asking its metaclass."""
     return str(_module_of(kind))
+
+
+def name_of_class(kind: type) -> str:
+    """The name of a class, without asking its metaclass."""
+    return str(_name_of(kind))
+
+
+def qualified_name_of_class(kind: type) -> str:
+    """The qualified name of a class (PEP 3155), without asking its metaclass."""
+    return str(_qualname_of(kind))
+
+
+def name_of_callable(function: object) -> str:
+    """The qualified name of a function or a class; of another object, such as a `functools.partial`, the name of its class."""
+    if is_a(function, type):
+        return qualified_name_of_class(function)  # type: ignore[arg-type]
+    try:
+        name: object = function.__qualname__  # type: ignore[attr-defined]
+    except Exception:  # of the object's own code
+        name = None
+    return name if isinstance(name, str) else name_of_class(type(function))
 
 
 def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from .classes import module_of_class, name_of_class, qualified_name_of_class
 from .origin import ours
 
 
@@ -27,8 +28,11 @@ def packed(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    formatted = "".join(traceback.format_exception(type(error), error, trace))
-    text = f"{type(error).__name__}: {_text(error)}"
+    try:
+        formatted = "".join(traceback.format_exception(type(error), error, trace))
+    except Exception:  # a class, or a notes attribute, that refuses to be asked
+        formatted = "".join(traceback.format_tb(trace))
+    text = f"{name_of_class(type(error))}: {_text(error)}"
     return pickle.dumps((_as_itself(error) or _by_parts(error), text, formatted)).hex()
 
 
@@ -87,7 +91,7 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, value: Any) -> tuple[int, str] | None:
         local = isinstance(value, type) and issubclass(value, BaseException) and not _is_importable(value)
-        return (id(value), value.__qualname__) if local else None
+        return (id(value), qualified_name_of_class(value)) if local else None
 
     def reducer_override(self, value: Any) -> Any:
         if not self._by_parts or not isinstance(value, BaseException):
@@ -99,7 +103,7 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     def persistent_load(self, known: tuple[int, str]) -> type[BaseException]:
         for kind in _exceptions():
-            if (id(kind), kind.__qualname__) == known:
+            if (id(kind), qualified_name_of_class(kind)) == known:
                 return kind
         raise pickle.UnpicklingError("this process has no such class")
 
@@ -128,8 +132,8 @@ def _text(value: object, words: Any = str) -> str:
 
 
 def _is_importable(kind: type) -> bool:
-    found: Any = sys.modules.get(kind.__module__)
-    for name in kind.__qualname__.split("."):
+    found: Any = sys.modules.get(module_of_class(kind))
+    for name in qualified_name_of_class(kind).split("."):
         found = getattr(found, name, None)
     return found is kind
 

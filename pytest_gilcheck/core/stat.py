@@ -1,8 +1,9 @@
-"""What the system says of one process or one thread, in its file ``stat``."""
+"""What the system says of one process or one thread, and of its cores, in files named ``stat``."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 from .system import read
@@ -40,3 +41,30 @@ def stat_of(folder: str) -> Stat:
     if len(fields) < 37:  # it is going just now
         raise ProcessLookupError(f"{folder}/stat is not complete")
     return Stat(name, fields[0], int(fields[2]), (int(fields[11]) + int(fields[12])) / _HERTZ, int(fields[36]))
+
+
+class CoreTimes(NamedTuple):
+    """What became of the time of one core, or of all of them together, since the system started, in seconds.
+
+    Attributes:
+        idle: that nobody used.
+        stolen: that the hypervisor took away.
+        total: all of it.
+    """
+
+    idle: float
+    stolen: float
+    total: float
+
+
+def core_times() -> dict[int | None, CoreTimes]:
+    """The times of each core by its number, and under None those of all cores; empty where the system does not tell."""
+    found: dict[int | None, CoreTimes] = {}
+    with suppress(OSError, ValueError, IndexError):
+        for line in read("/proc/stat").splitlines():
+            name, _, fields = line.partition(" ")
+            if name.startswith("cpu"):
+                ticks = [int(field) for field in fields.split()[:8]]  # user, nice, system, idle, iowait, irq, softirq, steal
+                idle, stolen, total = (seconds / _HERTZ for seconds in (ticks[3] + ticks[4], ticks[7], sum(ticks)))
+                found[int(name[3:]) if name != "cpu" else None] = CoreTimes(idle, stolen, total)
+    return found

@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import floor, log10
 from types import CodeType
 
+from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
@@ -63,7 +64,7 @@ def program(
             raise BadValue(
                 role, part, "a plain function: an event loop schedules by itself, and a generator does nothing when called", source
             )
-    names = [getattr(thread, "__qualname__", type(thread).__name__) for thread in threads]
+    names = [name_of_callable(thread) for thread in threads]
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
 
 

@@ -75,8 +75,9 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
     error: BaseException | None = None
     own_modules.keep()
     try:
-        values = SharedValues(program)
+        values: SharedValues | None = None
         try:
+            values = SharedValues(program)
             result = fuzz(program, plan, progress=lambda label: side.send_note(label.encode(errors="replace")), journal=journal)
             result, failure = replace(result, failure=None), result.failure
         except BaseException as raised:  # also SystemExit and KeyboardInterrupt: the program's setup may raise anything
@@ -86,7 +87,8 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
         journal.begin(Stage.IDLE)
         flush()
         own_modules.keep()  # and those that the program has taken away are put back
-        side.answer(dumps((result, _packed(failure), _packed(error), values.changed())))
+        changed = () if values is None else values.changed()
+        side.answer(dumps((result, _packed(failure), _packed(error), changed)))
     finally:
         exit_at_once(1)
 

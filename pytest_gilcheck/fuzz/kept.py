@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from ..core.changes import Looked
-from ..core.classes import bases_of, is_a, names_of
+from ..core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of, qualified_name_of_class
 from ..core.origin import under_test
 from .program import Program
 from .steps.instructions import instructions_of
@@ -84,7 +84,7 @@ class _Reached:
 
     def values(self) -> Iterator[tuple[str, Any]]:
         for root in self._roots:
-            yield from self._of(root, f"what is bound to {getattr(root, '__qualname__', type(root).__name__)}")
+            yield from self._of(root, f"what is bound to {name_of_callable(root)}")
 
     def _of(self, value: Any, name: str) -> Iterator[tuple[str, Any]]:
         """The value, under this name; or what is behind it, if it is code."""
@@ -137,16 +137,17 @@ class _Reached:
 
     def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
         for base in bases_of(kind):
-            module = sys.modules.get(base.__module__)
-            if base.__module__ != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
+            module_name = module_of_class(base)
+            module = sys.modules.get(module_name)
+            if module_name != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
                 continue
             values = []
             for name, part in names_of(base).items():
                 if type(part) in _CODE or is_a(part, type):
-                    yield from self._of(part, f"{name!r} of class {base.__qualname__}")
+                    yield from self._of(part, f"{name!r} of class {qualified_name_of_class(base)}")
                 elif not name.startswith("__"):
                     values += [name, part]
-            yield f"class {base.__qualname__}", tuple(values)
+            yield f"class {qualified_name_of_class(base)}", tuple(values)
 
 
 def _global(name: str, module: str | None) -> str:

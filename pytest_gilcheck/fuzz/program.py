@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..core.classes import name_of_callable, name_of_class
 from ..core.invariants import why_false
 from .schedule import checksum
 
@@ -38,7 +39,7 @@ class Program:
     @property
     def checksum(self) -> int:
         """A checksum of the names of the threads, by which a replay token recognises the program."""
-        return checksum("|".join(getattr(thread, "__qualname__", type(thread).__name__) for thread in self.threads))
+        return checksum("|".join(name_of_callable(thread) for thread in self.threads))
 
     def begin(self) -> tuple[list[Callable[[], object]], Callable[[], str | None]]:
         """Make a new state: one call for each thread, and a call that returns afterwards what is broken, or None.
@@ -91,5 +92,5 @@ def describe_error(error: BaseException) -> str:
     try:
         message = str(error).strip().splitlines()
     except Exception as own:  # of the program's __str__
-        message = [f"its own text raised {type(own).__name__}"]
-    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
+        message = [f"its own text raised {name_of_class(type(own))}"]
+    return f"{name_of_class(type(error))}: {message[0]}" if message else name_of_class(type(error))

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from ..core.child import ChildSide
+from ..core.classes import name_of_class
 from ..core.errors import as_failure
 from ..core.invariants import why_false
 from ..core.origin import foreign, module_of, ours, standard
@@ -178,7 +179,7 @@ def _broken_invariant(invariant: Callable[[], object] | None, leaks: list[str]) 
             answer = asyncio.run(_awaited(answer))
     except BaseException as error:  # an assertion of the user's, or whatever a broken object raises
         text = str(error).splitlines()[0] if str(error) else ""
-        return [f"the invariant is broken: {type(error).__name__}: {text}", *leaks]
+        return [f"the invariant is broken: {name_of_class(type(error))}: {text}", *leaks]
     if answer is None or answer:
         return leaks
     return [why_false(invariant) if answer is False else f"the invariant is {answer!r}", *leaks]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
-from ..core.classes import bases_of, names_of
+from ..core.classes import bases_of, module_of_class, name_of_class, names_of
 from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
 from ..core.stat import stat_of
@@ -118,17 +118,17 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     elif container := next((each for each in (list, tuple, set, frozenset, deque) if issubclass(kind, each)), None):
         yield from ((f"{name}[{index}]", value) for index, value in enumerate(list(container.__iter__(thing))))
     elif issubclass(kind, type):
-        if (module := sys.modules.get(thing.__module__)) is not None and not _library(module):
-            yield from ((f"{name}.{key}", value) for key, value in list(vars(thing).items()))
+        if (module := sys.modules.get(module_of_class(thing))) is not None and not _library(module):
+            yield from ((f"{name}.{key}", value) for key, value in list(names_of(thing).items()))
     elif _may_hold_locks(kind):
         prefix = f"{name}." if name else ""
         yield from ((f"{prefix}{key}", value) for key, value in _attributes(thing))
-        yield name or kind.__name__, kind
+        yield name or name_of_class(kind), kind
 
 
 def _key(key: object) -> str:
     """A key of a dict as part of a path, without its own ``__repr__`` unless it is built in."""
-    return repr(key) if type(key) in (str, int, float, bool, bytes, type(None)) else f"<{type(key).__name__}>"
+    return repr(key) if type(key) in (str, int, float, bool, bytes, type(None)) else f"<{name_of_class(type(key))}>"
 
 
 def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
@@ -149,8 +149,9 @@ def _may_hold_locks(kind: type) -> bool:
 
     Objects of other classes are not examined, because they lead to nearly every object of the process.
     """
-    module = sys.modules.get(kind.__module__)
-    return kind.__module__ in _LOCK_MODULES or (module is not None and not _library(module))
+    name = module_of_class(kind)
+    module = sys.modules.get(name)
+    return name in _LOCK_MODULES or (module is not None and not _library(module))
 
 
 def _library(module: ModuleType) -> bool:

@@ -3,6 +3,8 @@
 All clocks are those of the sender or of the kernel. What keeps a trial from blaming the workload wrongly:
 
 - A busy machine can deny a process its core: time in which its threads were ready and had none is not the workload's.
+- A thread that waits in the kernel, where nothing can interrupt it, may wait for a thread of the kernel that has no core either. On
+  a machine without an idle core that decides nothing.
 - A request for stacks is a signal itself, and would wake a main thread that missed the first one. So a main thread that sleeps
   is only watched, until a second signal has shown whether the first was lost.
 - A moment counts the time that the process could use: a signal to one that is denied a core waits until it has had as much. One
@@ -220,7 +222,8 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
     if log.gone:
         return trial
     unseen = (time.monotonic_ns() - trial.sent) / 1e9
-    busy = unseen - trial.denied <= claim.within or _starved(before, process_snapshot.take(process.pid), claim.within)
+    last = process_snapshot.take(process.pid)
+    busy = unseen - trial.denied <= claim.within or _starved(before, last, claim.within) or process.pid in _held(before, last)
     outcome = SignalOutcome.BUSY if busy else SignalOutcome.DEAF
     return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks(), unhandled=unseen)
 
@@ -236,14 +239,15 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     at_most = entered + _TIMES_DENIED * claim.exits_within
     while True:
         now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
-        denied = _denied(before, now, 0.0)
-        if seconds - denied >= claim.exits_within or time.monotonic() > at_most:
+        denied, held = _denied(before, now, 0.0), _held(before, now)
+        if (seconds - denied >= claim.exits_within and not held) or time.monotonic() > at_most:
             break
         if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core
             return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     slept = before is None or now is None or now.asleep_since(before)
     trial = replace(trial, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
-    if time.monotonic() - entered - denied < claim.exits_within / 2:  # the machine denied it a core for more than half of its time
+    too_little = time.monotonic() - entered - denied < claim.exits_within / 2  # it was denied a core for more than half of its time
+    if held or too_little:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]
     kept_by += [f"child process {child}" for child in children(process.pid)]
@@ -289,6 +293,11 @@ def _over_before(log: TargetLog) -> dict[str, Any]:
 def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known: float) -> float:
     """Seconds between two snapshots in which the process was denied a core; ``known`` where there are no snapshots."""
     return known if before is None or after is None else after.denied_since(before)
+
+
+def _held(before: ProcessSnapshot | None, now: ProcessSnapshot | None) -> frozenset[int]:
+    """The threads that wait for the kernel of a machine that had no idle core between two snapshots."""
+    return frozenset() if before is None or now is None else now.held_by_kernel_since(before)
 
 
 def _idled(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:

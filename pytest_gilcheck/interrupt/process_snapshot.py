@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from ..core.clocks import time
 from ..core.interpreter import GIL, build
-from ..core.stat import stat_of
+from ..core.stat import core_times, stat_of
 from ..core.system import entries, read
 
+_HARDLY_IDLE = 0.5  # of one core: with less left by others, on all cores together, whoever is ready to run may have to wait
 _AT_ONCE, _TICK = 0.0001, 0.005  # seconds between two readings of the CPU time: exact, or with the lag of a scheduler tick
 
 
@@ -25,6 +26,8 @@ class ProcessSnapshot:
         denied: for each thread by number, seconds so far in which it was ready but had no core; without a
             GIL of the main thread only.
         at: when the snapshot was taken, by ``time.monotonic``.
+        uninterruptible: numbers of the threads that waited in the kernel in a way that no signal ends (state D).
+        idle: seconds so far in which a core of this machine was idle, of all cores together; None if unknown.
         blocked, ignored, pending: numbers of the signals that the main thread blocks, that the process ignores, and that are
             pending for either.
     """
@@ -39,6 +42,8 @@ class ProcessSnapshot:
     ignored: frozenset[int]
     pending: frozenset[int]
     at: float
+    uninterruptible: frozenset[int]
+    idle: float | None
 
     def asleep_since(self, before: ProcessSnapshot) -> bool:
         """Whether the main thread slept without a break since an earlier snapshot."""
@@ -55,6 +60,18 @@ class ProcessSnapshot:
         asleep = max(0.0, self.at - before.at - own - (self.main_cpu - before.main_cpu))
         return max(own + min(sum(each.values()), asleep), *each.values(), 0.0)
 
+    def held_by_kernel_since(self, before: ProcessSnapshot) -> frozenset[int]:
+        """The threads that wait for the kernel, if other processes have used up the cores since an earlier snapshot.
+
+        Closing an inotify descriptor, say, waits until a thread of the kernel has freed the watches. Beside busy processes that
+        takes as long as they let it, and it is in no figure of this process.
+        """
+        if self.idle is None or before.idle is None:
+            return frozenset()
+        own = self.main_cpu - before.main_cpu + self.others_cpu - before.others_cpu
+        crowded = self.idle - before.idle + own < _HARDLY_IDLE * (self.at - before.at)
+        return self.uninterruptible if crowded else frozenset()
+
 
 def take(pid: int) -> ProcessSnapshot | None:
     """A snapshot of a process now; None if the process is gone, or the system does not offer the data."""
@@ -63,16 +80,20 @@ def take(pid: int) -> ProcessSnapshot | None:
         main = f"/proc/{pid}/task/{pid}"
         of_main = stat_of(main)
         facts = dict(line.split(":\t", 1) for line in read(f"{main}/status").splitlines() if ":\t" in line)
-        others = 0.0
+        others, uninterruptible = 0.0, {pid} if of_main.state == "D" else set()
         denied: dict[int, float] = {}
         for task in tasks:
             path = f"/proc/{pid}/task/{task}"
             try:
                 if task == str(pid) or build() == GIL:
                     denied[int(task)] = int(read(f"{path}/schedstat").split()[1]) / 1e9
-                others += stat_of(path).cpu_seconds if task != str(pid) else 0.0
+                if task != str(pid):
+                    of_other = stat_of(path)
+                    others += of_other.cpu_seconds
+                    uninterruptible |= {int(task)} if of_other.state == "D" else set()
             except (OSError, IndexError, ValueError):  # a thread that has ended, or a kernel without scheduler statistics
                 continue
+        cores = core_times().get(None)
         return ProcessSnapshot(
             running=of_main.state == "R",
             switches=int(facts["voluntary_ctxt_switches"]),
@@ -81,6 +102,8 @@ def take(pid: int) -> ProcessSnapshot | None:
             denied=denied,
             main=pid,
             at=time.monotonic(),
+            uninterruptible=frozenset(uninterruptible),
+            idle=None if cores is None else cores.idle,
             blocked=_numbers(facts["SigBlk"]),
             ignored=_numbers(facts["SigIgn"]),
             pending=_numbers(facts["SigPnd"]) | _numbers(facts["ShdPnd"]),

@@ -29,6 +29,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
+from ..core.classes import name_of_class
 from ..core.clocks import monotonic_ns
 from ..core.errors import as_failure
 from ..core.packing import packed
@@ -125,7 +126,7 @@ class Target:
         if os.getpid() != self._pid:  # a process that the workload forked returned from the workload as well: it does not report
             os._exit(_exit_status(error))
         left = monotonic_ns()
-        left_by = "returned" if error is None else type(error).__name__
+        left_by = "returned" if error is None else name_of_class(type(error))
         own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
         self._note("left", left, left_by, self._still_running(), "" if own is None else packed(own))
         status = _exit_status(error)

@@ -15,7 +15,8 @@ import os
 import threading
 from collections.abc import Iterable
 
-from ..core.system import open_to_read, read
+from ..core.stat import core_times
+from ..core.system import open_to_read
 
 _READ_EVERY = 16  # short waits between two readings
 
@@ -66,11 +67,8 @@ def stolen() -> float:
 
     The run-queue time of a thread does not contain them: a thread on a core that was taken away looks as if it ran.
     """
-    try:
-        fields = read("/proc/stat").split(maxsplit=9)
-        return int(fields[8]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, AttributeError, IndexError, ValueError):
-        return 0.0
+    times = core_times().get(None)
+    return times.stolen if times is not None else 0.0
 
 
 def _schedstat(tid: int) -> int | None:

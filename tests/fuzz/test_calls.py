@@ -457,7 +457,7 @@ def test_a_class_that_keeps_what_it_has_loaded_is_no_pass():
 
 class Closed(type):
     def __getattribute__(cls, name):
-        if name in ("__mro__", "__dict__"):
+        if name in ("__mro__", "__dict__", "__module__", "__name__", "__qualname__"):
             raise LookupError(name)
         return type.__getattribute__(cls, name)
 
@@ -467,6 +467,10 @@ class OfClosed(metaclass=Closed):
         self.value = 0
 
 
+class ClosedError(Exception, metaclass=Closed):
+    pass
+
+
 def test_a_class_that_lets_nobody_look_at_its_bases_and_names_hides_no_race():
     def add(counter):
         counter.value += 1
@@ -474,3 +478,18 @@ def test_a_class_that_lets_nobody_look_at_its_bases_and_names_hides_no_race():
     found = Gilcheck().fuzz(setup=OfClosed, threads=[add, add], invariant=lambda counter: counter.value == 2, schedules=40, seed=1)
     found.assert_violated()
     assert "writes counter.value" in found.story
+
+
+def test_an_exception_of_a_class_that_lets_nobody_look_is_a_failure_with_its_name():
+    def add(counter):
+        value = counter.value
+        counter.value = value + 1
+
+    def check(counter):
+        if counter.value:
+            raise ClosedError("not empty")
+
+    failed = Gilcheck().fuzz(setup=OfClosed, threads=[add, check], schedules=40, seed=1)
+    failed.assert_violated()
+    assert failed.reason.startswith("exception: T1 raised ClosedError: not empty")
+    Gilcheck().fuzz(setup=OfClosed, threads=[add, lambda _: None], schedules=40, seed=1).assert_holds()

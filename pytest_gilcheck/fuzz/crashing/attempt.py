@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ...core.child_side import of_this_process
+from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ..plan import FuzzPlan
 from ..program import Program
@@ -72,7 +73,7 @@ def attempt(
         try:
             side.answer(pickle.dumps(("answer", _done(program, plan, job, learnt, draw, journal))))
         except BaseException as error:
-            side.answer(pickle.dumps(("error", f"{type(error).__name__}: {error}")))
+            side.answer(pickle.dumps(("error", f"{name_of_class(type(error))}: {error}")))
         finally:
             os._exit(1)
     outcome = _awaited(side, HangWatch(journal, limit), until)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-from ...core.classes import bases_of, names_of
+from ...core.classes import bases_of, is_a, name_of_class, names_of
 from ...core.source import code_position, innermost, line_text, position_text
 from ..running.task import Task
 from ..steps.visible import Access
@@ -90,7 +91,8 @@ class Recorder:
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
         self.steps.append(step)
         if access.kind in ("read", "write") and at is frame:
-            self._look(step, frame)
+            with suppress(Exception):  # of the program's own code, which an attribute may run: the step is shown without a value
+                self._look(step, frame)
 
     def settle(self) -> None:
         """Read the value that the last step wrote."""
@@ -98,7 +100,8 @@ class Recorder:
             return
         step, holder = self._unread
         self._unread = None
-        step.value = shown(_part(holder, step.where[1] if step.where else ""))
+        with suppress(Exception):  # as above
+            step.value = shown(_part(holder, step.where[1] if step.where else ""))
 
     def _look(self, step: RecordedStep, frame: FrameType) -> None:
         node = _expression(frame.f_code, frame.f_lasti)
@@ -168,8 +171,11 @@ def _part(holder: Any, name: str) -> Any:
     """An attribute in an instance's ``__dict__`` or slots, or an item of a plain container; `_NOTHING` if there is none."""
     try:
         if name.startswith("."):
-            kept = object.__getattribute__(holder, "__dict__") if hasattr(type(holder), "__dict__") else {}
-            if isinstance(holder, type) or type(kept) is not dict or name[1:] not in kept:
+            try:
+                kept = object.__getattribute__(holder, "__dict__")
+            except AttributeError:  # it has slots
+                kept = {}
+            if is_a(holder, type) or type(kept) is not dict or name[1:] not in kept:
                 descriptor: Any = next(
                     (names_of(base)[name[1:]] for base in bases_of(type(holder)) if name[1:] in names_of(base)), None
                 )
@@ -192,5 +198,5 @@ def shown(value: Any) -> str:
         brackets = "[]" if type(value) is list else "()" if type(value) is tuple else "{}"
         text = brackets[0] + ", ".join(shown(each) for each in value) + brackets[1]
     else:
-        text = f"<{type(value).__name__}>"
+        text = f"<{name_of_class(type(value))}>"
     return text if len(text) <= 40 else f"{text[:37]}..."

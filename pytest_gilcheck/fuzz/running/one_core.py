@@ -21,8 +21,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...core.clocks import monotonic, process_time
-from ...core.stat import stat_of
-from ...core.system import HAS_AFFINITY, HAS_PROC, entries, read
+from ...core.stat import CoreTimes, core_times, stat_of
+from ...core.system import HAS_AFFINITY, HAS_PROC, entries
 
 _LOOK = 0.2  # seconds; /proc/stat counts in ticks of 10 ms
 _BUSY = 0.25  # of a core that others use: the search leaves it
@@ -41,7 +41,7 @@ class OneCore:
         self._core: int | None = None  # that the search keeps to; None while it uses all of them
         self._strangers: set[int] = set()  # threads that were there before, and those whose affinity the workload has set
         self._next_look = 0.0
-        self._times: dict[int, tuple[int, int]] = {}
+        self._times: dict[int, CoreTimes] = {}
         self._before = (0.0, 0.0)
         self._undo: list[Callable[[], None]] = []
 
@@ -146,18 +146,13 @@ def _here(cores: frozenset[int]) -> int:
     return min(cores)
 
 
-def _times(cores: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Core -> (ticks that nobody used, ticks in all); without the cores of which the system says nothing."""
-    wanted, found = {f"cpu{core}": core for core in cores}, {}
-    with suppress(OSError, ValueError, IndexError):
-        for line in read("/proc/stat").splitlines():
-            name, *fields = line.split()
-            if name in wanted:
-                ticks = [int(field) for field in fields[:8]]  # user, nice, system, idle, iowait, irq, softirq, steal
-                found[wanted[name]] = (ticks[3] + ticks[4], sum(ticks))
-    return found
+def _times(cores: Iterable[int]) -> dict[int, CoreTimes]:
+    """The times of these cores; without those of which the system says nothing."""
+    known = core_times()
+    return {core: known[core] for core in cores if core in known}
 
 
-def _idle(before: tuple[int, int], after: tuple[int, int]) -> float:
+def _idle(before: CoreTimes, after: CoreTimes) -> float:
     """The share of the time that nobody used; 0 if no tick has passed."""
-    return (after[0] - before[0]) / max(1, after[1] - before[1])
+    passed = after.total - before.total
+    return (after.idle - before.idle) / passed if passed else 0.0

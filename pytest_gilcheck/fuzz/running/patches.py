@@ -26,7 +26,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ...core.classes import bases_of, is_a, names_of
+from ...core.classes import bases_of, is_a, module_of_class, name_of_callable, name_of_class, names_of
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
@@ -153,14 +153,14 @@ class Patches:
             file = getattr(module, "__file__", None)
             if name in _ALWAYS_SEARCHED or (isinstance(file, str) and self._engine.takes_part(file)):
                 waiting.append((vars(module), name))
-        waiting.extend((root, getattr(root, "__qualname__", type(root).__name__)) for root in self._roots)
+        waiting.extend((root, name_of_callable(root)) for root in self._roots)
         while waiting and len(seen) < _MOST:
             thing, path = waiting.popleft()
             if id(thing) in seen or is_a(thing, _LEAVES):
                 continue
             seen.add(id(thing))
             kind = thing if is_a(thing, type) else type(thing)
-            if id(kind) not in self._kinds and self._is_of_module_under_test(kind.__module__):
+            if id(kind) not in self._kinds and self._is_of_module_under_test(module_of_class(kind)):
                 self._kinds[id(kind)] = kind
             for place, name, value in _contents(thing, path):
                 if type(value) in _ATOMS:
@@ -267,14 +267,15 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
     if is_a(thing, types.MethodType):
         return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
     if is_a(thing, type):
-        if thing.__module__ in sys.stdlib_module_names or ours(getattr(sys.modules.get(thing.__module__), "__file__", None) or ""):
+        module = module_of_class(thing)
+        if module in sys.stdlib_module_names or ours(getattr(sys.modules.get(module), "__file__", None) or ""):
             return []
         return [(thing, key, value) for key, value in list(names_of(thing).items())]
     if is_a(thing, (staticmethod, classmethod)):
         return [(thing, "function", thing.__func__)]
     if is_a(thing, property):
         return [(thing, name, getattr(thing, name)) for name in ("fget", "fset") if getattr(thing, name) is not None]
-    if type(thing).__module__.partition(".")[0] in _NOT_CHANGED or is_a(thing, threading.Thread):
+    if module_of_class(type(thing)).partition(".")[0] in _NOT_CHANGED or is_a(thing, threading.Thread):
         return []
     found = []
     try:
@@ -287,7 +288,7 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         slots = names_of(base).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name.startswith("__") and not name.endswith("__"):
-                name = f"_{base.__name__.lstrip('_')}{name}"  # as the compiler does
+                name = f"_{name_of_class(base).lstrip('_')}{name}"  # as the compiler does
             try:
                 found.append((thing, name, object.__getattribute__(thing, name)))
             except AttributeError:

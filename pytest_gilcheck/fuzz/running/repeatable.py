@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...core.classes import bases_of, names_of
+from ...core.classes import bases_of, module_of_class, names_of
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
@@ -194,7 +194,7 @@ class Repeatable(Chance):
 
         def build_class(*arguments: Any, **keywords: Any) -> Any:
             made = _build_class(*arguments, **keywords)
-            if self._controlled() and isinstance(made, type) and self._may_change(made.__module__):
+            if self._controlled() and isinstance(made, type) and self._may_change(module_of_class(made)):
                 self._change(made)
             return made
 

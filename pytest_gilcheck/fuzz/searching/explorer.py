@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import cycle, islice, permutations
 from typing import Any
 
+from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ..program import Program, describe_error
 from ..running.engine import Engine
@@ -254,7 +255,7 @@ class Explorer:
         runs, failures = self._measured()
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()
-        raised = [Counter(type(error).__name__ for _, _, error in run.errors) for run in runs]
+        raised = [Counter(name_of_class(type(error)) for _, _, error in run.errors) for run in runs]
         always = set.intersection(*(set(counts) for counts in raised))
         self.baseline = SequentialBaseline(
             expected={name: max(counts[name] for counts in raised) for name in always},
@@ -356,7 +357,7 @@ class Explorer:
             return Failure(Symptom(run.stuck), blocked_message(run), run)
         expected = dict(self.baseline.expected) if run.errors else {}
         for _, name, error in run.errors:
-            kind = type(error).__name__
+            kind = name_of_class(type(error))
             if expected.get(kind, 0) == 0:
                 more = ", more often than in any sequential order" if kind in expected else ""
                 return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}{more}", run, error)

@@ -24,7 +24,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MemberDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
-from ...core.classes import bases_of, names_of
+from ...core.classes import bases_of, module_of_class, names_of, qualified_name_of_class
 from ...core.origin import ours, under_test
 from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
@@ -264,7 +264,8 @@ def _named(callee: Any) -> str | None:
 
 
 def _full(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name = qualified_name_of_class(kind)
+    return name if (module := module_of_class(kind)) == "builtins" else f"{module}.{name}"
 
 
 _sites: dict[tuple[int, int], tuple[CodeType, CallSite]] = {}

@@ -28,7 +28,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from ...core.classes import bases_of, names_of
+from ...core.classes import bases_of, name_of_class, names_of
 from ...core.origin import ours
 from . import pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
@@ -576,7 +576,10 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if kind is MethodDescriptorType:
         return _method(callee.__name__, arguments[0], arguments[1:], under_test) if arguments else UNKNOWN
     if issubclass(kind, type):
-        if callee.__name__ in _LOCKS and type(acquire := vars(callee).get("acquire", _of_type(callee, "acquire"))) is FunctionType:
+        if (
+            name_of_class(callee) in _LOCKS
+            and type(acquire := names_of(callee).get("acquire", _of_type(callee, "acquire"))) is FunctionType
+        ):
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
             return []

@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import Any, NoReturn
 
 from ...core.child import ChildSide
+from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
 from .. import program as program_module
@@ -116,7 +117,7 @@ def _torn_down(program: Program, kind: str, message: str) -> tuple[str, str]:
 
 
 def _unexpected(index: int, error: BaseException | None, expected: Sequence[frozenset[str]]) -> bool:
-    return error is not None and not (index < len(expected) and type(error).__name__ in expected[index])
+    return error is not None and not (index < len(expected) and name_of_class(type(error)) in expected[index])
 
 
 def _traced(errors: list[BaseException | None], expected: Sequence[frozenset[str]]) -> str:
