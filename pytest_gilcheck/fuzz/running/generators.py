@@ -77,7 +77,10 @@ class OfNumpy:
         self._is_twister = type(self._numbers).__name__ == "MT19937"
         if self._is_twister:
             memory = (ctypes.c_char * (_SHOWN + 4)).from_address(self._numbers.ctypes.state_address + 4 * _WORDS - _SHOWN)
-            self._position = lambda: memory.raw  # the last numbers, and the position after them
+            told = self._before["state"]
+            shown = told["key"].tobytes()[-_SHOWN:] + int(told["pos"]).to_bytes(4, sys.byteorder)
+            if memory.raw == shown:  # as in all versions so far
+                self._position = lambda: memory.raw  # the last numbers, and the position after them
 
     def begin(self, seed: int) -> None:
         if seed == self._seed and not self.used:
