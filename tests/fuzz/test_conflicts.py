@@ -171,7 +171,7 @@ def test_sixteen_threads_that_lose_one_update_have_one_preemption_in_the_report(
 
 
 @pytest.mark.skipif(
-    not stack.OFFSET or sys.version_info < (3, 12), reason="its stack is not shown, or not while the instruction calls something"
+    not stack.OFFSET or sys.version_info < (3, 13), reason="its stack is not shown, or not while the instruction calls something"
 )
 def test_the_operands_of_an_instruction_are_what_its_code_has_loaded():
     seen = []
