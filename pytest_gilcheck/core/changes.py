@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, islice
+from types import MemberDescriptorType
 from typing import Any
 
-from .classes import is_a, module_of_class
+from .classes import bases_of, is_a, module_of_class, names_of
 
-_DEPTH, _MOST = 4, 2000  # levels, and objects of one value, that are looked at
+_DEPTH, _MOST = 6, 2000  # levels, and objects of one value, that are looked at
 _UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
@@ -40,24 +42,34 @@ def _held_by(value: Any) -> list[Any]:
 
 def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     yield value
-    kind = type(value)
     if depth == 0 or is_a(value, _PLAIN) or id(value) in seen:
         return
     seen.add(id(value))
-    parts: Any = ()
+    for part in held_by(value):
+        yield from _walk(part, depth - 1, seen)
+
+
+def held_by(value: Any) -> list[Any]:
+    """What a container or an object holds itself; nothing, where the code of its class refuses to tell."""
+    kind, parts = type(value), list[Any]()
     try:
         if is_a(value, (list, tuple, deque, set, frozenset)):
-            parts = iter(value)
+            parts += value
         elif is_a(value, bytearray):
-            parts = iter((bytes(value),))
+            parts.append(bytes(value))
         elif issubclass(kind, Mapping):
-            parts = chain.from_iterable(value.items())
-        elif module_of_class(kind) not in _UNREAD and isinstance(vars(value), dict):
-            parts = chain.from_iterable(vars(value).items())
-        for part in parts:
-            yield from _walk(part, depth - 1, seen)
-    except Exception:  # the user's containers and attributes; what they refuse is not looked at
-        return
+            parts += chain.from_iterable(value.items())
+        elif module_of_class(kind) not in _UNREAD:
+            for base in bases_of(kind):
+                for name, found in list(names_of(base).items()):
+                    if type(found) is MemberDescriptorType:
+                        with suppress(AttributeError):  # the slot is empty
+                            parts += (name, found.__get__(value))
+            if isinstance(kept := getattr(value, "__dict__", None), dict):
+                parts += chain.from_iterable(kept.items())
+    except Exception:  # of the user's containers and attributes
+        return parts
+    return parts
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:

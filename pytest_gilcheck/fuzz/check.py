@@ -145,15 +145,33 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
         return _of_later_runs_alone(result, found)
+    if result.verdict is Verdict.HOLDS and explorer.passing:
+        explorer.prepared = first_run.begins_once_more
+        explorer.in_order(explorer.passing[0])
+        if found := first_run.changed_since:
+            return _of_earlier_runs(result, found)
     return result
+
+
+def _of_earlier_runs(result: FuzzResult, changed: tuple[str, ...]) -> FuzzResult:
+    """The result for a program of which one of the runs changed these names for all that came after it."""
+    why = f"not repeatable: one of the runs changed {_listed(changed)}, and the runs after it found it so"
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {_MADE_ANEW}; otherwise {result.reason}")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"{'; '.join(names[:3])}{' and more' * (len(names) > 3)}"
 
 
 def _of_later_runs_alone(result: FuzzResult, changed: tuple[str, ...]) -> FuzzResult:
     """The result for a program of which only the first run found these names as they were."""
-    names = f"{'; '.join(changed[:3])}{' and more' * (len(changed) > 3)}"
-    why = f"not repeatable: the first run changed {names}, and later runs found it so, and none of them has the race of its making"
-    what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {what_to_do}; otherwise {result.reason}")
+    why = (
+        f"not repeatable: the first run changed {_listed(changed)}, and later runs found it so, and none has the race of its making"
+    )
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {_MADE_ANEW}; otherwise {result.reason}")
+
+
+_MADE_ANEW = "make it anew in setup (for a test, in a fixture), or before the check"
 
 
 def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ..core.changes import Looked
+from ..core.changes import Looked, held_by
 from ..core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of, qualified_name_of_class
 from ..core.origin import under_test
 from .program import Program
@@ -17,7 +18,9 @@ from .steps.instructions import instructions_of
 
 _CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})
 _NOTHING = object()
-_MOST = 500  # functions and classes that are looked at
+_MOST, _MOST_IN = 500, 50  # functions and classes that are looked at, and those in one container
+_LEVELS = 5  # of the state of a run
+_CACHED = type(functools.lru_cache(len))
 
 
 class SharedValues:
@@ -28,24 +31,32 @@ class SharedValues:
 
     Args:
         of_threads: whether only what the threads refer to matters.
+        state: of a run: the classes of its objects are followed.
     """
 
-    def __init__(self, program: Program, *, of_threads: bool = False) -> None:
+    def __init__(self, program: Program, *, of_threads: bool = False, state: Sequence[object] = ()) -> None:
         of_others = () if of_threads else (program.setup, program.invariant)
-        self._roots = (*program.threads, *of_others, *program.calls)
+        self._roots = (*program.threads, *of_others, *program.calls, *_classes_of(state))
         made = set(_stored_by(program.setup))
-        self._before = {name: Looked(value) for name, value in _Reached(self._roots).values() if name not in made}
+        self._of_threads = of_threads
+        self._before = {name: Looked(value) for name, value in self._now() if name not in made}
+
+    def _now(self) -> Iterator[tuple[str, Any]]:
+        yield from _Reached(self._roots).values()
+        if self._of_threads:  # the others of a process may change it as they like
+            yield "os.environ", tuple(os.environ.items())
 
     def changed(self) -> tuple[str, ...]:
         """The names of those that have changed since then."""
-        now = dict(_Reached(self._roots).values())
+        now = dict(self._now())
         return tuple(name for name, before in self._before.items() if before.differs_from(now.get(name, _NOTHING)))
 
 
 class FirstRun:
     """What only the first run of a program finds, because it stays as the first run leaves it: a cache, a lazily made singleton.
 
-    The races of its making are in no schedule of any later run. Looked at by `begins`, whenever a run begins.
+    The races of its making are in no schedule of any later run. Looked at by `begins`, whenever a run begins; and what one of the
+    runs after that has changed for the others, such as a flag that turns a path off, by `begins_once_more`.
     """
 
     _RUNS = 3  # the first, the second, and one that tells what changes each time
@@ -54,15 +65,16 @@ class FirstRun:
         self._program = program
         self._last: SharedValues | None = None
         self._changed: list[tuple[str, ...]] = []
+        self._at_last: tuple[str, ...] = ()
 
-    def begins(self) -> None:
+    def begins(self, state: Sequence[object]) -> None:
         """The state of a run has been made, and its threads are about to begin."""
         if len(self._changed) == self._RUNS - 1:
             return
         try:
             if self._last is not None:
                 self._changed.append(self._last.changed())
-            self._last = SharedValues(self._program, of_threads=True)
+            self._last = SharedValues(self._program, of_threads=True, state=state)
         except Exception:  # of a metaclass of the program, which lets nobody look at its classes
             self._changed = [()] * (self._RUNS - 1)
 
@@ -74,11 +86,23 @@ class FirstRun:
         first, later = self._changed
         return tuple(name for name in first if name not in later)
 
+    def begins_once_more(self, state: Sequence[object]) -> None:
+        """The state of one more run has been made, after all others."""
+        if self._last is None or len(self._changed) < self._RUNS - 1:
+            return
+        with suppress(Exception):  # as above
+            self._at_last = self._last.changed()
+
+    @property
+    def changed_since(self) -> tuple[str, ...]:
+        """The names of what a later run has changed, and not each run."""
+        return tuple(name for name in self._at_last if not any(name in each for each in self._changed))
+
 
 class _Reached:
     """Follows the names that functions look up; the same names in the same order each time."""
 
-    def __init__(self, roots: Sequence[Callable[..., object] | None]) -> None:
+    def __init__(self, roots: Sequence[Callable[..., object] | type | None]) -> None:
         self._roots = roots
         self._seen: set[int] = set()
 
@@ -97,6 +121,8 @@ class _Reached:
             yield from self._of(value.__self__, name)
         elif kind in (staticmethod, classmethod):
             yield from self._of(value.__func__, name)
+        elif kind is _CACHED:
+            yield from self._of(value.__wrapped__, name)
         elif kind is property:
             yield from self._of(value.fget, name)
             yield from self._of(value.fset, name)
@@ -106,6 +132,11 @@ class _Reached:
                 yield from self._of_function(value) if kind is FunctionType else self._of_class(value)
         elif value is None:
             yield name, value
+        elif kind in (dict, list, tuple):
+            yield name, value
+            for each in list(value.values() if kind is dict else value)[:_MOST_IN]:
+                if type(each) in _CODE:
+                    yield from self._of(each, f"a function in {name}")
         elif kind not in _CODE:
             yield name, value
             yield from self._of(kind, name)
@@ -122,8 +153,11 @@ class _Reached:
         for name in _stored_globals(function):
             if name not in function.__globals__:  # not yet
                 yield _global(name, function.__module__), _NOTHING
-        for value in function.__defaults__ or ():
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield from self._of(value, f"a default of {function.__qualname__}")
+        for name, value in vars(function).items():
+            yield from self._of(value, f"attribute {name!r} of {function.__qualname__}")
+        yield f"the attributes of {function.__qualname__}", tuple(vars(function))
 
     def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
@@ -148,6 +182,35 @@ class _Reached:
                 elif not name.startswith("__"):
                     values += [name, part]
             yield f"class {qualified_name_of_class(base)}", tuple(values)
+
+
+def _classes_of(state: Sequence[object]) -> tuple[type, ...]:
+    """The classes of these objects, and of what they hold, a few levels deep."""
+    found: dict[int, type] = {}
+    level = list(state)
+    for _ in range(_LEVELS):
+        below: list[object] = []
+        for each in level[:_MOST]:
+            kind = each if is_a(each, type) else type(each)
+            found[id(kind)] = kind  # type: ignore[assignment]
+            below += _parts(each)
+        level = below
+    return tuple(found.values())
+
+
+def _parts(thing: Any) -> list[object]:
+    """What an object holds, or what is bound to a function."""
+    if type(thing) is functools.partial:
+        return [thing.func, *thing.args, *thing.keywords.values()]
+    if type(thing) is MethodType:
+        return [thing.__func__, thing.__self__]
+    if type(thing) is not FunctionType:
+        return held_by(thing)
+    found = list(thing.__defaults__ or ())
+    for cell in thing.__closure__ or ():
+        with suppress(ValueError):  # not assigned yet
+            found.append(cell.cell_contents)
+    return found
 
 
 def _global(name: str, module: str | None) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from types import CodeType, FrameType
+from inspect import CO_GENERATOR
+from types import CodeType, FrameType, GeneratorType
 from typing import Any, NamedTuple
 
 from ...core.origin import ours
@@ -21,7 +22,7 @@ from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
 from ..steps.instructions import instructions_of
 from ..steps.stack import topmost
-from ..steps.touches import UNKNOWN, Touches, behind_a_lock, touches
+from ..steps.touches import ALL, UNKNOWN, Touch, Touches, behind_a_lock, touches
 from ..steps.visible import Access
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
@@ -68,6 +69,7 @@ class Trace:
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
+        self._generators: dict[int, GeneratorType[Any, Any, Any]] = {}  # that have been advanced, by the ids of their frames
 
     def __enter__(self) -> Trace:
         self._engine.observer = self._engine.recorder = self
@@ -110,6 +112,8 @@ class Trace:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
         self._touched(found)
+        if self._generators:
+            self._within(frame)
 
     @property
     def doubt(self) -> str:
@@ -127,7 +131,19 @@ class Trace:
         """The running thread touches this."""
         for holder, part, changes in found or ():
             self._kept.append(holder)
+            if type(holder) is GeneratorType and changes:
+                self._generators[id(holder.gi_frame)] = holder
             self.parts.setdefault(self._engine.point, []).append(Part(id(holder), part, Deed.WRITE if changes else Deed.READ))
+
+    def _within(self, frame: FrameType) -> None:
+        """This step is one of the generators whose code is running: up to its end, which may be an exception that no step shows,
+        another thread that advances such a generator gets an error."""
+        inner: FrameType | None = frame
+        while inner is not None:
+            generator = self._generators.get(id(inner)) if inner.f_code.co_flags & CO_GENERATOR else None
+            if generator is not None and generator.gi_frame is inner:
+                self._touched([Touch(generator, ALL, True)])
+            inner = inner.f_back
 
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""

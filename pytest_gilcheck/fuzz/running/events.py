@@ -17,12 +17,13 @@ from __future__ import annotations
 import dis
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.classes import bases_of, module_of_class
 from ...core.origin import ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
@@ -59,6 +60,7 @@ class Events:
         self._everything = everything
         self._visibility = Visibility(everything=everything)
         self._frozen = False
+        self._looks = 0
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
         self._whole: dict[int, StepTable] = {}  # of those that have become narrower
@@ -105,7 +107,7 @@ class Events:
 
     def forget(self) -> None:
         """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
-        self._visibility = Visibility(everything=self._everything)
+        self._visibility, self._looks = Visibility(everything=self._everything), 0
         for table in self._tables.values():
             if _MONITORED:
                 monitoring.set_local_events(self._tool, table.code, 0)
@@ -158,11 +160,30 @@ class Events:
         """Keep the step tables as they are from now on: a schedule was found that is to be followed again."""
         self._frozen = True
 
+    def _classes_under_test(self) -> Iterator[type]:
+        """The classes of modules of which code has started beside the threads, and their bases under test."""
+        started: dict[str, bool] = {}
+        waiting, seen = [object], set[int]()
+        while waiting:
+            for kind in type.__subclasses__(waiting.pop()):
+                if id(kind) in seen:
+                    continue
+                seen.add(id(kind))
+                waiting.append(kind)
+                name = module_of_class(kind)
+                if name not in started:
+                    started[name] = self.names.has_file(getattr(sys.modules.get(name), "__file__", None))
+                if started[name]:
+                    yield from bases_of(kind)[:-1]
+
     def tables_unchanged(self) -> bool:
         """Whether the step tables are still valid. If not, this makes new ones, in which no step is hidden, and the steps counted
         so far are void."""
         names = self.names
         names.check_values()
+        self._looks += 1
+        if self._looks & (self._looks - 1) == 0:  # rarely, because there are thousands of classes
+            names.in_classes(self._classes_under_test())
         if not names.grown or self._frozen:
             return True
         self._whole.clear()  # the new tables have new steps, of which none is hidden

@@ -170,16 +170,12 @@ class Patches:
                         self._engine.thread_locals.append(value)
                     else:
                         self._engine.fresh_threads = True  # __init__ runs in each thread; this costs five times as much
-                if type(value) is tuple and any(type(each) in (_LOCK, _RLOCK) for each in value):
+                if type(value) is tuple and any(_lock_behind(each) is not None for each in value):
                     named = f"{path}.{name}"
-                    both = [wrapper(each, named) if type(each) in (_LOCK, _RLOCK) else each for each in value]
-                    self._set_anywhere(place, name, tuple(both))
-                elif type(value) in (_LOCK, _RLOCK):
-                    self._set_anywhere(place, name, wrapper(value, f"{path}.{name}" if isinstance(name, str) else path))
-                elif is_a(value, types.BuiltinMethodType) and type(value.__self__) in (_LOCK, _RLOCK):
-                    lock = wrapper(value.__self__, path)  # a Condition keeps methods of its lock
-                    if hasattr(lock, value.__name__):
-                        self._set_anywhere(place, name, getattr(lock, value.__name__))
+                    self._set_anywhere(place, name, tuple(_with_lock(each, wrapper, named) for each in value))
+                elif (lock := _lock_behind(value)) is not None:
+                    where = f"{path}.{name}" if isinstance(name, str) and lock is value else path
+                    self._set_anywhere(place, name, _with_lock(value, wrapper, where))
                 elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
                     self._set_anywhere(place, name, replacement)
                 elif not is_a(value, _LEAVES) and id(value) not in seen:
@@ -190,22 +186,25 @@ class Patches:
         return isinstance(file, str) and self._engine.takes_part(file)
 
     def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
+        """Keep this value in a place instead, until the check is over; a place that cannot be changed is left as it is."""
         if isinstance(place, (dict, list, deque)):
             self._set_item(place, name, value)
         elif isinstance(place, partial):
-            self._undo.append(partial(self._set_arguments, place, place.args))
-            self._set_arguments(place, value)
+            if name in ("func", "args"):
+                self._undo.append(partial(self._set_part, place, name, getattr(place, name)))
+                self._set_part(place, name, value)
         elif isinstance(place, types.CellType):
             before = place.cell_contents
             place.cell_contents = value
             self._undo.append(lambda: setattr(place, "cell_contents", before))
-        else:
+        elif isinstance(name, str) and hasattr(place, name):
             self._set(place, name, value)
 
     @staticmethod
-    def _set_arguments(place: partial[Any], arguments: tuple[Any, ...]) -> None:
+    def _set_part(place: partial[Any], name: str, value: Any) -> None:
         changed: Any = place
-        changed.__setstate__((place.func, arguments, place.keywords, vars(place)))
+        parts = {"func": place.func, "args": place.args, name: value}
+        changed.__setstate__((parts["func"], parts["args"], place.keywords, vars(place)))
 
     def _set_item(self, place: Any, key: Any, value: Any) -> None:
         before = place[key]
@@ -230,6 +229,21 @@ class Patches:
             except (AttributeError, TypeError):
                 return
         self._undo.append(lambda: _restore(target, name, before))
+
+
+def _lock_behind(value: Any) -> Any:
+    """The lock that this is, or of which it is a method, as a Condition keeps them; None if neither."""
+    lock = value.__self__ if is_a(value, types.BuiltinMethodType) else value
+    return lock if type(lock) in (_LOCK, _RLOCK) else None
+
+
+def _with_lock(value: Any, wrapper: Callable[[Any, str], Any], where: str) -> Any:
+    """The replacement of a lock, or the method of one that replaces this; any other value itself."""
+    lock = _lock_behind(value)
+    if lock is None:
+        return value
+    wrapped = wrapper(lock, where)
+    return wrapped if lock is value else getattr(wrapped, value.__name__, value)
 
 
 def _restore(target: Any, name: str, before: Any) -> None:

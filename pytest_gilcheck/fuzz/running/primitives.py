@@ -99,6 +99,8 @@ class Lock:
             return True
         if not blocking and timeout != -1:
             raise ValueError("can't specify a timeout for a non-blocking call")
+        if timeout is not None and timeout < 0 and timeout != -1:
+            raise ValueError("timeout value must be a non-negative number")
         locks_used[self._where] = None
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
@@ -127,9 +129,22 @@ class Lock:
     def release(self) -> None:
         if self._where == disabled_lock and not self._real.locked():
             return
-        self._real.release()
+        self._release_real()
         self._holder, self._taken = None, ""
         self._released()
+
+    def _release_real(self) -> None:
+        """Release the lock.
+
+        Raises:
+            RuntimeError: nobody has acquired it, or another thread; in which case that is what it has shown to this one.
+        """
+        try:
+            self._real.release()
+        except RuntimeError:
+            if (found := _current()) is not None:
+                self._report(found[0], Deed.TRY)
+            raise
 
     def _report(self, engine: Engine, deed: Deed) -> None:
         if engine.recorder is not None and engine.exploring:
@@ -172,6 +187,8 @@ class Lock:
         ended = " (which has ended)" if self._holder.state is DONE else ""
         return self.kind, self._holder.name + ended, self._taken, self._where
 
+    acquire_lock, release_lock, locked_lock = acquire, release, locked  # the names that these had first, which the real one has
+
 
 _ENTER = Lock.__enter__.__code__
 
@@ -188,7 +205,7 @@ class RLock(Lock):
     def release(self) -> None:
         if self._where == disabled_lock and not self._real._is_owned():
             return
-        self._real.release()
+        self._release_real()
         if active is not None and not self._real_locked():
             self._holder, self._taken = None, ""
             self._released()

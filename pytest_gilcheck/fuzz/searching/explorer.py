@@ -101,7 +101,7 @@ class Explorer:
 
     Attributes:
         between_runs: called before each run.
-        prepared: called when the state of a run has been made, before its threads begin.
+        prepared: called with the state of a run, when it has been made and before its threads begin.
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
@@ -115,7 +115,7 @@ class Explorer:
     baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
     between_runs: Callable[[], None] = lambda: None
-    prepared: Callable[[], None] = lambda: None
+    prepared: Callable[[tuple[Any, ...]], None] = lambda state: None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
     passing: list[tuple[int, ...]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Explorer:
         try:
             try:
                 arguments = self._fresh_state()
-                self.prepared()
+                self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)

@@ -24,10 +24,10 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from ...core.classes import module_of_class, names_of
+from ...core.classes import bases_of, module_of_class, names_of
 from ...core.source import file_text
 from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
@@ -60,7 +60,7 @@ _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that a
         "cr_await", "ag_running", "ag_suspended", "ag_await", "f_lineno", "f_lasti", "tb_next", "tb_lineno", "needs_input", "eof",
         "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
         "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes",
-        "lastrowid", "rowcount", "description", "characters_written", "obj",
+        "lastrowid", "rowcount", "description", "characters_written", "obj", "__traceback__", "__context__", "__cause__",
     }
 )  # fmt: skip
 _CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses for its own
@@ -83,6 +83,7 @@ _CONTAINERS = (
 _CONTAINER_METHODS = frozenset(
     name for kind in _CONTAINERS for name in dir(kind) if callable(getattr(kind, name)) and not name.startswith("__")
 )
+_BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
 _PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
 WRAPPING = functools.update_wrapper.__code__
 _FLAGS = ("anything", "ends_matter", "looked_into")
@@ -174,6 +175,21 @@ class Changing:
         if asked_by_test:
             self._set("ends_matter")
         return asked_by_test
+
+    def has_file(self, path: object) -> bool:
+        """Whether this is a file under test of which code has started."""
+        return path in self._seen
+
+    def in_classes(self, kinds: Iterable[type]) -> None:
+        """Take note of the attributes of these classes that a descriptor computes, however it has come there."""
+        found = {
+            name
+            for kind in {id(kind): kind for kind in kinds}.values()  # no set: a metaclass may hash classes its own way
+            if module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
+            for name, value in list(names_of(kind).items())
+            if type(value) not in _BOUND and not name.startswith("__") and has_getter(type(value))
+        }
+        self._store(frozenset(f".{name}" for name in found))
 
     def set_by_call(self, name: str | None) -> None:
         """Take note of an attribute that a call is about to store; None for one of which the name is not known."""
@@ -304,7 +320,8 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
         read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
         uses = uses_of(code, instructions_of(code))
         stores |= {f".{name}" for name in uses.stored}
-        words = frozenset((*(name for name in code.co_names if name not in uses.harmless), code.co_name)) - read
+        spelled = {"__dict__"}.intersection(each for each in code.co_consts if type(each) is str)  # getattr(x, "__dict__")
+        words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
         known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
     return known
 
@@ -358,10 +375,39 @@ def _read(path: str) -> _File:
         if isinstance(node, (ast.ClassDef, ast.Module)):
             for statement in node.body:
                 _defined(statement, found, in_class=isinstance(node, ast.ClassDef))
+    if any(map(_ends_with_a_step, ast.walk(tree))):
+        found.words.add("__del__")
     found.computed |= _stored_in_classes(tree)
     if found.computed & _CATCHERS or found.attributes & _CATCHERS:  # in C, perhaps: then any name may stand for what changes
         found.words.add("setattr")
     return found
+
+
+def _ends_with_a_step(node: ast.AST) -> bool:
+    """Whether this is a generator function with a ``yield`` inside of a ``with`` or ``try``, which goes on where a generator ends.
+
+    Those that make a context manager are left out: what holds such a generator is one thread's own.
+    """
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    if any(ast.unparse(each).endswith(("contextmanager", "fixture")) for each in node.decorator_list):
+        return False
+    return any(
+        isinstance(block, (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)) and any(map(_yields, block.body))
+        for block in _within_function(node)
+    )
+
+
+def _yields(statement: ast.stmt) -> bool:
+    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in (statement, *_within_function(statement)))
+
+
+def _within_function(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes inside of this one that are not in a function of their own."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            yield child
+            yield from _within_function(child)
 
 
 _CATCHERS = frozenset({"__getattr__", "__getattribute__"})
@@ -439,6 +485,11 @@ def _members_in_c(modules: int) -> frozenset[str]:
         members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
         found |= members - _CONSTANT_IN_C if standard else members
     return frozenset(found)
+
+
+def has_getter(kind: type) -> bool:
+    """Whether objects of this class are descriptors."""
+    return any("__get__" in names_of(base) for base in bases_of(kind))
 
 
 def _with_nested(code: CodeType) -> Iterator[CodeType]:

@@ -20,6 +20,7 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
@@ -88,7 +89,7 @@ _OF_ONE_KEY = {"get": False, "setdefault": True, "pop": True, "__getitem__": Fal
 _SETTING = frozenset({"add", "discard", "remove"})
 _STORING_METHODS = frozenset({"append", "appendleft", "insert"})  # they ask nothing of what they store
 _BY_INDEX = frozenset({"insert", "pop", "rotate"})
-_MOST_ELEMENTS = 2000
+_MOST_ELEMENTS, _MOST_CONTAINERS = 2000, 50
 _HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 
 
@@ -298,6 +299,7 @@ def _element_into(thing: Any, under_test: UnderTest, deep: int) -> Touches:
 
 
 _plain_kinds: dict[int, tuple[type, bool, bool]] = {}
+_OF_CLASSES = frozenset({"__init_subclass__", "__class_getitem__", "__subclasshook__", "__prepare__"})
 _OF_NO_OPERATOR = frozenset({"__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__call__", "__init_subclass__"})
 
 
@@ -319,7 +321,7 @@ def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
         for base in kind.__mro__[:-1] if plain else ():
             made = bool(base.__flags__ & _HEAP_TYPE)
             for name, value in list(vars(base).items()):
-                if not (name.startswith("__") and name.endswith("__") and callable(value)):
+                if not (name.startswith("__") and name.endswith("__")) or _of_no_instance(name, value):
                     continue
                 made = made and type(value) is FunctionType and _makes_steps(value, under_test)
                 by_address = name == "__hash__" and made and ours(value.__code__.co_filename)
@@ -327,6 +329,14 @@ def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
             plain = plain and made
         known = _plain_kinds[id(kind)] = kind, plain, plain and quiet
     return known[1], known[2]
+
+
+def _of_no_instance(name: str, value: Any) -> bool:
+    """Whether no operator calls what a class keeps under this special name; a descriptor need not be callable itself."""
+    kind = type(value)
+    if kind in (GetSetDescriptorType, MemberDescriptorType) or (kind is classmethod and name in _OF_CLASSES):
+        return True
+    return not callable(value) and _of_type(kind, "__get__") is None
 
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
@@ -339,6 +349,8 @@ def _key_part(key: Any, under_test: UnderTest) -> Any:
 def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, removes: bool = False) -> Touches:
     """What is touched by reading or changing the element of a key or index."""
     kind = type(container)
+    if type(key) is slice and not _plain_slice(key):  # C asks its bounds for `__index__`, and then looks at the container
+        return UNKNOWN
     if kind in (str, bytes, range) and type(key) in _SCALARS:
         return []
     if kind is tuple:
@@ -349,7 +361,7 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
         return [Touch(container, ALL, changes)] if type(key) in (int, slice) else UNKNOWN
     if kind in _DICTS or (kind is collections.Counter and not removes):  # which has the methods of dict here
         part = _key_part(key, under_test)
-        if part is None:
+        if part is None or not _keys_compare_quietly(container):
             return UNKNOWN
         if part is ALL:
             return [Touch(container, ALL, changes)]
@@ -364,28 +376,58 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
     return UNKNOWN
 
 
+def _plain_slice(key: slice) -> bool:
+    return all(each is None or type(each) is int for each in (key.start, key.stop, key.step))
+
+
+def _keys_compare_quietly(container: Any) -> bool:
+    """Whether no key or element of a dict or a set has a comparison of its own, which C calls in the middle of looking one up."""
+    known = _quiet_keys.get(id(container))
+    if known is not None and len(container) == known[1] > _MOST_ELEMENTS:  # so large that it is not looked through each time
+        return known[2]
+    quiet = all(map(_compares_quietly, set(map(type, container)))) and all(
+        immutable(each) for each in container if type(each) in (tuple, frozenset)
+    )
+    if len(container) > _MOST_ELEMENTS:
+        if len(_quiet_keys) > _MOST_CONTAINERS:
+            _quiet_keys.clear()
+        _quiet_keys[id(container)] = container, len(container), quiet
+    return quiet
+
+
+def _compares_quietly(kind: type) -> bool:
+    own = _of_type(kind, "__eq__")
+    return type(own) is WrapperDescriptorType and (
+        own.__objclass__ is object or own.__objclass__ in _SCALARS or kind in (tuple, frozenset)
+    )
+
+
+_quiet_keys: dict[int, tuple[Any, int, bool]] = {}
+
+
 def _subscript(at: _At) -> Touches:
     found = at.top(2)
     return UNKNOWN if found is None else _element(found[0], found[1], False, at.under_test)
 
 
 def _store_subscript(at: _At) -> Touches:
-    found = at.top(2)
-    if found is None:
-        return UNKNOWN
-    return _element(found[0], found[1], True, at.under_test, removes=at.name == "DELETE_SUBSCR")
+    removes = at.name == "DELETE_SUBSCR"
+    found = at.top(2 if removes else 3)
+    if found is None or (type(found[-2]) is bytearray and not removes and type(found[0]) not in _SCALARS):
+        return UNKNOWN  # C asks the value for `__index__` first
+    return _element(found[-2], found[-1], True, at.under_test, removes=removes)
 
 
 def _slice(at: _At) -> Touches:
     found = at.top(3)
-    if found is None:
-        return UNKNOWN
-    return _element(found[0], slice(None), False, at.under_test)
+    return UNKNOWN if found is None else _element(found[0], slice(found[1], found[2]), False, at.under_test)
 
 
 def _store_slice(at: _At) -> Touches:
     found = at.top(4)
-    return UNKNOWN if found is None else _both(_element(found[1], slice(None), True, at.under_test), _whole(found[0]))
+    if found is None or (type(found[1]) is bytearray and type(found[0]) not in (bytes, bytearray)):
+        return UNKNOWN
+    return _both(_element(found[1], slice(found[2], found[3]), True, at.under_test), _whole(found[0]))
 
 
 def _binary(at: _At) -> Touches:
@@ -433,7 +475,7 @@ def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
     kind = type(container)
     if kind in _DICTS or kind in _SETS or kind is collections.Counter:
         part = _key_part(key, under_test)
-        return UNKNOWN if part is None else [Touch(container, part, False)]
+        return UNKNOWN if part is None or not _keys_compare_quietly(container) else [Touch(container, part, False)]
     if _interrupted((container, key), under_test):
         return UNKNOWN
     return _both(_into(container, under_test), _into(key, under_test))
@@ -657,13 +699,18 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         return _element(owner, arguments[0], _OF_ONE_KEY[name], under_test, removes=name == "pop")
     if kind is set and name in _SETTING and arguments:
         part = _key_part(arguments[0], under_test)
-        return UNKNOWN if part is None else [Touch(owner, part, True), Touch(owner, SIZE, True)]
+        if part is None or not _keys_compare_quietly(owner):
+            return UNKNOWN
+        return [Touch(owner, part, True), Touch(owner, SIZE, True)]
     if kind is list and name == "append":
         return [Touch(owner, (len(owner),), True), Touch(owner, SIZE, True)]
     if name in ("keys", "values", "items") and kind in _DICTS:
         return []
     parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
-    if _interrupted((owner, *arguments), under_test) and name not in _STORING_METHODS:
+    asks = name not in _STORING_METHODS or (kind is bytearray and any(type(each) not in _SCALARS for each in arguments))
+    if asks and _interrupted((owner, *arguments), under_test):
+        return UNKNOWN
+    if kind is bytearray and asks and name in _STORING_METHODS:
         return UNKNOWN
     if name in _BY_INDEX and arguments and type(arguments[0]) is not int:  # `__index__` comes before the change
         return UNKNOWN

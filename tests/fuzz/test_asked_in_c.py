@@ -1,0 +1,157 @@
+"""Questions that C asks objects of the program in the middle of its work: of bounds, of values, and of keys that it finds."""
+
+import functools
+
+import pytest
+
+from pytest_gilcheck.core.verdict import Verdict
+
+from .programs import counted
+
+
+class Index:
+    def __init__(self, state, value):
+        self.state, self.value = state, value
+
+    def __index__(self):
+        self.state.begun = True
+        return self.value
+
+
+class Key:
+    """Equal to seven, and whoever compares it is seen."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def __hash__(self):
+        return hash(7)
+
+    def __eq__(self, other):
+        self.state.begun = True
+        return other == 7
+
+
+class Row:
+    @functools.singledispatchmethod
+    def __eq__(self, other):
+        return other is self
+
+    @__eq__.register
+    def _(self, other: int):
+        self.asked = True
+        return False
+
+    __hash__ = None
+
+
+class State:
+    def __init__(self):
+        self.rows, self.bytes, self.bad = [1, 2, 3, 4], bytearray(b"abcd"), False
+        self.index, self.keys, self.begun = Index(self, 2), {Key(self)}, False
+        self.mixed = [Row(), 5]
+        self.begun = False
+
+
+def remove_slice(s):
+    s.bad = s.bad or len(s.rows[: s.index]) != 2
+
+
+def clear_if_begun(s):
+    if s.begun:
+        s.rows.clear()
+
+
+def append_byte(s):
+    s.bytes.append(s.index)
+
+
+def store_byte(s):
+    s.bytes[0] = s.index
+
+
+def look_at_bytes(s):
+    if s.begun:
+        s.bad = bytes(s.bytes) == b"abcd"
+
+
+def forget_key(s):
+    s.keys.discard(7)
+
+
+def look_at_keys(s):
+    if s.begun:
+        s.bad = len(s.keys) == 1
+
+
+def remove_five(s):
+    s.mixed.remove(5)
+
+
+def take_row(s):
+    s.mixed.pop(0)
+
+
+def good(s):
+    return not s.bad
+
+
+PROGRAMS = {
+    "a bound of a slice": (remove_slice, clear_if_begun),
+    "a byte that is appended": (append_byte, look_at_bytes),
+    "a byte that is stored": (store_byte, look_at_bytes),
+    "a key that is there already": (forget_key, look_at_keys),
+    "a comparison that a descriptor gives": (remove_five, take_row),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_c_asks_in_the_middle_of_its_work_makes_it_more_than_one_step(name):
+    one, other = PROGRAMS[name]
+    found = counted(one, other, setup=State, invariant=good, schedules=300)
+    assert found.verdict is Verdict.VIOLATED, str(found)
+
+
+class Plain(State):
+    def __init__(self):
+        super().__init__()
+        self.index, self.keys, self.mixed = 2, {7}, [3, 5]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_plain_numbers_are_asked_for_nothing(name):
+    one, other = PROGRAMS[name]
+    held = counted(one, other, setup=Plain, invariant=good, schedules=300)
+    assert held.verdict is Verdict.HOLDS, str(held)
+    assert "every interleaving" in held.reason
+
+
+class Counting:
+    def __init__(self, text):
+        self.text, self.compared = text, 0
+
+    def __hash__(self):
+        return hash(self.text)
+
+    def __eq__(self, other):
+        self.compared += 1
+        return self.text == other
+
+
+class Counted:
+    def __init__(self):
+        self.key, self.other = Counting("b"), 0
+        self.kept = {self.key: 1}
+
+
+def store(s):
+    s.kept["b"] = 2
+
+
+def do_something_else(s):
+    s.other = 1
+
+
+def test_a_search_asks_no_key_whether_it_is_equal():
+    held = counted(store, do_something_else, setup=Counted, invariant=lambda s: s.key.compared == 1, schedules=300)
+    assert held.verdict is Verdict.HOLDS, str(held)

@@ -1,0 +1,135 @@
+"""What one run of a program changes for all that come after it: the races of its making are in none of them."""
+
+import functools
+import os
+
+import pytest
+
+from pytest_gilcheck.core.verdict import Verdict
+
+from .programs import counted
+
+
+class Schema:
+    compiled, made = None, 0
+
+    def __init__(self):
+        self.seen = None
+
+    def use(self):
+        kind = type(self)
+        if kind.compiled is None:
+            kind.made += 1
+            kind.compiled = [1]
+        self.seen = kind.compiled
+
+
+class Anew(Schema):
+    def __init__(self):
+        super().__init__()
+        type(self).compiled, type(self).made = None, 0
+
+
+class Shared:
+    __slots__ = ("opened",)
+
+    def __init__(self):
+        self.opened = None
+
+
+class Held:
+    """An object with slots, a class and a default that live longer than a run."""
+
+    shared = Shared()
+
+    def __init__(self):
+        self.schema, self.seen = Schema, 0
+
+    def of_slots(self):
+        if self.shared.opened is None:
+            self.shared.opened = True
+            self.seen += 1
+
+    def of_default(self, cache={}):  # noqa: B006
+        if "rows" not in cache:
+            cache["rows"] = True
+            self.seen += 1
+
+    def of_environment(self):
+        if "GILCHECK_OF_A_TEST" not in os.environ:
+            os.environ["GILCHECK_OF_A_TEST"] = "1"
+            self.seen += 1
+
+    def of_function(self):
+        connect(self)
+
+    def of_cached(self):
+        self.seen += load()
+
+
+def connect(held):
+    if not hasattr(connect, "pool"):
+        connect.pool = []
+        held.seen += 1
+
+
+LOADED = []
+
+
+@functools.cache
+def load():
+    LOADED.append(1)
+    return len(LOADED)
+
+
+@pytest.mark.parametrize("name", ["of_slots", "of_default", "of_environment", "of_function", "of_cached"])
+def test_what_only_the_first_run_makes_is_no_pass_wherever_it_is_kept(name, monkeypatch):
+    monkeypatch.delenv("GILCHECK_OF_A_TEST", raising=False)
+    use = getattr(Held, name)
+    result = counted(use, use, setup=Held, invariant=lambda held: held.seen <= 2, schedules=100)
+    assert result.verdict is Verdict.INCONCLUSIVE, str(result)
+    assert "not repeatable: the first run changed" in result.reason
+    os.environ.pop("GILCHECK_OF_A_TEST", None)
+
+
+def test_what_the_class_of_the_state_keeps_is_no_pass_and_a_setup_that_makes_it_anew_decides():
+    result = counted(Schema.use, Schema.use, setup=Schema, invariant=lambda schema: type(schema).made == 1, schedules=100)
+    assert result.verdict is Verdict.INCONCLUSIVE, str(result)
+    assert "class Schema" in result.reason
+    found = counted(Anew.use, Anew.use, setup=Anew, invariant=lambda schema: type(schema).made == 1, schedules=100)
+    assert found.verdict is Verdict.VIOLATED, str(found)
+
+
+FALLBACK = [False]
+
+
+class Feed:
+    def __init__(self):
+        self.at, self.torn = 0, False
+
+    def write(self):
+        for at in range(1, 12):
+            self.at = at
+
+    def read(self):
+        if FALLBACK[0]:
+            return
+        at = self.at
+        if at == 10:
+            FALLBACK[0] = True
+        if at == 9:
+            self.torn = True
+
+
+class FeedAnew(Feed):
+    def __init__(self):
+        super().__init__()
+        FALLBACK[0] = False
+
+
+def test_a_path_that_one_of_the_runs_turns_off_is_no_pass():
+    FALLBACK[0] = False
+    result = counted(Feed.write, Feed.read, setup=Feed, invariant=lambda feed: not feed.torn, schedules=500)
+    assert result.verdict is Verdict.INCONCLUSIVE or result.verdict is Verdict.VIOLATED, str(result)
+    found = counted(FeedAnew.write, FeedAnew.read, setup=FeedAnew, invariant=lambda feed: not feed.torn, schedules=500)
+    assert found.verdict is Verdict.VIOLATED, str(found)
