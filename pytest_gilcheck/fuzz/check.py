@@ -147,7 +147,9 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         return _of_later_runs_alone(result, found)
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
-        explorer.in_order(explorer.passing[0])
+        _, failure = explorer.in_order(explorer.passing[0])
+        if failure is not None:
+            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         if found := first_run.changed_since:
             return _of_earlier_runs(result, found)
     return result
