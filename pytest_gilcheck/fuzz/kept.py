@@ -147,17 +147,17 @@ class _Reached:
             return
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             with suppress(ValueError):  # not assigned yet
-                yield from self._of(cell.cell_contents, f"{name!r} of {function.__qualname__}")
+                yield from self._of(cell.cell_contents, f"{name!r} of {function.__code__.co_qualname}")
         names = list(dict.fromkeys(_names(function.__code__)))
         yield from self._of_module(function.__globals__, function.__module__, names)
         for name in _stored_globals(function):
             if name not in function.__globals__:  # not yet
                 yield _global(name, function.__module__), _NOTHING
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            yield from self._of(value, f"a default of {function.__qualname__}")
+            yield from self._of(value, f"a default of {function.__code__.co_qualname}")
         for name, value in vars(function).items():
-            yield from self._of(value, f"attribute {name!r} of {function.__qualname__}")
-        yield f"the attributes of {function.__qualname__}", tuple(vars(function))
+            yield from self._of(value, f"attribute {name!r} of {function.__code__.co_qualname}")
+        yield f"the attributes of {function.__code__.co_qualname}", tuple(vars(function))
 
     def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
