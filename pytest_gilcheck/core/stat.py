@@ -43,14 +43,6 @@ def stat_of(folder: str) -> Stat:
     return Stat(name, fields[0], int(fields[2]), (int(fields[11]) + int(fields[12])) / _HERTZ, int(fields[36]))
 
 
-def denied_a_core(pid: int) -> float:
-    """Seconds so far in which the main thread of a process was ready and had no core; 0 if it is gone, or that is not known."""
-    try:
-        return int(read(f"/proc/{pid}/schedstat").split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
-
-
 class CoreTimes(NamedTuple):
     """What became of the time of one core, or of all of them together, since the system started, in seconds.
 

@@ -28,7 +28,7 @@ from .culprit import threads
 from .process_snapshot import ProcessSnapshot
 from .sending import probe, send
 from .starting import Starter
-from .survivors import adoption, children, kill_adopted, survivors
+from .survivors import Survivors, adoption, children, kill_adopted, survivors
 from .target import Instrument
 from .target_log import TargetLog
 from .trial import UNDECIDED, SignalOutcome, Trial, clearly_late
@@ -75,7 +75,7 @@ def _delivered(
     process = starter.start(instrument)
     log = TargetLog(process)
     trial = Trial(number, moment, pid=process.pid)
-    alive: list[str] = []
+    alive = Survivors()
     try:
         if not log.wait(limit, lambda log: log.began or log.left) or log.began is None:
             trial = replace(trial, outcome=SignalOutcome.MISSED, detail="the workload did not begin")
@@ -102,8 +102,9 @@ def _delivered(
         trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
     if trial.outcome is not None and trial.outcome not in UNDECIDED and (module := _imported(log, trial)):
         trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=_WHILE_IMPORTING.format(module=module))
-    if alive and trial.outcome is None:
-        trial = replace(trial, outcome=SignalOutcome.LEFT_BEHIND, detail=", ".join(alive))
+    if alive.names and trial.outcome is None:
+        outcome = SignalOutcome.BUSY if alive.denied else SignalOutcome.LEFT_BEHIND
+        trial = replace(trial, outcome=outcome, detail=", ".join(alive.names))
     return replace(trial, notes=tuple(log.others))
 
 
@@ -239,7 +240,10 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     at_most = entered + _TIMES_DENIED * claim.exits_within
     while True:
         now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
-        denied, held = _denied(before, now, 0.0), _held(before, now)
+        denied = _denied(before, now, 0.0)
+        held = bool(_held(before, now)) or process_snapshot.waits_for_core(
+            process.pid
+        )  # a wait that is not over is not counted yet
         if (seconds - denied >= claim.exits_within and not held) or time.monotonic() > at_most:
             break
         if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core

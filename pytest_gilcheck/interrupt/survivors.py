@@ -12,10 +12,11 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from ..core.clocks import time
 from ..core.lineage import available, descends
-from ..core.stat import denied_a_core, stat_of
+from ..core.stat import stat_of
 from ..core.system import HAS_PROC, entries, read
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
@@ -38,23 +39,51 @@ def adoption() -> Iterator[None]:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value)
 
 
-def survivors(target: int, seconds: float) -> list[str]:
-    """Processes of a target that still run after ``seconds``, each as ``"name (pid 4711)"``.
+class Survivors(NamedTuple):
+    """Processes of a target that outlive it.
 
-    Time in which a busy machine denied one of them a core is not its own: such a process gets that in addition.
+    Attributes:
+        names: each as ``"name (pid 4711)"``.
+        denied: whether one of them had no core for most of the time, so that it might have ended.
+    """
+
+    names: tuple[str, ...] = ()
+    denied: bool = False
+
+
+def survivors(target: int, seconds: float) -> Survivors:
+    """Processes of a target that still run after ``seconds``.
+
+    Time in which a busy machine denied one of them a core is not its own: such a process gets that in addition. The kernel counts a
+    wait for a core only when it is over, so it is looked at from outside: the process is ready, and its CPU time stands still.
 
     Args:
         target: number of a process that led its own group, called `core.lineage.mark`, and is gone.
     """
-    began = time.monotonic()
-    at_first: dict[int, float] = {}
+    began = before = time.monotonic()
+    denied: dict[int, float] = {}
+    used: dict[int, float] = {}
     while found := _members(target) | {pid: _named(pid) for pid in _adopted(target)}:
-        denied = [denied_a_core(pid) for pid in found]
-        waited = max(now - at_first.setdefault(pid, now) for pid, now in zip(found, denied, strict=True))
-        if time.monotonic() - began > seconds + min(waited, _TIMES_DENIED * seconds):
-            return list(found.values())
+        now = time.monotonic()
+        for pid in found:
+            ready, cpu = _ready(pid)
+            if ready and pid in used:
+                denied[pid] = denied.get(pid, 0.0) + max(0.0, now - before - (cpu - used[pid]))
+            used[pid] = cpu
+        before = now
+        most = max(denied.get(pid, 0.0) for pid in found)
+        if now - began > seconds + min(most, _TIMES_DENIED * seconds):
+            return Survivors(tuple(found.values()), most > (now - began) / 2)
         time.sleep(_POLL)
-    return []
+    return Survivors()
+
+
+def _ready(pid: int) -> tuple[bool, float]:
+    """Whether the main thread of a process runs or waits for a core, and the CPU seconds that it has used."""
+    try:
+        return stat_of(f"/proc/{pid}").state == "R", int(read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return False, 0.0
 
 
 def kill_adopted(target: int) -> None:
