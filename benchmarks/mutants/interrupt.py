@@ -52,8 +52,8 @@ MUTANTS = (
     Mutant(
         "interrupt-survivors",
         "interrupt/delivery.py",
-        "    if alive and trial.outcome is None:\n",
-        "    if alive and trial.outcome is SignalOutcome.LEFT_BEHIND:\n",
+        "    if alive.names and trial.outcome is None:\n",
+        "    if alive.names and trial.outcome is SignalOutcome.LEFT_BEHIND:\n",
         "a workload whose child processes outlive Ctrl-C passes",
         CHECK,
     ),
