@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import chain, islice
-from types import MemberDescriptorType
 from typing import Any
 
-from .classes import bases_of, is_a, module_of_class, names_of
+from .classes import attributes_of, is_a, module_of_class
 
 _DEPTH, _MOST = 6, 2000  # levels, and objects of one value, that are looked at
 _UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
@@ -60,15 +58,9 @@ def held_by(value: Any) -> list[Any]:
         elif issubclass(kind, Mapping):
             parts += chain.from_iterable(value.items())
         elif module_of_class(kind) not in _UNREAD:
-            for base in bases_of(kind):
-                for name, found in list(names_of(base).items()):
-                    if type(found) is MemberDescriptorType:
-                        with suppress(AttributeError):  # the slot is empty
-                            parts += (name, found.__get__(value))
-            if isinstance(kept := getattr(value, "__dict__", None), dict):
-                parts += chain.from_iterable(kept.items())
+            parts += chain.from_iterable(attributes_of(value))
     except Exception:  # of the user's containers and attributes
-        return parts
+        pass
     return parts
 
 

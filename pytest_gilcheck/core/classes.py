@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 _mro_of, _dict_of, _module_of, _name_of, _qualname_of = (
@@ -18,6 +19,38 @@ def bases_of(kind: type) -> tuple[type, ...]:
 def names_of(kind: type) -> Mapping[str, Any]:
     """What a class itself defines, without asking its metaclass."""
     return kind.__dict__ if type(kind) is type else _dict_of(kind)
+
+
+def in_class(kind: Any, name: str) -> Any:
+    """What a class defines or inherits under a name, without asking its metaclass; None if nothing."""
+    for base in bases_of(kind):
+        if name in (names := names_of(base)):
+            return names[name]
+    return None
+
+
+def derived_from(kind: type) -> Iterator[type]:
+    """A class and all that are derived from it, each once."""
+    waiting, seen = [kind], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            waiting += type.__subclasses__(each)
+            yield each
+
+
+def attributes_of(thing: object) -> Iterator[tuple[str, Any]]:
+    """Names and values of an object's own attributes, in its ``__dict__`` and its slots, without asking it."""
+    for base in bases_of(type(thing)):
+        for name, found in list(names_of(base).items()):
+            if name == "__dict__" and type(found) is GetSetDescriptorType:
+                yield from list(found.__get__(thing).items())
+            elif type(found) is MemberDescriptorType:
+                try:
+                    yield name, found.__get__(thing)
+                except AttributeError:  # the slot is still empty
+                    continue
 
 
 def module_of_class(kind: type) -> str:

@@ -11,10 +11,9 @@ import io
 import pickle
 import sys
 import traceback
-from collections.abc import Iterator
 from typing import Any
 
-from .classes import module_of_class, name_of_class, qualified_name_of_class
+from .classes import derived_from, module_of_class, name_of_class, qualified_name_of_class
 from .origin import ours
 
 
@@ -102,7 +101,7 @@ class _Pickler(pickle.Pickler):
 
 class _Unpickler(pickle.Unpickler):
     def persistent_load(self, known: tuple[int, str]) -> type[BaseException]:
-        for kind in _exceptions():
+        for kind in derived_from(BaseException):
             if (id(kind), qualified_name_of_class(kind)) == known:
                 return kind
         raise pickle.UnpicklingError("this process has no such class")
@@ -136,10 +135,3 @@ def _is_importable(kind: type) -> bool:
     for name in qualified_name_of_class(kind).split("."):
         found = getattr(found, name, None)
     return found is kind
-
-
-def _exceptions(of: type[BaseException] = BaseException) -> Iterator[type[BaseException]]:
-    """The class and all that are derived from it."""
-    yield of
-    for kind in type.__subclasses__(of):
-        yield from _exceptions(kind)

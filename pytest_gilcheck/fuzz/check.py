@@ -144,36 +144,27 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
-        return _of_later_runs_alone(result, found)
+        return _left_for_others(result, found, "the first run", "later runs found it so, and none has the race of its making")
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
             return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         if found := first_run.changed_since:
-            return _of_earlier_runs(result, found)
+            return _left_for_others(result, found, "one of the runs", "the runs after it found it so")
     return result
 
 
-def _of_earlier_runs(result: FuzzResult, changed: tuple[str, ...]) -> FuzzResult:
-    """The result for a program of which one of the runs changed these names for all that came after it."""
-    why = f"not repeatable: one of the runs changed {_listed(changed)}, and the runs after it found it so"
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {_MADE_ANEW}; otherwise {result.reason}")
+def _left_for_others(result: FuzzResult, changed: tuple[str, ...], who: str, others: str) -> FuzzResult:
+    """The result for a program of which a run changed these names for all that came after it.
 
-
-def _listed(names: tuple[str, ...]) -> str:
-    return f"{'; '.join(names[:3])}{' and more' * (len(names) > 3)}"
-
-
-def _of_later_runs_alone(result: FuzzResult, changed: tuple[str, ...]) -> FuzzResult:
-    """The result for a program of which only the first run found these names as they were."""
-    why = (
-        f"not repeatable: the first run changed {_listed(changed)}, and later runs found it so, and none has the race of its making"
-    )
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {_MADE_ANEW}; otherwise {result.reason}")
-
-
-_MADE_ANEW = "make it anew in setup (for a test, in a fixture), or before the check"
+    Args:
+        who, others: that run, and what follows for those after it, in words.
+    """
+    names = f"{'; '.join(changed[:3])}{' and more' * (len(changed) > 3)}"
+    what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
+    why = f"not repeatable: {who} changed {names}, and {others}"
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {what_to_do}; otherwise {result.reason}")
 
 
 def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:

@@ -11,10 +11,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ..core.classes import bases_of, module_of_class, name_of_class, names_of
+from ..core.classes import attributes_of, module_of_class, name_of_class, names_of
 from ..core.clocks import monotonic, sleep
 from ..core.origin import under_test
 from ..core.stat import stat_of
@@ -122,26 +122,13 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}.{key}", value) for key, value in list(names_of(thing).items()))
     elif _may_hold_locks(kind):
         prefix = f"{name}." if name else ""
-        yield from ((f"{prefix}{key}", value) for key, value in _attributes(thing))
+        yield from ((f"{prefix}{key}", value) for key, value in attributes_of(thing))
         yield name or name_of_class(kind), kind
 
 
 def _key(key: object) -> str:
     """A key of a dict as part of a path, without its own ``__repr__`` unless it is built in."""
     return repr(key) if type(key) in (str, int, float, bool, bytes, type(None)) else f"<{name_of_class(type(key))}>"
-
-
-def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values of an object's own attributes, in its ``__dict__`` and its slots."""
-    for base in bases_of(type(thing)):
-        for name, found in list(names_of(base).items()):
-            if name == "__dict__" and type(found) is GetSetDescriptorType:
-                yield from list(found.__get__(thing).items())
-            elif type(found) is MemberDescriptorType:
-                try:
-                    yield name, found.__get__(thing)
-                except AttributeError:  # the slot is still empty
-                    continue
 
 
 def _may_hold_locks(kind: type) -> bool:

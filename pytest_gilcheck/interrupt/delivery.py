@@ -241,9 +241,7 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     while True:
         now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
         denied = _denied(before, now, 0.0)
-        held = bool(_held(before, now)) or process_snapshot.waits_for_core(
-            process.pid
-        )  # a wait that is not over is not counted yet
+        held = bool(_held(before, now)) or process_snapshot.waits_for_core(process.pid)  # which no counter has yet
         if (seconds - denied >= claim.exits_within and not held) or time.monotonic() > at_most:
             break
         if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core

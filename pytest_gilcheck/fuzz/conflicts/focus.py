@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
-from ...core.classes import bases_of, is_a, names_of
+from ...core.classes import in_class, is_a, names_of
 from ..running.record import Deed
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
@@ -102,7 +102,7 @@ def focus_of(trace: Trace) -> Focus:
 
 def _dictionary_of(each: object) -> object:
     """Its ``__dict__``, or None. (`gc.get_referents` does not show it, from 3.13 on.)"""
-    of_class = next((names_of(base)["__dict__"] for base in bases_of(type(each)) if "__dict__" in names_of(base)), None)
+    of_class = in_class(type(each), "__dict__")
     if is_a(each, type) or type(of_class) is not GetSetDescriptorType:  # anything else is code of the program
         return None
     return of_class.__get__(each)

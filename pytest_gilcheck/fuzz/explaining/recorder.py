@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-from ...core.classes import bases_of, is_a, name_of_class, names_of
+from ...core.classes import in_class, is_a, name_of_class
 from ...core.source import code_position, innermost, line_text, position_text
 from ..running.task import Task
 from ..steps.visible import Access
@@ -176,9 +176,7 @@ def _part(holder: Any, name: str) -> Any:
             except AttributeError:  # it has slots
                 kept = {}
             if is_a(holder, type) or type(kept) is not dict or name[1:] not in kept:
-                descriptor: Any = next(
-                    (names_of(base)[name[1:]] for base in bases_of(type(holder)) if name[1:] in names_of(base)), None
-                )
+                descriptor = in_class(type(holder), name[1:])
                 return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
             return kept[name[1:]]
         return holder[ast.literal_eval(name[1:-1])] if isinstance(holder, (list, dict, tuple)) else _NOTHING

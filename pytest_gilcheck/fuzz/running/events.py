@@ -23,7 +23,7 @@ from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any
 
-from ...core.classes import bases_of, module_of_class
+from ...core.classes import bases_of, derived_from, module_of_class
 from ...core.origin import ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
@@ -161,20 +161,14 @@ class Events:
         self._frozen = True
 
     def _classes_under_test(self) -> Iterator[type]:
-        """The classes of modules of which code has started beside the threads, and their bases under test."""
+        """The classes of modules of which code has started beside the threads, and their bases."""
         started: dict[str, bool] = {}
-        waiting, seen = [object], set[int]()
-        while waiting:
-            for kind in type.__subclasses__(waiting.pop()):
-                if id(kind) in seen:
-                    continue
-                seen.add(id(kind))
-                waiting.append(kind)
-                name = module_of_class(kind)
-                if name not in started:
-                    started[name] = self.names.has_file(getattr(sys.modules.get(name), "__file__", None))
-                if started[name]:
-                    yield from bases_of(kind)[:-1]
+        for kind in derived_from(object):
+            name = module_of_class(kind)
+            if name not in started:
+                started[name] = self.names.has_file(getattr(sys.modules.get(name), "__file__", None))
+            if started[name]:
+                yield from bases_of(kind)[:-1]
 
     def tables_unchanged(self) -> bool:
         """Whether the step tables are still valid. If not, this makes new ones, in which no step is hidden, and the steps counted

@@ -23,7 +23,7 @@ from types import (
 )
 from typing import Any
 
-from ...core.classes import bases_of, names_of
+from ...core.classes import in_class
 from ...core.origin import ours
 
 _PACKAGE = __name__.partition(".")[0]
@@ -66,7 +66,7 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
         return True
     if issubclass(type(function), type):
         return not _made_by_steps(function, under_test)
-    call = _of_type(type(function), "__call__")
+    call = in_class(type(function), "__call__")
     return not (type(call) is FunctionType and _makes_steps(call, under_test))
 
 
@@ -93,10 +93,10 @@ def _makes_steps(function: FunctionType, under_test: UnderTest) -> bool:
 
 def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
     """Whether an instance of a class is made by code under test alone, or by C that only keeps the arguments."""
-    if type(kind) is not type and _of_type(type(kind), "__call__") is not _of_type(type, "__call__"):
+    if type(kind) is not type and in_class(type(kind), "__call__") is not in_class(type, "__call__"):
         return False
     for name, plain in _PLAIN_MAKERS.items():
-        maker = _of_type(kind, name)
+        maker = in_class(kind, name)
         maker = maker.__func__ if type(maker) is staticmethod else maker
         if type(maker) is FunctionType:
             if not _makes_steps(maker, under_test):
@@ -106,16 +106,8 @@ def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
     return True
 
 
-def _of_type(kind: Any, name: str) -> Any:
-    """What a class defines or inherits under a name, without asking its metaclass."""
-    for base in bases_of(kind):
-        if name in (names := names_of(base)):
-            return names[name]
-    return None
-
-
 _PLAIN_MAKERS = {  # by id; of classes that cannot change
-    name: frozenset(id(_of_type(base, name)) for base in (object, *_PLAIN_ERRORS)) for name in ("__new__", "__init__")
+    name: frozenset(id(in_class(base, name)) for base in (object, *_PLAIN_ERRORS)) for name in ("__new__", "__init__")
 }
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from ...core.classes import bases_of, module_of_class, names_of
+from ...core.classes import derived_from, in_class, module_of_class, names_of
 from ...core.source import file_text
 from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
@@ -187,7 +187,7 @@ class Changing:
             for kind in {id(kind): kind for kind in kinds}.values()  # no set: a metaclass may hash classes its own way
             if module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
             for name, value in list(names_of(kind).items())
-            if type(value) not in _BOUND and not name.startswith("__") and has_getter(type(value))
+            if type(value) not in _BOUND and not name.startswith("__") and in_class(type(value), "__get__") is not None
         }
         self._store(frozenset(f".{name}" for name in found))
 
@@ -469,14 +469,7 @@ def _computed_in_c() -> frozenset[str]:
 @functools.lru_cache(maxsize=1)
 def _members_in_c(modules: int) -> frozenset[str]:
     found = set(_CHANGED_IN_C)
-    waiting: list[type] = [object]
-    seen: set[int] = set()
-    while waiting:
-        kind = waiting.pop()
-        if id(kind) in seen:
-            continue
-        seen.add(id(kind))
-        waiting += type.__subclasses__(kind)
+    for kind in derived_from(object):
         names = names_of(kind)
         module = module_of_class(kind).partition(".")[0]
         standard = module in sys.stdlib_module_names
@@ -485,11 +478,6 @@ def _members_in_c(modules: int) -> frozenset[str]:
         members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
         found |= members - _CONSTANT_IN_C if standard else members
     return frozenset(found)
-
-
-def has_getter(kind: type) -> bool:
-    """Whether objects of this class are descriptors."""
-    return any("__get__" in names_of(base) for base in bases_of(kind))
 
 
 def _with_nested(code: CodeType) -> Iterator[CodeType]:

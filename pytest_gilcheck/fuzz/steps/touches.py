@@ -29,10 +29,10 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from ...core.classes import bases_of, name_of_class, names_of
+from ...core.classes import bases_of, in_class, name_of_class, names_of
 from ...core.origin import ours
 from . import pure, waiting
-from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, _of_type, makes_steps
+from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
 from .operands import immutable
 from .stack import NOTHING, local_of, operands_of
 
@@ -89,7 +89,7 @@ _OF_ONE_KEY = {"get": False, "setdefault": True, "pop": True, "__getitem__": Fal
 _SETTING = frozenset({"add", "discard", "remove"})
 _STORING_METHODS = frozenset({"append", "appendleft", "insert"})  # they ask nothing of what they store
 _BY_INDEX = frozenset({"insert", "pop", "rotate"})
-_MOST_ELEMENTS, _MOST_CONTAINERS = 2000, 50
+_MOST_ELEMENTS = 2000
 _HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 
 
@@ -137,14 +137,14 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
     kind = type(holder)
     if kind is ModuleType:
         return [Touch(vars(holder), name, False)] if name in vars(holder) else UNKNOWN
-    if _of_type(kind, "__getattribute__") is not object.__getattribute__ and kind is not type:
+    if in_class(kind, "__getattribute__") is not object.__getattribute__ and kind is not type:
         return [] if kind in _SCALARS or kind in _CONTAINERS else UNKNOWN
     if kind is type:
         if name.startswith("__") and name != "__name__" and name != "__qualname__":
             return UNKNOWN
-        found = _of_type(holder, name)
+        found = in_class(holder, name)
         return _of_classes(holder, name) if _binds_quietly(found, under_test) else UNKNOWN
-    found = _of_type(kind, name)
+    found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
     if not kind.__flags__ & _HEAP_TYPE:
         quiet = type(found) in (MethodDescriptorType, WrapperDescriptorType) and (kind in _CONTAINERS or kind in _SCALARS)
@@ -155,7 +155,7 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
     own = [*of_classes, Touch(holder, name, False)]
     if found is None:
-        catcher = _of_type(kind, "__getattr__")
+        catcher = in_class(kind, "__getattr__")
         return own if catcher is None or (type(catcher) is FunctionType and _makes_steps(catcher, under_test)) else UNKNOWN
     return own if _binds_quietly(found, under_test) else UNKNOWN
 
@@ -165,7 +165,7 @@ def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
     kind = type(found)
     if kind in (FunctionType, classmethod, staticmethod, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType):
         return True
-    getter = _of_type(kind, "__get__")
+    getter = in_class(kind, "__get__")
     return getter is None or (type(getter) is FunctionType and _makes_steps(getter, under_test))
 
 
@@ -192,14 +192,14 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
             return UNKNOWN  # operators look it up, which no instruction shows
         return [Touch(holder, name, True)]
     for own, plain in (("__setattr__", object.__setattr__), ("__delattr__", object.__delattr__)):
-        found = _of_type(kind, own)
+        found = in_class(kind, own)
         if found is not plain:
             return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
-    found = _of_type(kind, name)
+    found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
     if type(found) is property:
         return of_classes if type(found.fset) is FunctionType and _makes_steps(found.fset, under_test) else UNKNOWN
-    setter = None if found is None else _of_type(type(found), "__set__")
+    setter = None if found is None else in_class(type(found), "__set__")
     if setter is not None and type(found) is not MemberDescriptorType:
         return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
     slot = found.__name__ if type(found) is MemberDescriptorType else name
@@ -284,7 +284,7 @@ def _calls_back(thing: Any, under_test: UnderTest) -> bool:
     kind = type(thing)
     if _of_a_known_kind(thing):
         return False
-    return not _asks_nobody(kind, under_test) or _of_type(kind, "__call__") is not None
+    return not _asks_nobody(kind, under_test) or in_class(kind, "__call__") is not None
 
 
 def _of_a_known_kind(thing: Any) -> bool:
@@ -336,7 +336,7 @@ def _of_no_instance(name: str, value: Any) -> bool:
     kind = type(value)
     if kind in (GetSetDescriptorType, MemberDescriptorType) or (kind is classmethod and name in _OF_CLASSES):
         return True
-    return not callable(value) and _of_type(kind, "__get__") is None
+    return not callable(value) and in_class(kind, "__get__") is None
 
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
@@ -382,27 +382,16 @@ def _plain_slice(key: slice) -> bool:
 
 def _keys_compare_quietly(container: Any) -> bool:
     """Whether no key or element of a dict or a set has a comparison of its own, which C calls in the middle of looking one up."""
-    known = _quiet_keys.get(id(container))
-    if known is not None and len(container) == known[1] > _MOST_ELEMENTS:  # so large that it is not looked through each time
-        return known[2]
-    quiet = all(map(_compares_quietly, set(map(type, container)))) and all(
+    return all(map(_compares_quietly, set(map(type, container)))) and all(
         immutable(each) for each in container if type(each) in (tuple, frozenset)
     )
-    if len(container) > _MOST_ELEMENTS:
-        if len(_quiet_keys) > _MOST_CONTAINERS:
-            _quiet_keys.clear()
-        _quiet_keys[id(container)] = container, len(container), quiet
-    return quiet
 
 
 def _compares_quietly(kind: type) -> bool:
-    own = _of_type(kind, "__eq__")
+    own = in_class(kind, "__eq__")
     return type(own) is WrapperDescriptorType and (
         own.__objclass__ is object or own.__objclass__ in _SCALARS or kind in (tuple, frozenset)
     )
-
-
-_quiet_keys: dict[int, tuple[Any, int, bool]] = {}
 
 
 def _subscript(at: _At) -> Touches:
@@ -488,7 +477,7 @@ def _truth(at: _At) -> Touches:
     kind = type(found[0])
     if kind in (list, dict, set, collections.deque):
         return [Touch(found[0], SIZE, False)]
-    if _of_type(kind, "__bool__") is None and _of_type(kind, "__len__") is None:
+    if in_class(kind, "__bool__") is None and in_class(kind, "__len__") is None:
         return _of_classes(kind, "__bool__")
     return _into(found[0], at.under_test, 0) if kind not in _CONTAINERS else _whole(found[0])
 
@@ -570,7 +559,7 @@ def _enter(at: _At) -> Touches:
     if waiting.entered(kind):
         return []
     for name in ("__enter__", "__exit__"):
-        method = _of_type(kind, name)
+        method = in_class(kind, name)
         if type(method) is not FunctionType or not _makes_steps(method, at.under_test):
             return UNKNOWN
     return _of_classes(kind, "__enter__") if not ours(kind.__enter__.__code__.co_filename) else []
@@ -620,7 +609,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if issubclass(kind, type):
         if (
             name_of_class(callee) in _LOCKS
-            and type(acquire := names_of(callee).get("acquire", _of_type(callee, "acquire"))) is FunctionType
+            and type(acquire := names_of(callee).get("acquire", in_class(callee, "acquire"))) is FunctionType
         ):
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
@@ -707,10 +696,10 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if name in ("keys", "values", "items") and kind in _DICTS:
         return []
     parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
-    asks = name not in _STORING_METHODS or (kind is bytearray and any(type(each) not in _SCALARS for each in arguments))
-    if asks and _interrupted((owner, *arguments), under_test):
-        return UNKNOWN
-    if kind is bytearray and asks and name in _STORING_METHODS:
+    if name in _STORING_METHODS:
+        if kind is bytearray and any(type(each) not in _SCALARS for each in arguments):  # `__index__` of what is stored
+            return UNKNOWN
+    elif _interrupted((owner, *arguments), under_test):
         return UNKNOWN
     if name in _BY_INDEX and arguments and type(arguments[0]) is not int:  # `__index__` comes before the change
         return UNKNOWN

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from ...core.classes import in_class
 from ...core.origin import ours
-from .calls import _of_type
 
 _CONDITION = threading.Condition
 _STATE: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {  # by class: its attributes that change, its conditions
@@ -115,5 +115,5 @@ def _state(owner: Any) -> State | None:
 
 
 def _ours(lock: Any) -> bool:
-    acquire = _of_type(type(lock), "acquire")
+    acquire = in_class(type(lock), "acquire")
     return type(lock).__name__ in _LOCKS and type(acquire) is FunctionType and ours(acquire.__code__.co_filename)
