@@ -83,6 +83,8 @@ class Trace:
         now = self._engine.point
         self.owners[now] = task.index
         self.steps.add(now)
+        if self._generators:
+            self._within(frame)
         if access.kind == "end":
             self.accesses[now] = access
             self.not_known[now] = frame.f_code, frame.f_lasti
@@ -112,8 +114,6 @@ class Trace:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
         self._touched(found)
-        if self._generators:
-            self._within(frame)
 
     @property
     def doubt(self) -> str:
