@@ -78,13 +78,18 @@ def focus_of(trace: Trace) -> Focus:
             users.setdefault(part.holder, set()).add(trace.owners[point])
             if part.deed is not Deed.READ:
                 changed.add(part.holder)
-    for thread, objects in trace.unknown_on.items():
+    alive = trace.objects.alive()
+    numbers = {id(thing): number for number, thing in alive.items()}
+    wanted = {key for key, number in numbers.items() if number in users}
+    for thread, unknown_on in trace.unknown_on.items():
+        objects = [alive[number] for number in unknown_on if number in alive]
         for each in objects:
-            if id(each) in users and (names := id(_dictionary_of(each))) in users:
-                users[id(each)] = users[names] = users[id(each)] | users[names]
-        for holder in _reachable(objects, users.keys()):
-            users[holder].add(thread)
-            changed.add(holder)
+            mine, names = numbers[id(each)], numbers.get(id(_dictionary_of(each)), 0)
+            if mine in users and names in users:
+                users[mine] = users[names] = users[mine] | users[names]
+        for key in _reachable(objects, wanted):
+            users[numbers[key]].add(thread)
+            changed.add(numbers[key])
     contested = {holder for holder in changed if len(users[holder]) > 1}
     matters: set[int] = set()
     for point, access in trace.accesses.items():

@@ -4,15 +4,19 @@ A transition begins at a point, where its thread was chosen, and ends where the 
 thread does after it, or what a thread does that begins or goes on after a wait, up to its next step. So the transitions of a run
 have the numbers of its points.
 
-Objects are known by their ids, and kept alive for the run, so that an id has one meaning.
+Objects are known by numbers (`objects`), and not kept alive.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 from bisect import bisect_right
+from collections.abc import Iterable
+from functools import partial
 from inspect import CO_GENERATOR
-from types import CodeType, FrameType, GeneratorType
+from types import BuiltinMethodType, CodeType, FrameType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
 from ...core.origin import ours
@@ -24,15 +28,17 @@ from ..steps.instructions import instructions_of
 from ..steps.stack import topmost
 from ..steps.touches import ALL, UNKNOWN, Touch, Touches, behind_a_lock, touches
 from ..steps.visible import Access
+from .objects import Objects
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
+_FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
 
 class Part(NamedTuple):
-    """Something that a transition touches: the id of an object, what of it, and what is done to it."""
+    """Something that a transition touches: an object, what of it, and what is done to it."""
 
-    holder: int
+    holder: int  # the number of the object
     part: Any
     deed: Deed
 
@@ -45,7 +51,7 @@ class Trace:
 
     Attributes:
         places: of each step of code under test and of each call that made no step, by id: it, its code and its offset; if focusing.
-        unknown_on: by thread, what the steps work on of which it is not known what they touch; if focusing.
+        unknown_on: by thread, the numbers of what the steps work on of which it is not known what they touch; if focusing.
         owners: by point, the index of the thread that made the transition.
         parts: by point, what it touched.
         not_known: by point, what is in a transition of which it is not known what it touched: a text, or a code and an offset.
@@ -58,8 +64,8 @@ class Trace:
         self._engine = engine
         self._focusing = focusing
         self.places: dict[int, tuple[Access, CodeType, int]] = {}
-        self.unknown_on: dict[int, list[Any]] = {}
-        self._kept: list[Any] = []
+        self.unknown_on: dict[int, set[int]] = {}
+        self.objects = Objects()
         self.owners: dict[int, int] = {}
         self.parts: dict[int, list[Part]] = {}
         self.not_known: dict[int, str | tuple[CodeType, int]] = {}
@@ -69,7 +75,7 @@ class Trace:
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
-        self._generators: dict[int, GeneratorType[Any, Any, Any]] = {}  # that have been advanced, by the ids of their frames
+        self._generators: dict[int, weakref.ref[GeneratorType[Any, Any, Any]]] = {}  # advanced, by the ids of their frames
 
     def __enter__(self) -> Trace:
         self._engine.observer = self._engine.recorder = self
@@ -83,6 +89,7 @@ class Trace:
         now = self._engine.point
         self.owners[now] = task.index
         self.steps.add(now)
+        self._let_go()
         if self._generators:
             self._within(frame)
         if access.kind == "end":
@@ -107,7 +114,7 @@ class Trace:
             found = touches(frame, name, argument, value, self._engine.takes_part)
             if found is None and self._focusing:
                 count = _MOST_OPERANDS + argument if name.startswith("CALL") else _MOST_OPERANDS
-                self.unknown_on.setdefault(task.index, []).extend(topmost(frame, count))
+                self._unknown_on(task, topmost(frame, count))
         except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
             found = None
         if found is None:
@@ -130,24 +137,37 @@ class Trace:
     def _touched(self, found: Touches) -> None:
         """The running thread touches this."""
         for holder, part, changes in found or ():
-            self._kept.append(holder)
             if type(holder) is GeneratorType and changes:
-                self._generators[id(holder.gi_frame)] = holder
-            self.parts.setdefault(self._engine.point, []).append(Part(id(holder), part, Deed.WRITE if changes else Deed.READ))
+                self._generators[id(holder.gi_frame)] = weakref.ref(holder)
+            deed = Deed.WRITE if changes else Deed.READ
+            self.parts.setdefault(self._engine.point, []).append(Part(self.objects.number(holder), part, deed))
 
     def _within(self, frame: FrameType) -> None:
         """This step is one of the generators whose code is running: up to its end, which may be an exception that no step shows,
         another thread that advances such a generator gets an error."""
         inner: FrameType | None = frame
         while inner is not None:
-            generator = self._generators.get(id(inner)) if inner.f_code.co_flags & CO_GENERATOR else None
+            known = self._generators.get(id(inner)) if inner.f_code.co_flags & CO_GENERATOR else None
+            generator = None if known is None else known()
             if generator is not None and generator.gi_frame is inner:
                 self._touched([Touch(generator, ALL, True)])
             inner = inner.f_back
 
+    def _unknown_on(self, task: Task, operands: Iterable[Any]) -> None:
+        """Some are made for the step alone: what they lead to is taken note of as well."""
+        for each in operands:
+            inner = gc.get_referents(each)[:_MOST_OPERANDS] if type(each) in _FOR_ONE_STEP else ()
+            self.unknown_on.setdefault(task.index, set()).update(self.objects.number(thing) for thing in (each, *inner))
+
+    def _let_go(self, *, all_of_them: bool = False) -> None:
+        self.objects.let_go(all_of_them=all_of_them)
+        if self.objects.disturbed:
+            self.not_known.setdefault(self._engine.point, self.objects.disturbed)
+
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""
         self.owners[self._engine.point] = task.index
+        self._let_go()
 
     def forced(self, point: int) -> None:
         """At this point the running thread could not continue."""
@@ -155,16 +175,16 @@ class Trace:
 
     def lock(self, lock: Any, deed: Deed) -> None:
         """The running thread does this to a lock."""
-        self._kept.append(lock)
-        self.parts.setdefault(self._engine.point, []).append(Part(id(lock), LOCK, deed))
-        woken = lock.kind == NOTIFICATION and id(lock) in self._notifications  # what it does next is a step of its own
+        number = self.objects.number(lock)
+        self.parts.setdefault(self._engine.point, []).append(Part(number, LOCK, deed))
+        woken = lock.kind == NOTIFICATION and number in self._notifications  # what it does next is a step of its own
         if deed in (Deed.ACQUIRE, Deed.TRY) and not woken:  # code of the library goes on without a step of its own
             frame: FrameType | None = sys._getframe(1)
             while frame is not None and ours(frame.f_code.co_filename):
                 frame = frame.f_back
             self._touched(behind_a_lock(frame, self._engine.takes_part))
         if lock.kind == NOTIFICATION:
-            self._notifications.add(id(lock))
+            self._notifications.add(number)
 
     def passed(self, access: Access, code: CodeType, offset: int) -> None:
         """A call makes no step."""
@@ -176,15 +196,16 @@ class Trace:
         self.not_known[self._engine.point] = what
 
     def ended(self, run: ScheduleRun) -> None:
-        """The run, which was recorded (`ScheduleRun.spans`), is over."""
+        """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come."""
+        self._let_go(all_of_them=True)
         self._spans = run.spans
         self._forks = {point: candidates for point, candidates, _, _ in run.forks}
 
     def written(self) -> dict[int, Any]:
-        """The objects that the run has changed, locks excepted, by id."""
-        kept = {id(each): each for each in self._kept}
+        """The objects that the run has changed and that still live, locks excepted, by number."""
+        alive = self.objects.alive()
         changed = {part.holder for parts in self.parts.values() for part in parts if part.part != LOCK and part.deed is Deed.WRITE}
-        return {holder: kept[holder] for holder in changed}
+        return {holder: alive[holder] for holder in changed & alive.keys()}
 
     def enabled(self, point: int) -> tuple[int, ...]:
         """The threads that could be chosen at a point."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from io import BytesIO
 from types import FrameType
 
@@ -29,7 +28,7 @@ class StreamedRecorder(Recorder):
         super().__call__(task, point, access, frame)
         if known and self.steps[known - 1].value:
             self._send((known - 1, self.steps[known - 1].value))
-        self._send(replace(self.steps[-1], keeps=None))
+        self._send(self.steps[-1])
 
     def _send(self, part: object) -> None:
         self._file.write(pickle.dumps(part))

@@ -10,19 +10,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
 from ...core.classes import in_class, is_a, name_of_class
 from ...core.source import code_position, innermost, line_text, position_text
+from ..conflicts.objects import Objects
 from ..running.task import Task
+from ..steps.stack import locals_of
 from ..steps.visible import Access
 
 _NOTHING = object()
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
-Location = tuple[int, str]  # the id of an object, and a name in it
+Location = tuple[int, str]  # the number of an object, and a name in it
 
 
 @dataclass
@@ -34,7 +36,6 @@ class RecordedStep:
         what: the source text of what it touches.
         where: the object that it touches, and the name in it; None if unknown.
         value: the text of the value that it reads or writes; empty if unknown.
-        keeps: the object, so that no other object gets its id.
     """
 
     point: int
@@ -46,7 +47,6 @@ class RecordedStep:
     what: str = ""
     where: Location | None = None
     value: str = ""
-    keeps: Any = field(default=None, repr=False)
 
     @property
     def source(self) -> str:
@@ -84,9 +84,11 @@ class Recorder:
         self._takes_part = takes_part
         self.steps: list[RecordedStep] = []
         self._unread: tuple[RecordedStep, Any] | None = None
+        self._objects = Objects()
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         self.settle()
+        self._objects.let_go()
         at = innermost(frame, self._takes_part) or frame  # a lock is taken in the standard library
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
         self.steps.append(step)
@@ -124,7 +126,7 @@ class Recorder:
             holder, name = frame.f_globals, f"[{node.id!r}]"
         if holder is _NOTHING:
             return
-        step.where, step.keeps = (id(holder), name), holder
+        step.where = self._objects.number(holder), name
         if step.access.kind == "write":
             self._unread = step, holder
         else:
@@ -152,7 +154,7 @@ def _evaluated(node: ast.expr, frame: FrameType) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
-        names = frame.f_locals
+        names = locals_of(frame)
         return names[node.id] if node.id in names else frame.f_globals.get(node.id, _NOTHING)
     if isinstance(node, ast.Attribute):
         holder = _evaluated(node.value, frame)

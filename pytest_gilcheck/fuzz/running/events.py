@@ -29,6 +29,7 @@ from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import WRAPPING, Changing
 from ..steps.setters import set_by, setter
+from ..steps.stack import locals_of
 from ..steps.visible import Access, StepTable, Visibility
 from . import probe
 from .engine import Engine
@@ -248,7 +249,7 @@ class Events:
             return False  # it may be the observer that needs it
         caller = frame.f_back
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
-        if code is WRAPPING and self.names.wraps(*[frame.f_locals[name] for name in ("wrapped", "assigned", "updated")]):
+        if code is WRAPPING and self.names.wraps(*[locals_of(frame)[name] for name in ("wrapped", "assigned", "updated")]):
             return False  # the next function may have other attributes
         return self.names.started(code, under_test=False, asked_by_test=asked)
 

@@ -45,6 +45,9 @@ class RunRecorder(Protocol):
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""
 
+    def ended(self, run: ScheduleRun) -> None:
+        """The threads of the run have ended; its invariant is still to come."""
+
 
 @dataclass(frozen=True)
 class BlockedThread:

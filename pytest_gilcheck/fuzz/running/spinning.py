@@ -19,6 +19,7 @@ from typing import Any
 
 from ...core.source import code_position, position_text
 from ..steps.instructions import backward_jumps, instructions_of
+from ..steps.stack import locals_of
 from ..steps.visible import Access
 from .task import Task
 
@@ -105,7 +106,7 @@ def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any
     where, state = [], []
     while frame is not None:
         where.append((frame.f_code, frame.f_lasti))
-        for name, value in frame.f_locals.items():
+        for name, value in locals_of(frame).items():
             if type(value) in _SCALARS:
                 if clock and (type(value) is float or (type(value) is int and value >= _FROM_CLOCK)):
                     continue

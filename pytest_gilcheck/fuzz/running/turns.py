@@ -185,8 +185,6 @@ class Turns:
         self.hand_to(target)
         task.semaphore.wait()
         self._has_turn(task)
-        if self.tracer is not None:
-            frame.f_locals  # noqa: B018 # 3.11 writes its copy of closure cells back after a trace function: renew that copy
 
     def add(self, task: Task) -> None:
         """A thread that the program starts is runnable at once."""

@@ -148,6 +148,8 @@ class Explorer:
                 arguments = self._fresh_state()
                 self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
+                if engine.recorder is not None:
+                    engine.recorder.ended(run)
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)
             finally:

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any
 
 from ...core.origin import ours
 from ..conflicts.focus import Focus, focus_of
+from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace
 from ..running.record import ScheduleRun
@@ -62,7 +62,7 @@ class Reduction:
     _waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
     _hints: list[_Item] = field(default_factory=list)
     _added: int = 0
-    _written: dict[int, Any] = field(default_factory=dict)  # by earlier runs, and kept alive: an id has one meaning
+    _written: Objects = field(default_factory=Objects)  # by earlier runs
 
     @property
     def finished(self) -> bool:
@@ -94,8 +94,7 @@ class Reduction:
                     return
                 continue
             trace = Trace(self.explorer.engine, focusing=self.focusing and self.focus is None)
-            with trace:
-                run, self.failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
+            run, self.failure = self._recorded(schedule, trace)
             self.runs += 1
             if self.failure is None:
                 self._examine(schedule, run, trace)
@@ -103,9 +102,18 @@ class Reduction:
                 return
         if self.runs == 1 and self.failure is None and not self.doubt:
             again = Trace(self.explorer.engine)
-            with again:
-                _, self.failure = self.explorer.follow(Schedule(), recording=True, measuring=self.gil)
+            _, self.failure = self._recorded(Schedule(), again)
             self.doubt = self._doubt_of_state(again)
+
+    def _recorded(self, schedule: Schedule, trace: Trace) -> tuple[ScheduleRun, Failure | None]:
+        """Run the program, record what it touches, and see whether a failure comes from that."""
+        self._written.let_go()
+        with trace:
+            run, failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
+        if failure is not None and trace.objects.disturbed:
+            self.doubt = self.doubt or f"it is not known what {trace.objects.disturbed} touches"
+            _, failure = self.explorer.follow(schedule, measuring=self.gil)
+        return run, failure
 
     def _run_in(self, focus: Focus, schedule: Schedule) -> None:
         self.explorer.hide(focus.hidden)
@@ -115,7 +123,6 @@ class Reduction:
             self.failure = self.explorer.with_every_step(failure, focus.hidden)
 
     def _examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
-        trace.ended(run)
         self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
         if run.stuck or run.yields or len(trace.owners) != run.points:
             return
@@ -134,10 +141,11 @@ class Reduction:
     def _doubt_of_state(self, trace: Trace) -> str:
         """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""
         written = trace.written()
-        if any(self._written.get(holder) is each for holder, each in written.items()):
+        if any(self._written.knows(each) for each in written.values()):
             return "what one run changes, the next one finds"
         if self.runs <= _REMEMBERED:
-            self._written.update(written)
+            for each in written.values():
+                self._written.number(each)
         return ""
 
     def _doubt_of(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> str:

@@ -28,6 +28,7 @@ from ...core.classes import bases_of, module_of_class, names_of, qualified_name_
 from ...core.origin import ours, under_test
 from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
+from .stack import locals_of
 
 _CALLS = frozenset({"PRECALL", "CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _SYNTAX = {
@@ -122,7 +123,7 @@ class _Call:
 
     def __init__(self, call: ast.Call, frame: FrameType, container: object, owner: object) -> None:
         self._call, self._frame, self._container, self._owner = call, frame, container, owner
-        self._locals = frame.f_locals
+        self._locals = locals_of(frame)
 
     def consumer(self, opcode: str) -> tuple[str | None, bool]:
         """The name of the operation, and whether its argument is the owner of the view that it iterates over."""

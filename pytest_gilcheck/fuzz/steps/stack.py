@@ -14,7 +14,9 @@ from __future__ import annotations
 import ctypes
 import dis
 import sys
-from types import CodeType, FrameType
+from collections.abc import Mapping
+from inspect import CO_OPTIMIZED
+from types import CellType, CodeType, FrameType
 from typing import Any
 
 from .instructions import instructions_of
@@ -65,6 +67,29 @@ def local_of(frame: FrameType, index: int) -> Any:
     """What is in a slot of the locals, such as a closure cell; `NOTHING` if that is not known."""
     _, locals_ = _depths(frame.f_code)
     return _object_at(_locals_at(frame) + index * _WORD) if OFFSET and index < locals_ else NOTHING
+
+
+def locals_of(frame: FrameType) -> Mapping[str, Any]:
+    """The variables of a frame, of the calling thread or one that waits for its turn, without ``f_locals``.
+
+    Up to 3.12 that is a copy which stays, and keeps alive what a variable has been. Up to 3.11 it is also written back after a
+    trace function, cells included.
+    """
+    code = frame.f_code
+    if sys.version_info >= (3, 13) or not OFFSET or not code.co_flags & CO_OPTIMIZED:
+        return frame.f_locals
+    cells = [name for name in code.co_cellvars if name not in code.co_varnames]
+    first, found = _locals_at(frame), {}
+    for index, name in enumerate((*code.co_varnames, *cells, *code.co_freevars)):
+        value = _object_at(first + index * _WORD)
+        if type(value) is CellType:
+            try:
+                value = value.cell_contents
+            except ValueError:  # it is empty
+                continue
+        if value is not NOTHING:
+            found[name] = value
+    return found
 
 
 def _depths(code: CodeType) -> tuple[dict[int, int], int]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ...core.classes import in_class
 from ...core.origin import ours
+from .stack import locals_of
 
 _CONDITION = threading.Condition
 _STATE: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {  # by class: its attributes that change, its conditions
@@ -83,7 +84,7 @@ def state_behind(frame: FrameType | None, under_test: Callable[[str], bool]) -> 
     while frame is not None and not under_test(frame.f_code.co_filename):
         if not ours(frame.f_code.co_filename):
             name = _CODES.get(frame.f_code)
-            owner = frame.f_locals.get("self") if name is not None else None
+            owner = locals_of(frame).get("self") if name is not None else None
             state = _state(owner)
             if state is None:
                 return None

@@ -1,0 +1,124 @@
+"""Tells objects of a run apart without keeping them alive: when an object ends may be what the program is about.
+
+An id has one meaning only as long as its object lives. An object that can be referred to weakly gets a new number when another one
+is at its address. The others, such as lists, are kept, and let go as soon as nothing else refers to them, at the latest before the
+next step of which somebody could see it. That runs the code of what ends with them at a moment that is not quite the right one,
+and unobserved: then the run is not one to conclude from (`Objects.disturbed`).
+
+What does not work: to keep all of them. Weak references stay valid then, ``__del__`` and the ``finally`` of generators do not run:
+correct programs fail, and broken ones pass.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping
+from sys import getrefcount
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any
+
+from ...core.classes import bases_of, in_class, name_of_class
+
+_MOST_LOOKED_AT = 10_000  # objects that end with one
+_LOOKS = 32  # kept objects that are looked at for each step
+_REFERABLE: Callable[[type], int] = vars(type)["__weakrefoffset__"].__get__  # 0: none of its objects can be referred to weakly
+_SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)
+_PLAIN = frozenset({int, str, float, bool, bytes, type(None), complex})
+Alive = Callable[[], Any]
+
+
+class Objects:
+    """Numbers for objects.
+
+    Attributes:
+        disturbed: what the program may have noticed of it that an object was kept; empty if nothing.
+    """
+
+    def __init__(self) -> None:
+        self.disturbed = ""
+        self._numbers: dict[int, tuple[int, Alive | None]] = {}  # by id; without a reference: it is kept
+        self._kept: dict[int, Any] = {}
+        self._last = self._waited = 0
+
+    def number(self, thing: Any) -> int:
+        """The number of an object; a new one, if it has none."""
+        key = id(thing)
+        known = self._numbers.get(key)
+        if known is not None and ((alive := known[1]) is None or alive() is thing):
+            return known[0]
+        self._last += 1
+        if _REFERABLE(type(thing)):
+            self._numbers[key] = self._last, weakref.ref(thing)
+        else:
+            self._numbers[key] = self._last, None
+            self._kept[key] = thing
+        return self._last
+
+    def knows(self, thing: Any) -> bool:
+        """Whether this object, not only one at its address, has a number."""
+        known = self._numbers.get(id(thing))
+        return known is not None and (known[1] is None or known[1]() is thing)
+
+    def alive(self) -> dict[int, Any]:
+        """Those that still live, by number."""
+        known = ((number, self._kept[key] if alive is None else alive()) for key, (number, alive) in self._numbers.items())
+        return {number: thing for number, thing in known if thing is not None}
+
+    def let_go(self, *, all_of_them: bool = True) -> None:
+        """No longer keep what nothing else refers to.
+
+        Args:
+            all_of_them: whether to look at all that are kept. Otherwise, if they are many, once in so many calls.
+        """
+        kept = self._kept
+        self._waited += 1
+        late = len(kept) > _LOOKS
+        if not kept or (late and not all_of_them and self._waited * _LOOKS < len(kept)):
+            return
+        self._waited = 0
+        while ended := _only_kept(kept):
+            for key in ended:
+                if not self.disturbed and _is_noticed(kept[key], late):
+                    self.disturbed = f"the end of what a {name_of_class(type(kept[key]))} holds"
+                del self._numbers[key], kept[key]
+
+
+def _only_kept(kept: Mapping[int, Any]) -> list[int]:
+    return [id(each) for each in kept.values() if getrefcount(each) <= _ONLY_KEPT]
+
+
+def _is_noticed(thing: Any, late: bool) -> bool:
+    """Whether code of the program runs when this object ends, or, if it ends late, could have seen it alive."""
+    ending, references = [thing], Counter[int]()
+    for each in ending:
+        if in_class(type(each), "__del__") is not None or type(each) in _SUSPENDED or len(ending) > _MOST_LOOKED_AT:
+            return True
+        if _REFERABLE(type(each)) and (weak := weakref.getweakrefs(each)):
+            if late or any(reference.__callback__ is not None for reference in weak):
+                return True
+            del weak
+        found = [other for other in gc.get_referents(each) if type(other) not in _PLAIN and not _is_a_class(type(other))]
+        times = Counter(map(id, found))
+        for other in {id(other): other for other in found}.values():
+            references[id(other)] += times[id(other)]
+            if getrefcount(other) - _LOOKED_AT - times[id(other)] <= references[id(other)]:
+                ending.append(other)
+    return False
+
+
+def _is_a_class(kind: type) -> bool:
+    return type in bases_of(kind)
+
+
+def _measured() -> tuple[int, int]:
+    """The references that `_only_kept` and `_is_noticed` see of an object with no other, beside those that they count."""
+    kept: dict[int, Any] = {0: []}
+    only = [getrefcount(each) for each in kept.values()]
+    found = gc.get_referents([[]])
+    looked_at = [getrefcount(other) for other in {id(other): other for other in found}.values()]
+    return only[0], looked_at[0] - 1  # one is in `found`, which is counted
+
+
+_ONLY_KEPT, _LOOKED_AT = _measured()

@@ -1,0 +1,180 @@
+"""Objects end in a run that is recorded where they end in any other: weak references, ``__del__`` and generators show it."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+
+from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.fuzz.conflicts.objects import Objects
+
+from .programs import counted
+
+
+class Handle:
+    def __init__(self, log):
+        self.log, self.uses = log, 0
+
+    def __del__(self):
+        self.log.append("closed")
+
+
+class State:
+    def __init__(self):
+        self.lock, self.log, self.closed, self.uses = threading.Lock(), [], 0, 0
+
+    def rows(self):
+        try:
+            yield 1
+        finally:
+            self.closed += 1
+
+
+def forgets_what_it_refers_to_weakly(state):
+    handle = Handle([])
+    handle.uses = 1
+    reference = weakref.ref(handle)
+    state.uses = handle.uses
+    del handle
+    assert reference() is None
+
+
+def closes_by_its_finalizer(state):
+    with state.lock:
+        before = len(state.log)
+        handle = Handle(state.log)
+        handle.uses = 1
+        del handle
+        assert len(state.log) == before + 1
+
+
+def leaves_a_generator(state):
+    with state.lock:
+        before = state.closed
+        rows = state.rows()
+        next(rows)
+        del rows
+        assert state.closed == before + 1
+
+
+def forgets_a_list_of_them(state):
+    handles = [Handle([])]
+    handles.append(1)
+    reference = weakref.ref(handles[0])
+    state.uses = 1
+    del handles
+    assert reference() is None
+
+
+def closes_them_by_the_end_of_a_list(state):
+    with state.lock:
+        before = len(state.log)
+        handles = [Handle(state.log)]
+        handles.append(1)
+        del handles
+        assert len(state.log) == before + 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        forgets_what_it_refers_to_weakly,
+        pytest.param(closes_by_its_finalizer, marks=pytest.mark.slow),
+        leaves_a_generator,
+        pytest.param(forgets_a_list_of_them, marks=pytest.mark.slow),
+        pytest.param(closes_them_by_the_end_of_a_list, marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_thread_drops_ends_there(body):
+    result = counted(body, body, setup=State, schedules=60)
+    assert result.verdict is Verdict.HOLDS, str(result)
+
+
+class Cache:
+    def __init__(self):
+        self.handle = Handle([])
+        self.reference = weakref.ref(self.handle)
+        self.lock, self.uses = threading.Lock(), 0
+
+    def drop(self):
+        self.handle = None
+
+    def use(self):
+        if self.reference() is not None:
+            self.uses = self.reference().uses
+
+
+class GuardedCache(Cache):
+    def use(self):
+        handle = self.reference()
+        if handle is not None:
+            self.uses = handle.uses
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [(Cache, Verdict.VIOLATED), (GuardedCache, Verdict.HOLDS)])
+def test_what_is_referred_to_weakly_may_end_between_two_looks(kind, verdict):
+    result = counted(kind.use, kind.drop, setup=kind, schedules=60)
+    assert result.verdict is verdict, str(result)
+
+
+def test_an_object_has_one_number_while_it_lives_and_another_one_at_its_address_has_another():
+    objects, thing, items = Objects(), Handle([]), []
+    first, second = objects.number(thing), objects.number(items)
+    assert (objects.number(thing), objects.number(items)) == (first, second)
+    assert objects.alive() == {first: thing, second: items}
+    address = id(thing)
+    del thing
+    others = [Handle([]) for _ in range(100)]
+    [other] = [each for each in others if id(each) == address] or [others[0]]
+    assert objects.number(other) not in (first, second)
+
+
+def kept(make, *, late=False):
+    objects = Objects()
+    for each in [make(), *([] for _ in range(40 if late else 0))]:
+        objects.number(each)
+    del each
+    objects.let_go()
+    assert not objects.alive()
+    return objects.disturbed
+
+
+def held_by_a_cycle():
+    items = [Handle([])]
+    items.append(items)
+    return items
+
+
+def referred_to():
+    lock = set()
+    _references.append(weakref.ref(lock))
+    return [lock]
+
+
+_references = []
+
+
+@pytest.mark.parametrize(
+    ("make", "late", "disturbed"),
+    [
+        (lambda: [1, "a", (2, [])], False, False),
+        (lambda: [Handle([])], False, True),
+        (lambda: [[{"a": Handle([])}]], False, True),
+        (lambda: [(each for each in "ab")], False, True),
+        (referred_to, False, False),
+        (referred_to, True, True),
+    ],
+)
+def test_what_ends_with_a_kept_object_tells_whether_the_program_may_notice(make, late, disturbed):
+    assert bool(kept(make, late=late)) == disturbed
+
+
+def test_a_kept_object_in_a_cycle_is_let_go_with_all_else():
+    objects = Objects()
+    objects.number(held_by_a_cycle())
+    objects.let_go()
+    assert len(objects.alive()) == 1  # the cycle holds it, as it would in any run
+    assert not objects.disturbed
+    del objects
+    gc.collect()
