@@ -186,7 +186,8 @@ def main() -> int:
                 file.write(json.dumps(record) + "\n")
 
     end = time.monotonic() + 60 * given.minutes
-    with neighbours(given.neighbours), servers.running():
+    used = sorted({each.server for each in chosen if each.server})
+    with neighbours(given.neighbours), servers.running(used):
         for repeat in range(given.repeats):
             for workload in random.sample(chosen, len(chosen)):  # what --minutes leaves out is left out by chance
                 if workload.missing or time.monotonic() > end:

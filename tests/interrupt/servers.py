@@ -25,10 +25,10 @@ def present(name):
 
 
 @contextlib.contextmanager
-def running():
-    """In the block, each server whose program is installed runs, with its data in a folder of its own."""
+def running(names=tuple(SERVERS)):
+    """In the block, each of these servers whose program is installed runs, with its data in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        for name in SERVERS:
+        for name in names:
             if not present(name):
                 continue
             with socket.create_server(("127.0.0.1", 0)) as free:
