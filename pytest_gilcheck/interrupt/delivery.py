@@ -232,8 +232,8 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
 def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     """The handler was entered: wait for the exit of the process, and find out what keeps it."""
     process = log.process
-    entered = (trial.entered or trial.sent) / 1e9
     before = process_snapshot.take(process.pid)
+    entered = max((trial.entered or trial.sent) / 1e9, time.monotonic() if before else 0.0)  # what was before, no snapshot shows
     log.wait(entered + claim.exits_within - time.monotonic(), lambda log: log.gone)
     if log.gone:
         return trial
