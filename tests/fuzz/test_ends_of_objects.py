@@ -1,6 +1,7 @@
 """Objects end in a run that is recorded where they end in any other: weak references, ``__del__`` and generators show it."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -89,6 +90,108 @@ def closes_them_by_the_end_of_a_list(state):
 def test_what_a_thread_drops_ends_there(body):
     result = counted(body, body, setup=State, schedules=60)
     assert result.verdict is Verdict.HOLDS, str(result)
+
+
+def counts_the_references_to_a_list(state):
+    items = []
+    before = sys.getrefcount(items)
+    items.append(1)
+    state.uses = 1
+    assert sys.getrefcount(items) == before
+
+
+def collects_a_cycle(state):
+    with state.lock:
+        items = [Handle([])]
+        items.append(items)
+        reference = weakref.ref(items[0])
+        del items
+        gc.collect()
+        assert reference() is None
+
+
+def counts_the_weak_references(state):
+    handle = Handle([])
+    handle.uses = 1
+    state.uses = 1
+    assert weakref.getweakrefcount(handle) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", [counts_the_references_to_a_list, collects_a_cycle, counts_the_weak_references])
+def test_what_only_fails_while_it_is_recorded_is_no_failure_of_the_program(body):
+    result = counted(body, body, setup=State, schedules=60)
+    assert result.verdict is Verdict.HOLDS, str(result)
+    assert "every interleaving" not in result.reason
+
+
+class Keys:
+    def __init__(self):
+        self.known, self.bad = {}, False
+
+    def note(self):
+        items = []
+        self.known[id(items)] = 1
+        del items
+        self.known.clear()
+
+    def look(self):
+        items = []
+        if id(items) in self.known:
+            self.bad = True
+
+
+@pytest.mark.slow
+def test_ids_of_objects_that_have_ended_spoil_a_proof():
+    result = counted(Keys.note, Keys.look, setup=Keys, invariant=lambda keys: not keys.bad, schedules=60)
+    assert "every interleaving" not in result.reason, str(result)
+
+
+class Delegate:
+    def __init__(self, state):
+        self.state = state
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return 1
+
+    def close(self):
+        self.state.uses += 1
+
+
+def delegating(state):
+    yield from Delegate(state)
+
+
+class Delegated:
+    def __init__(self):
+        self.uses, self.lock = 0, threading.Lock()
+        self.rows = delegating(self)
+        next(self.rows)
+
+    def drop(self):
+        self.rows = None
+
+    def add(self):
+        self.uses += 1
+
+
+class GuardedDelegated(Delegated):
+    def drop(self):
+        with self.lock:
+            self.rows = None
+
+    def add(self):
+        with self.lock:
+            self.uses += 1
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [(Delegated, Verdict.VIOLATED), (GuardedDelegated, Verdict.HOLDS)])
+def test_what_the_setup_has_made_ends_in_the_thread_that_drops_it(kind, verdict):
+    result = counted(kind.drop, kind.add, setup=kind, invariant=lambda state: state.uses == 2, schedules=60)
+    assert result.verdict is verdict, str(result)
 
 
 class Cache:

@@ -319,11 +319,11 @@ class Explorer:
     def _fresh_state(self) -> tuple[Any, ...]:
         """The state of a run.
 
-        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. Where ends
-        matter, the setup runs in a thread of its own, which is over before the run; so an object ends where its last reference
-        goes.
+        A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. So the setup
+        runs in a thread of its own, which is over before the run, and an object ends where its last reference goes. (No look at
+        the source tells whether that matters: a generator may hand its end on, a finalizer may get its name later.)
         """
-        if not (FREE_THREADED and self.events.names.ends_matter):
+        if not FREE_THREADED:
             return self.program.fresh_state()
         made: list[tuple[Any, ...]] = []
         errors: list[BaseException] = []

@@ -26,7 +26,7 @@ from ..conflicts.trace import Trace
 from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
-from .explorer import Explorer, Failure
+from .explorer import Explorer, Failure, Symptom
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _HINTED = 2  # preemptions of a run that gives no more hints
@@ -106,14 +106,27 @@ class Reduction:
             self.doubt = self._doubt_of_state(again)
 
     def _recorded(self, schedule: Schedule, trace: Trace) -> tuple[ScheduleRun, Failure | None]:
-        """Run the program, record what it touches, and see whether a failure comes from that."""
+        """Run the program and record what it touches.
+
+        What fails each time that it is recorded, and not otherwise, is no failure of the program: it may count references, say. A
+        failure that comes and goes is one, whatever the reason.
+        """
         self._written.let_go()
         with trace:
             run, failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
-        if failure is not None and trace.objects.disturbed:
-            self.doubt = self.doubt or f"it is not known what {trace.objects.disturbed} touches"
-            _, failure = self.explorer.follow(schedule, measuring=self.gil)
-        return run, failure
+        if failure is None or failure.symptom is Symptom.HANGS:  # which would take as long again
+            return run, failure
+        if (plain := self.explorer.follow(schedule, measuring=self.gil)[1]) is not None:
+            return run, plain
+        if trace.objects.disturbed:
+            what = f"it is not known what {trace.objects.disturbed} touches"
+        else:
+            with Trace(self.explorer.engine):
+                if self.explorer.follow(schedule, recording=True, measuring=self.gil)[1] is None:
+                    return run, failure
+            what = "the program notices that it is recorded"
+        self.doubt = self.doubt or what
+        return run, None
 
     def _run_in(self, focus: Focus, schedule: Schedule) -> None:
         self.explorer.hide(focus.hidden)

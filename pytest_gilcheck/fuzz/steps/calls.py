@@ -29,7 +29,8 @@ from ...core.origin import ours
 _PACKAGE = __name__.partition(".")[0]
 UNKNOWN = object()  # an argument that may be any object
 _PURE = {  # by id, as those below, because `in` would ask an object: they read nothing of their arguments but identity and type
-    id(each): each for each in (id, range, slice, super, object)
+    id(each): each
+    for each in (range, slice, super, object)  # no id: it may be that of an object that has ended
 }
 _OF_ONE_IMMUTABLE = {id(each): each for each in (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)}  # read it
 _IMMUTABLE = frozenset({int, float, complex, str, bytes, bool, type(None)})

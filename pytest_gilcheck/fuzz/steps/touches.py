@@ -81,7 +81,7 @@ _DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, 
 _PURE = frozenset(
     {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
 )  # of scalars
-_LOOKING = frozenset({isinstance, issubclass, id, callable, object, range, slice, super})
+_LOOKING = frozenset({isinstance, issubclass, callable, object, range, slice, super})
 _READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
 _SET_READING = frozenset({"union", "difference", "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
 _OF_ELEMENTS = frozenset({"count", "index", "remove", "sort", *_SET_READING, "update", "difference_update", "intersection_update"})
