@@ -198,7 +198,7 @@ TRIALS = {
 }  # fmt: skip
 if sys.version_info >= (3, 12):
     TRIALS["an argument that only the stack refers to ends with the call"] = (
-        Drawn(("ends",), (("y = id(vars(s).pop('plain')) == 0",), ("y = [hasattr(s, 'plain'), plain() is None]",))),
+        Drawn(("ends",), (("y = type(vars(s).pop('plain')) is int",), ("y = [hasattr(s, 'plain'), plain() is None]",))),
         replaced(dropping.Dropping, "arguments_end", lambda self, instruction: False),
     )
 
