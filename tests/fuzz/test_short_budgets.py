@@ -3,10 +3,11 @@
 import pytest
 
 from pytest_gilcheck.fuzz import check, draws
+from pytest_gilcheck.fuzz.conflicts import trace
 from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.running.engine import Engine
 from pytest_gilcheck.fuzz.running.turns import Turns
-from pytest_gilcheck.fuzz.searching import explorer, limits
+from pytest_gilcheck.fuzz.searching import explorer, limits, search
 from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
 from .programs import Clock, plan
@@ -15,7 +16,7 @@ from .programs import Clock, plan
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (check, draws, explorer, limits):
+    for module in (check, draws, explorer, limits, search, trace):
         monkeypatch.setattr(module, "monotonic", clock)
     return clock
 
@@ -66,6 +67,25 @@ def test_recordings_that_take_long_leave_time_for_samples(monkeypatch, clock):
     assert result.verdict == "holds", result.reason
     assert "by their conflicts" in result.reason
     assert "sampled" in result.reason
+
+
+def test_a_run_that_takes_too_long_to_record_goes_on_without_its_record_and_leaves_time_for_samples(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.001)
+    costs(monkeypatch, clock, Trace, "__call__", 0.002)
+    result = in_two_threads(Shared.read, budget=1.0)
+    assert result.verdict == "holds", result.reason
+    assert "1 schedule by their conflicts" in result.reason
+    assert "sampled" in result.reason
+
+
+def test_a_program_too_long_to_be_recorded_at_all_is_sampled(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.09)
+    costs(monkeypatch, clock, Trace, "__call__", 1.0)
+    result = in_two_threads(Shared.count_up, budget=1.0)
+    assert result.verdict == "inconclusive"
+    assert result.reason.startswith("cut short by budget=1 s")
+    assert "sampled" in result.reason
+    assert clock.now < 1002
 
 
 def test_a_program_too_long_for_even_such_samples_is_cut_short(monkeypatch, clock):

@@ -10,6 +10,7 @@ Objects are known by numbers (`objects`), and not kept alive.
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import weakref
 from bisect import bisect_right
@@ -19,11 +20,13 @@ from inspect import CO_GENERATOR
 from types import BuiltinMethodType, CodeType, FrameType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
+from ...core.clocks import monotonic
 from ...core.origin import ours
 from ...core.source import code_position
 from ..running.engine import Engine
 from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
+from ..steps import quiet_keys
 from ..steps.instructions import instructions_of
 from ..steps.stack import topmost
 from ..steps.touches import ALL, UNKNOWN, Touch, Touches, behind_a_lock, touches
@@ -31,6 +34,7 @@ from ..steps.visible import Access
 from .objects import Objects
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
+_STEPS_BETWEEN_LOOKS = 64  # at the clock
 _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
@@ -48,8 +52,10 @@ class Trace:
 
     Args:
         focusing: whether to keep what `focus` needs.
+        until: when to give up, by `monotonic`: from then on the run goes on without being recorded.
 
     Attributes:
+        gave_up: whether that has come.
         places: of each step of code under test and of each call that made no step, by id: it, its code and its offset; if focusing.
         unknown_on: by thread, the numbers of what the steps work on of which it is not known what they touch; if focusing.
         owners: by point, the index of the thread that made the transition.
@@ -60,9 +66,11 @@ class Trace:
         accesses: by point, the step of code under test that it begins with.
     """
 
-    def __init__(self, engine: Engine, *, focusing: bool = False) -> None:
+    def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf) -> None:
         self._engine = engine
         self._focusing = focusing
+        self._until = until
+        self.gave_up = False
         self.places: dict[int, tuple[Access, CodeType, int]] = {}
         self.unknown_on: dict[int, set[int]] = {}
         self.objects = Objects()
@@ -72,6 +80,7 @@ class Trace:
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
         self.accesses: dict[int, Access] = {}
+        self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
@@ -79,14 +88,25 @@ class Trace:
 
     def __enter__(self) -> Trace:
         self._engine.observer = self._engine.recorder = self
+        quiet_keys.remember(self._quiet_keys)
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         self._engine.observer = self._engine.recorder = None
+        quiet_keys.remember(None)
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         """Called when a thread is about to make a visible step, which may be long after it came there."""
         now = self._engine.point
+        if not now % _STEPS_BETWEEN_LOOKS and monotonic() > self._until:
+            self.gave_up = True
+            self.not_known[now] = "the rest of a run that takes long"
+            self._let_go(all_of_them=True)
+            self._stop()
+            return
         self.owners[now] = task.index
         self.steps.add(now)
         self._let_go()
@@ -139,8 +159,11 @@ class Trace:
         for holder, part, changes in found or ():
             if type(holder) is GeneratorType and changes:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder)
+            number = self.objects.number(holder)
+            if changes and part is ALL:
+                self._quiet_keys.changed(number)
             deed = Deed.WRITE if changes else Deed.READ
-            self.parts.setdefault(self._engine.point, []).append(Part(self.objects.number(holder), part, deed))
+            self.parts.setdefault(self._engine.point, []).append(Part(number, part, deed))
 
     def _within(self, frame: FrameType) -> None:
         """This step is one of the generators whose code is running: up to its end, which may be an exception that no step shows,

@@ -14,6 +14,7 @@ known, or one run changes what the next one finds, or time plays a part, or the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -30,6 +31,7 @@ from .explorer import Explorer, Failure, Symptom
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _HINTED = 2  # preemptions of a run that gives no more hints
+_NO_TIME = "there was no time to record every run"
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
 
 _Item = tuple[int, int, int, Node, Schedule]  # preemptions, uses of what is raced for, number, where it branches off, schedule
@@ -45,6 +47,7 @@ class Reduction:
         focused: how many of these were only run in `focus`.
         failure: the first failure.
         focusing: whether `focus` is wanted.
+        until: says when a run that has not ended is no longer recorded, by `monotonic`.
         focus: the steps of the first run that touch what several threads touch.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
     """
@@ -52,6 +55,7 @@ class Reduction:
     explorer: Explorer
     gil: bool = False
     focusing: bool = False
+    until: Callable[[], float] = lambda: math.inf
     focus: Focus | None = None
     runs: int = 0
     focused: int = 0
@@ -86,24 +90,24 @@ class Reduction:
         while self.failure is None and (schedule := self._next()) is not None:
             plain = plain or (self.focus is not None and plainly())
             if plain and self.focus is not None:
-                self.doubt = self.doubt or "there was no time to record every run"
+                self.doubt = self.doubt or _NO_TIME
                 if len(schedule.choices) > 1:  # it branches off from another run than the first one
                     continue
                 self._run_in(self.focus, schedule)
                 if stop():
                     return
                 continue
-            trace = Trace(self.explorer.engine, focusing=self.focusing and self.focus is None)
+            trace = Trace(self.explorer.engine, focusing=self.focusing and self.focus is None, until=self.until())
             run, self.failure = self._recorded(schedule, trace)
             self.runs += 1
             if self.failure is None:
                 self._examine(schedule, run, trace)
-            if stop():
+            if stop() or trace.gave_up:  # the next record would take as long
                 return
         if self.runs == 1 and self.failure is None and not self.doubt:
-            again = Trace(self.explorer.engine)
+            again = Trace(self.explorer.engine, until=self.until())
             _, self.failure = self._recorded(Schedule(), again)
-            self.doubt = self._doubt_of_state(again)
+            self.doubt = _NO_TIME if again.gave_up else self._doubt_of_state(again)
 
     def _recorded(self, schedule: Schedule, trace: Trace) -> tuple[ScheduleRun, Failure | None]:
         """Run the program and record what it touches.
@@ -163,6 +167,8 @@ class Reduction:
 
     def _doubt_of(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> str:
         names, engine = self.explorer.events.names, self.explorer.engine
+        if trace.gave_up:
+            return _NO_TIME
         if trace.not_known:
             return f"it is not known what {trace.doubt} touches"
         if engine.clock.matters or run.delays or run.readings:

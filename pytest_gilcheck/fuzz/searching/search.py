@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from math import inf
 
+from ...core.clocks import monotonic
 from ..conflicts.focus import Focus
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
@@ -38,6 +39,8 @@ _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
 SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
 _SHORT = 1.5  # times the time that a claim takes without conflicts: if there is less, samples may have to leave steps out
+_RECORDED = 0.9  # of the time that is left, for one recorded run, if that is too little for as many samples as a claim needs
+_LEAST_RECORD = 6  # times a plain run, at least
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 
 
@@ -272,10 +275,18 @@ class Search:
             return False
         found, limit = self.found, self._limit
         at_first, pace = limit.left(), SPARE * self._explorer.pace
+        if _LEAST_RECORD * pace > _RECORDED * at_first:
+            return False
         enough = FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
         self._pace, short = pace, at_first < _SHORT * FEWEST * pace and not self._gil
         short = short and not self._explorer.events.names.looked_into  # frames show each instruction
-        reduction = Reduction(self._explorer, gil=self._gil, focusing=short)
+
+        def until() -> float:
+            left = limit.left()
+            beside_samples = left - FEWEST * pace if enough else 0.0
+            return monotonic() + (beside_samples if beside_samples > 0 else _RECORDED * left)
+
+        reduction = Reduction(self._explorer, gil=self._gil, focusing=short, until=until)
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
         def stop() -> bool:

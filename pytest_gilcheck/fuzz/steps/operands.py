@@ -20,7 +20,7 @@ from typing import Any
 
 from .instructions import MOST_KNOWN
 
-_SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
+SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 
 class Operand(Enum):
@@ -150,7 +150,7 @@ def immutable(value: object) -> bool:
     """Whether no thread can change a value, all the way down, and its operators are those of the built-in type."""
     if type(value) in (tuple, frozenset):
         return all(immutable(element) for element in value)  # type: ignore[attr-defined]
-    return type(value) in _SCALARS
+    return type(value) in SCALARS
 
 
 class _Flow:

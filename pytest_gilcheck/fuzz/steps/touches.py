@@ -34,6 +34,7 @@ from ...core.origin import ours
 from . import pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
 from .operands import immutable
+from .quiet_keys import keys_compare_quietly
 from .stack import NOTHING, local_of, operands_of
 
 ALL, SIZE = "*", "#"  # of a container: every part of it; how many elements it has, and in which order
@@ -361,7 +362,7 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
         return [Touch(container, ALL, changes)] if type(key) in (int, slice) else UNKNOWN
     if kind in _DICTS or (kind is collections.Counter and not removes):  # which has the methods of dict here
         part = _key_part(key, under_test)
-        if part is None or not _keys_compare_quietly(container):
+        if part is None or not keys_compare_quietly(container):
             return UNKNOWN
         if part is ALL:
             return [Touch(container, ALL, changes)]
@@ -378,20 +379,6 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
 
 def _plain_slice(key: slice) -> bool:
     return all(each is None or type(each) is int for each in (key.start, key.stop, key.step))
-
-
-def _keys_compare_quietly(container: Any) -> bool:
-    """Whether no key or element of a dict or a set has a comparison of its own, which C calls in the middle of looking one up."""
-    return all(map(_compares_quietly, set(map(type, container)))) and all(
-        immutable(each) for each in container if type(each) in (tuple, frozenset)
-    )
-
-
-def _compares_quietly(kind: type) -> bool:
-    own = in_class(kind, "__eq__")
-    return type(own) is WrapperDescriptorType and (
-        own.__objclass__ is object or own.__objclass__ in _SCALARS or kind in (tuple, frozenset)
-    )
 
 
 def _subscript(at: _At) -> Touches:
@@ -464,7 +451,7 @@ def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
     kind = type(container)
     if kind in _DICTS or kind in _SETS or kind is collections.Counter:
         part = _key_part(key, under_test)
-        return UNKNOWN if part is None or not _keys_compare_quietly(container) else [Touch(container, part, False)]
+        return UNKNOWN if part is None or not keys_compare_quietly(container) else [Touch(container, part, False)]
     if _interrupted((container, key), under_test):
         return UNKNOWN
     return _both(_into(container, under_test), _into(key, under_test))
@@ -688,7 +675,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         return _element(owner, arguments[0], _OF_ONE_KEY[name], under_test, removes=name == "pop")
     if kind is set and name in _SETTING and arguments:
         part = _key_part(arguments[0], under_test)
-        if part is None or not _keys_compare_quietly(owner):
+        if part is None or not keys_compare_quietly(owner):
             return UNKNOWN
         return [Touch(owner, part, True), Touch(owner, SIZE, True)]
     if kind is list and name == "append":
