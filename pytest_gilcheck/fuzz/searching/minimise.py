@@ -76,8 +76,10 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     """
     before = explorer.runs
     limit.start(lambda: explorer.runs - before)
-    best = _straightened(explorer, failure)
-    segments = _segments(explorer, best)
+    if limit.reached():
+        return failure
+    best = _straightened(explorer, failure, limit)
+    segments = None if limit.reached() else _segments(explorer, best)
     if segments is None:
         return best
     size = len(segments)
@@ -102,17 +104,18 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     return _move_earlier(explorer, best, limit)
 
 
-def _straightened(explorer: Explorer, failure: Failure) -> Failure:
+def _straightened(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     """The failure without the switches that turn no conflict round, as far as that is known of what its run touches."""
     trace = Trace(explorer.engine)
     with trace:
         run, _ = explorer.follow(failure.schedule, recording=True)
-    best = failure
     for cautious in (False, True):
+        if limit.reached():
+            break
         found = _try_segments(explorer, Segments(straightened(trace, run.points, cautious=cautious)), failure)
-        if found is not None and found.schedule.preemptions < best.schedule.preemptions:
+        if found is not None and found.schedule.preemptions < failure.schedule.preemptions:
             return found
-    return best
+    return failure
 
 
 def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
