@@ -112,6 +112,9 @@ _TAKEN = (
     "counts",
     "groups",
     "ordered",
+    "leaf",
+    "listed",
+    "broken",
 )  # references to these are taken first; fmt: skip
 
 _MARKS = (
@@ -310,6 +313,19 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "y = found.isdisjoint(items)", "found.add(3)", "found.remove(1)", "keys.popitem()", "keys.clear()", "y = len(counts)",
         "found.intersection_update(items)", "y = 'a' in groups", "y = max(keys, default=None)", "groups.pop('a', None)",
     ),
+    "looked up": (
+        "y = getattr(s, 'n')", "y = getattr(s, 'm', 7)", "y = getattr(leaf, 'size', None)", "y = getattr(leaf, 'rank', 0)",
+        "y = hasattr(leaf, 'mark')", "leaf.mark = s.n", "del leaf.mark", "leaf.rank = 4", "Leaf.rank = 5",
+        "y = leaf.__class__.rank",
+        "Leaf.size += 1", "y = leaf.__class__ is Leaf", "leaf.__class__ = Sprig", "y = [each.__name__ for each in Leaf.__mro__]",
+        "y = getattr(leaf, 'grown')", "y = hasattr(leaf, 'grown')", "y = getattr(leaf, 'wilted', 'no')", "leaf.rows = [7]",
+        "y = getattr(Leaf, 'size', 0)", "y = Trunk.size", "Trunk.size += 1", "y = getattr(Trunk, 'size')", "y = first(*items)",
+        "y = first(*(s.n, s.m))", "y = second(**keys)", "y = second(*items, **keys)", "y = {**keys, 'z': s.n}",
+        "y = {**keys, **{'y': s.m}}", "keys['b'] = 2", "keys.clear()", "items.append(9)", "items.clear()", "y = max(*items, 0)",
+        "s.bump(*())", "y = leaf.grow(*items)", "y = getattr(leaf, 'grow')(*items)", "y = listed.tag", "listed.tag = 4",
+        "y = getattr(listed, 'tag', None)", "listed.append(s.n)", "y = broken.reason", "broken.reason = s.n",
+        "y = hasattr(items, 'tag')", "y = getattr(3, 'real')", "y = type(leaf).rank",
+    ),
 }  # fmt: skip
 
 _OF_TOPIC = {
@@ -483,6 +499,42 @@ class Odd:
         return len(self.rows)
 """,
 }
+_OF_TOPIC |= {
+    "looked up": """
+class Tree:
+    size = 1
+
+class Leaf(Tree):
+    rank = 2
+    def __init__(self, rows):
+        self.rows, self.mark = rows, 0
+    @property
+    def grown(self):
+        return len(self.rows)
+    def grow(self, *more):
+        return [*self.rows, *more]
+    def __getattr__(self, name):
+        if name == "wilted" and self.rows:
+            return self.rows[-1]
+        raise AttributeError(name)
+
+class Sprig(Leaf):
+    rank = 3
+
+class Trunk(metaclass=abc.ABCMeta):
+    size = 1
+
+class Tagged(list):
+    tag = 0
+
+class Worn(Exception):
+    reason = 0
+
+def second(*rows, **more):
+    return rows[1:2], sorted(more)
+"""
+}
+
 _MADE = {  # by topic: what its setup makes, and what is looked at after the threads have ended
     "waiting": (
         ("s.event, s.few = threading.Event(), threading.Semaphore(1)", "s.queue, s.simple = queue.Queue(), queue.SimpleQueue()"),
@@ -501,6 +553,12 @@ _MADE = {  # by topic: what its setup makes, and what is looked at after the thr
         "Odd.unit, Odd.shared = 1, []"),
         "s.odd.missing, s.odd._size, s.odd.unit, Odd.unit, Odd.shared, s.odd.stored, getattr(s.slotted, 'value', None)",
     ),
+    "looked up": (
+        ("s.leaf, s.listed, s.broken = Leaf(s.items), Tagged([1]), Worn(1)", "Tree.size, Leaf.rank, Trunk.size = 1, 2, 1",
+        "if 'size' in vars(Leaf):", "    del Leaf.size"),
+        "s.leaf.rows, s.leaf.rank, type(s.leaf).__name__, getattr(s.leaf, 'mark', None), Leaf.size, Leaf.rank, Trunk.size, "
+        "s.listed, s.listed.tag, s.broken.reason",
+    ),
     "text": (("s.text, s.words = 'a', ['a', 'b']",), "s.text, s.words"),
     "collections": (
         ("s.counts, s.groups = collections.Counter([1]), collections.defaultdict(list)",
@@ -516,7 +574,7 @@ _READS = re.compile(
 )  # what a statement begins with that changes nothing
 _OBJECT = re.compile(
     r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
-    r"|event|few|queue|simple|ready|again|until|own|error|counting|odd|Odd|slotted|frozen|text|words|counts|groups|ordered"
+    r"|event|few|queue|simple|ready|again|until|own|error|counting|odd|Odd|slotted|frozen|text|words|counts|groups|ordered|leaf|Leaf|Trunk|listed|broken"
 )
 _names = count()
 
@@ -534,7 +592,7 @@ class Drawn:
         text = "\n".join(_OF_TOPIC.get(topic, "") for topic in self.topics)
         body = "\n".join(statement for thread in self.threads for statement in thread)
         body += "".join(line for topic in self.topics for line in _MADE.get(topic, ((), ""))[0])
-        imports = [f"import {name}" for name in _IMPORTS if name != "mock" and re.search(rf"\b{name}\b", body)]
+        imports = [f"import {name}" for name in _IMPORTS if name != "mock" and re.search(rf"\b{name}\b", body + text)]
         imports += ["import collections", "import threading", "import collections.abc", "import io\nout = io.StringIO()"]
         imports += ["from unittest import mock"] if "mock" in body else []
         made, seen = ["s = State()", "global level, out", "level = 0", "out = io.StringIO()"], ""

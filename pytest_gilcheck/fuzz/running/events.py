@@ -28,7 +28,8 @@ from ...core.origin import ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import WRAPPING, Changing
-from ..steps.setters import set_by, setter
+from ..steps.instructions import instruction_at
+from ..steps.setters import keeps_keywords, keywords, set_by, setter
 from ..steps.stack import locals_of
 from ..steps.visible import Access, StepTable, Visibility
 from . import probe
@@ -295,6 +296,10 @@ class Events:
         access, arguments, ends = call
         if setter(callee) is not None:
             self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
+        elif keeps_keywords(callee):
+            instruction = instruction_at(code, offset)
+            for name in (None,) if (found := keywords(sys._getframe(1), *instruction[:2])) is None else found:
+                self.names.set_by_call(name)
         if access is not None and (
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
         ):

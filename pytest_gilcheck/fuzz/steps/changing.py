@@ -40,6 +40,8 @@ _STORING = frozenset(  # code that has one of these names may store attributes, 
         "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
     }
 )  # fmt: skip
+_SPELLED = frozenset({"__dict__", "__setattr__", "__delattr__", "__setstate__"})  # of these, those that it may have as a text
+_DESCRIPTORS = frozenset({"__set__", "__delete__"})  # code that calls them stores; a class may well define them
 _STORED_TO = frozenset({"__class__", "__bases__"})  # of these, those that only code which stores them may use so
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {
@@ -100,6 +102,7 @@ class _File:
         computed: names of its classes that may be descriptors.
         words: all names in its code that may matter.
         dictionaries: whether its code uses dictionaries of names, or stores names that are computed.
+        keeps_keywords: whether it may have objects that store keyword arguments as attributes.
     """
 
     attributes: set[str] = field(default_factory=set)
@@ -107,6 +110,7 @@ class _File:
     computed: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     dictionaries: bool = False
+    keeps_keywords: bool = False
 
 
 class Changing:
@@ -166,6 +170,8 @@ class Changing:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
+                if "__init__" in code.co_names and _of_file(code.co_filename).keeps_keywords:
+                    self._set("anything")
             if code.co_filename.startswith("<"):  # there is no source to read
                 self._words(words - called if sys.version_info >= (3, 12) else words)
             return True
@@ -320,7 +326,10 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
         read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
         uses = uses_of(code, instructions_of(code))
         stores |= {f".{name}" for name in uses.stored}
-        spelled = {"__dict__"}.intersection(each for each in code.co_consts if type(each) is str)  # getattr(x, "__dict__")
+        texts = {each for each in code.co_consts if type(each) is str}
+        spelled = _SPELLED & texts  # getattr(x, "__dict__")
+        if _DESCRIPTORS & {*code.co_names, *texts}:
+            spelled |= {"__setstate__"}
         words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
         known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
     return known
@@ -362,7 +371,9 @@ def _read(path: str) -> _File:
     if path == _SHARED:
         return found
     try:
-        tree = ast.parse(file_text(path))
+        text = file_text(path)
+        found.keeps_keywords = "SimpleNamespace" in text
+        tree = ast.parse(text)
         module = compile(tree, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return _File(words=set(_STORING))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dis
 from types import CodeType
+from typing import Any
 
 MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
 _known: dict[CodeType, list[dis.Instruction]] = {}
@@ -25,3 +26,15 @@ def instructions_of(code: CodeType) -> list[dis.Instruction]:
 def backward_jumps(code: CodeType) -> list[dis.Instruction]:
     """The instructions that go back to the begin of a loop, their ``argval``."""
     return [instruction for instruction in instructions_of(code) if "JUMP_BACKWARD" in instruction.opname]
+
+
+def instruction_at(code: CodeType, offset: int) -> tuple[str, int, Any]:
+    """``opname``, ``arg`` and ``argval`` of the instruction at an offset; an empty name if there is none."""
+    known = _at.get(id(code))
+    if known is None:
+        found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}
+        known = _at[id(code)] = code, found  # a reference to the code, so that its id stays in use
+    return known[1].get(offset, ("", 0, None))
+
+
+_at: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}

@@ -1,16 +1,20 @@
-"""Calls that store an attribute under a name that is computed: ``setattr(x, name, value)``.
+"""Calls that store attributes under names that no instruction has: ``setattr(x, name, value)``, ``namespace.__init__(**names)``.
 
-The call says which name it is, so no other name need be taken for one that changes.
+The call says which names these are, so no other name need be taken for one that changes.
 """
 
 from __future__ import annotations
 
-from types import FrameType, MethodWrapperType, WrapperDescriptorType
+import ast
+import sys
+from collections.abc import Iterable
+from types import FrameType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
 
 from .stack import operands_of
 
 _FUNCTIONS = {id(setattr): 3, id(delattr): 2}  # by id, the number of arguments; these objects do not end
 _METHODS = {"__setattr__": 3, "__delattr__": 2}
+_KEEPING = {id(each): each for each in (SimpleNamespace, ast.AST)}  # by id: ``__init__`` stores what it is called with by name
 
 
 def setter(callee: object) -> int | None:
@@ -33,3 +37,26 @@ def set_by(frame: FrameType, callee: object, arguments: int) -> str | None:
         return None
     found = operands_of(frame, wanted - 1)  # without the object, which is the first of them, or beside them
     return found[0] if found is not None and type(found[0]) is str else None
+
+
+def keeps_keywords(callee: object) -> bool:
+    """Whether a callee is C code that stores its keyword arguments as attributes of an object which others may have."""
+    if type(callee) not in (WrapperDescriptorType, MethodWrapperType) or callee.__name__ != "__init__":  # type: ignore[attr-defined]
+        return False
+    return id(callee.__objclass__) in _KEEPING  # type: ignore[attr-defined]
+
+
+def keywords(frame: FrameType, name: str, argument: int) -> Iterable[str] | None:
+    """The names of the keyword arguments of the call at which a frame is; None if they cannot be told.
+
+    Args:
+        name, argument: of the instruction.
+    """
+    if name == "CALL":
+        return () if sys.version_info >= (3, 13) else None  # before, an instruction beside it may have names
+    found = operands_of(frame, 1)
+    if name == "CALL_FUNCTION_EX" and sys.version_info < (3, 14) and not argument & 1:
+        return ()
+    if found is None or type(found[0]) not in (tuple, dict):
+        return None
+    return [each for each in found[0] if type(each) is str]

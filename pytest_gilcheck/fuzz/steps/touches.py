@@ -15,8 +15,10 @@ import gc
 import itertools
 import sys
 from collections.abc import Callable, Iterable
+from inspect import CO_GENERATOR
 from types import (
     BuiltinFunctionType,
+    CodeType,
     FrameType,
     FunctionType,
     GeneratorType,
@@ -33,6 +35,7 @@ from ...core.classes import bases_of, in_class, name_of_class, names_of
 from ...core.origin import ours
 from . import pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
+from .instructions import instructions_of
 from .operands import immutable
 from .quiet_keys import keys_compare_quietly
 from .stack import NOTHING, local_of, operands_of
@@ -129,6 +132,14 @@ def _both(*parts: Touches) -> Touches:
 
 # Attributes, globals and cells.
 
+_CLASS = names_of(object)["__class__"]
+_OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
+_WITHOUT_ATTRIBUTES = _SCALARS | {tuple, frozenset, list, dict, set, bytearray}  # that can be stored
+_PLAIN_READERS = {  # by id: how these find an attribute is how `object` does
+    id(in_class(kind, "__getattribute__")) for kind in (*_WITHOUT_ATTRIBUTES, *_CONTAINERS, object, BaseException)
+}
+_PLAIN_STORERS = {name: {id(in_class(kind, name)) for kind in (object, BaseException)} for name in ("__setattr__", "__delattr__")}
+
 
 def _of_classes(kind: type, name: str) -> list[Touch]:
     return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & _HEAP_TYPE]
@@ -138,27 +149,41 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
     kind = type(holder)
     if kind is ModuleType:
         return [Touch(vars(holder), name, False)] if name in vars(holder) else UNKNOWN
-    if in_class(kind, "__getattribute__") is not object.__getattribute__ and kind is not type:
-        return [] if kind in _SCALARS or kind in _CONTAINERS else UNKNOWN
-    if kind is type:
-        if name.startswith("__") and name != "__name__" and name != "__qualname__":
-            return UNKNOWN
-        found = in_class(holder, name)
-        return _of_classes(holder, name) if _binds_quietly(found, under_test) else UNKNOWN
+    if kind in _WITHOUT_ATTRIBUTES:
+        return []
+    if in_class(kind, "__getattribute__") is type.__getattribute__:
+        return _attribute_of_class_read(holder, name, under_test)
+    if id(in_class(kind, "__getattribute__")) not in _PLAIN_READERS:
+        return UNKNOWN
     found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
     if not kind.__flags__ & _HEAP_TYPE:
-        quiet = type(found) in (MethodDescriptorType, WrapperDescriptorType) and (kind in _CONTAINERS or kind in _SCALARS)
+        quiet = type(found) in (MethodDescriptorType, WrapperDescriptorType) and kind in _CONTAINERS
         return [] if quiet else UNKNOWN
     if type(found) is MemberDescriptorType:
         return [*of_classes, Touch(holder, found.__name__, False)]  # a slot may have several names
     if type(found) is property:
         return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
+    if found is _CLASS:
+        return of_classes  # to store it is unknown
     own = [*of_classes, Touch(holder, name, False)]
     if found is None:
         catcher = in_class(kind, "__getattr__")
         return own if catcher is None or (type(catcher) is FunctionType and _makes_steps(catcher, under_test)) else UNKNOWN
     return own if _binds_quietly(found, under_test) else UNKNOWN
+
+
+def _attribute_of_class_read(holder: type, name: str, under_test: UnderTest) -> Touches:
+    """Likewise of a class. To store what operators look up in it, and anything in a class of a metaclass, is unknown."""
+    of_metaclass = in_class(type(holder), name)
+    if of_metaclass is not None and of_metaclass is not in_class(type, name):
+        return UNKNOWN
+    if type(of_metaclass) in (GetSetDescriptorType, MemberDescriptorType):  # it comes before what the class has
+        return [] if name in _OF_ALL_CLASSES else UNKNOWN
+    found = in_class(holder, name)
+    if found is None and type(holder) is not type and in_class(type(holder), "__getattr__") is not None:
+        return UNKNOWN
+    return _of_classes(holder, name) if _binds_quietly(found, under_test) else UNKNOWN
 
 
 def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
@@ -192,9 +217,9 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
         if name.startswith("__") and name.endswith("__"):
             return UNKNOWN  # operators look it up, which no instruction shows
         return [Touch(holder, name, True)]
-    for own, plain in (("__setattr__", object.__setattr__), ("__delattr__", object.__delattr__)):
+    for own, plain in _PLAIN_STORERS.items():
         found = in_class(kind, own)
-        if found is not plain:
+        if id(found) not in plain:
             return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
     found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
@@ -263,7 +288,7 @@ def _whole(thing: Any) -> Touches:
 
 
 def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
-    """What is touched by comparing, hashing or showing an object: its elements too."""
+    """What is touched by hashing or showing an object, or by passing on what it answers: its elements too."""
     kind = type(thing)
     if kind in _SCALARS:
         return []
@@ -271,7 +296,7 @@ def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
         if deep == 0 or kind in _VIEWS or len(thing) > _MOST_ELEMENTS:
             return UNKNOWN
         elements = list(itertools.chain(dict.keys(thing), dict.values(thing))) if kind in _DICTS else list(thing)
-        return _both(_whole(thing), *(_element_into(each, under_test, deep - 1) for each in elements))
+        return _both(_whole(thing), *(_asked(each, under_test, deep - 1) for each in elements))
     return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
 
 
@@ -293,8 +318,12 @@ def _of_a_known_kind(thing: Any) -> bool:
     return kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind in _ITERATORS
 
 
-def _element_into(thing: Any, under_test: UnderTest, deep: int) -> Touches:
-    if type(thing) in _SCALARS or type(thing) in _CONTAINERS:
+def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
+    """What is touched by asking an object in C and going on with the answer: going through it, or deciding by how it compares.
+
+    What a method under test answers is not known before, and C may read that: the list of an iterator, whether it is empty.
+    """
+    if type(thing) in _SCALARS or type(thing) in _CONTAINERS or type(thing) in _VIEWS:
         return _into(thing, under_test, deep)
     return [] if _asks_nobody(type(thing), under_test) else UNKNOWN
 
@@ -423,23 +452,66 @@ def _binary(at: _At) -> Touches:
         ):
             return UNKNOWN
     parts = []
+    by_elements = any(type(each) in _SETS or type(each) in _DICTS for each in found)
     for each in found:
-        if type(each) in _SETS or type(each) in _DICTS:
-            parts.append(_into(each, at.under_test))
-        elif type(each) in _CONTAINERS:
-            parts.append(_whole(each))
+        if type(each) in _CONTAINERS:
+            parts.append(_into(each, at.under_test) if by_elements else _whole(each))
     if at.argument >= 13 and type(one) in _CONTAINERS and type(one) not in (tuple, frozenset):
         parts.append([Touch(one, ALL, True)])
     if type(one) in (str, bytes) and at.argument % 13 == 6:  # % formats
-        parts.append(_into(other, at.under_test))
+        parts.append(_formatted_by(one, other, at.under_test))
     return _both(*parts)
+
+
+def _formatted_by(text: Any, other: Any, under_test: UnderTest) -> Touches:
+    if ("(" if type(text) is str else b"(") not in text:
+        return _into(other, under_test)
+    return UNKNOWN if type(other) is collections.defaultdict else _asked(other, under_test)  # which may get a new key
 
 
 def _compare(at: _At) -> Touches:
     found = at.top(2)
     if found is None or _interrupted(found, at.under_test):
         return UNKNOWN
-    return _both(*(_into(each, at.under_test) for each in found))
+    decides = at.name == "COMPARE_OP" and ((_COMPARES_TO_BOOL and at.argument & 16) or "!=" in str(at.value))
+    if not decides:
+        return _both(*(_into(each, at.under_test) for each in found))
+    names = next(names for sign, names in _COMPARISONS.items() if sign in str(at.value))
+    return _both(*(_into(each, at.under_test) if _answers(type(each), names) else _asked(each, at.under_test) for each in found))
+
+
+_COMPARES_TO_BOOL = sys.version_info >= (3, 13)  # then a comparison may test the truth of its result as well
+_COMPARISONS = {
+    "==": ("__eq__",),
+    "!=": ("__ne__", "__eq__"),  # that of `object` negates the other one
+    "<": ("__lt__", "__gt__", "__le__", "__ge__"),
+    ">": ("__lt__", "__gt__", "__le__", "__ge__"),
+}
+_TRUTHS = frozenset({"CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"})
+
+
+def _answers(kind: type, names: Iterable[str]) -> bool:
+    """Whether these methods of a class, if it has them, surely return a truth value, of which nobody reads more."""
+    return all(
+        type(found) is not FunctionType or _returns_truths(found.__code__) for found in (in_class(kind, name) for name in names)
+    )
+
+
+def _returns_truths(code: CodeType) -> bool:
+    known = _of_truths.get(id(code))
+    if known is None:
+        instructions = [each for each in instructions_of(code) if each.opname not in ("EXTENDED_ARG", "CACHE")]
+        plain = True
+        for before, each in itertools.pairwise(instructions):
+            if each.opname == "RETURN_VALUE":
+                constant = before.opname.startswith("LOAD_CONST") and immutable(before.argval)
+                nothing = before.opname == "LOAD_GLOBAL" and before.argval == "NotImplemented"
+                plain = plain and not each.is_jump_target and (constant or nothing or before.opname in _TRUTHS)
+        known = _of_truths[id(code)] = code, plain and not code.co_flags & CO_GENERATOR
+    return known[1]
+
+
+_of_truths: dict[int, tuple[CodeType, bool]] = {}  # with a reference to the code, so that its id stays in use
 
 
 def _contains(at: _At) -> Touches:
@@ -454,7 +526,9 @@ def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
         return UNKNOWN if part is None or not keys_compare_quietly(container) else [Touch(container, part, False)]
     if _interrupted((container, key), under_test):
         return UNKNOWN
-    return _both(_into(container, under_test), _into(key, under_test))
+    if in_class(kind, "__contains__") is not None and _answers(kind, ["__contains__"]):
+        return _both(_into(container, under_test), _asked(key, under_test))
+    return _both(_asked(container, under_test), _asked(key, under_test))
 
 
 def _truth(at: _At) -> Touches:
@@ -474,6 +548,17 @@ def _unary(at: _At) -> Touches:
     return UNKNOWN if found is None else _into(found[0], at.under_test)
 
 
+def _merged(at: _At) -> Touches:
+    """A mapping is added to a dict that only this stack refers to."""
+    found = at.top(1 + at.argument)
+    if found is None:
+        return UNKNOWN
+    target, *_, added = found
+    if type(target) is not dict or type(added) not in _DICTS:
+        return UNKNOWN
+    return _whole(added) if keys_compare_quietly(target) and keys_compare_quietly(added) else UNKNOWN
+
+
 def _formatted(at: _At) -> Touches:
     found = at.top(2 if at.name == "FORMAT_WITH_SPEC" or (at.name == "FORMAT_VALUE" and at.argument & 4) else 1)
     return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found))
@@ -490,7 +575,7 @@ def _iterate(at: _At) -> Touches:
             return _begun(thing)
         return [] if _all_its_methods_make_steps(type(thing), at.under_test) else UNKNOWN
     if at.name in ("LIST_EXTEND", "SET_UPDATE"):  # into what only this stack refers to
-        return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _into(thing, at.under_test))
+        return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _asked(thing, at.under_test))
     return _whole(thing)
 
 
@@ -578,6 +663,23 @@ def _call(at: _At) -> Touches:
     return called(callee, arguments, at.under_test)
 
 
+def _call_with_packed(at: _At) -> Touches:
+    """A call with ``*`` or ``**``: what it unpacks, and what the call touches. The keywords are in a dict of its own."""
+    named = sys.version_info >= (3, 14) or bool(at.argument & 1)
+    found = at.top(3 + named)
+    if found is None:
+        return UNKNOWN
+    first, second, packed, *keywords = found
+    if type(packed) not in (tuple, list):
+        return UNKNOWN
+    arguments = [*packed, *(value for each in keywords if type(each) is dict for value in each.values())]
+    if first is NOTHING:
+        first, second = second, NOTHING
+    if second is not NOTHING:
+        arguments.insert(0, second)
+    return _both(_whole(packed), called(first, arguments, at.under_test))
+
+
 def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What a call touches by itself."""
     if type(callee) is MethodType:
@@ -605,6 +707,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
         return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
     if callee is type and len(arguments) == 1:
         return []
+    if (callee is getattr or callee is hasattr) and len(arguments) > 1 and type(arguments[1]) is str:
+        return _attribute_read(arguments[0], arguments[1], under_test)
     if not any(callee is each for each in _KNOWN):
         return [] if _of_values(callee, arguments, under_test) else UNKNOWN
     if callee in (isinstance, issubclass):
@@ -627,7 +731,9 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
         return _both(*(_whole(each) if callee is reversed else _begun(each) for each in arguments))
     if callee in _SIZED:
         return _both(*(_whole(each) for each in arguments))
-    return _both(*(_into(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
+    if callee is str or callee is repr:
+        return _both(*(_into(each, under_test) for each in arguments))
+    return _both(*(_asked(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
 
 
 def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
@@ -662,9 +768,9 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if kind in _SCALARS:
         if all(type(each) in _SCALARS for each in arguments):
             return []
-        return _both(*(_into(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
+        return _both(*(_asked(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
     if kind is tuple or kind is frozenset:
-        return _both(_into(owner, under_test), *(_into(each, under_test) for each in arguments))
+        return _both(_into(owner, under_test), *(_asked(each, under_test) for each in arguments))
     if kind is GeneratorType and name in ("send", "__next__"):
         return _advanced(owner, under_test)
     if kind not in _CONTAINERS:
@@ -693,7 +799,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if ("update" in name or name in _SET_READING) and not all(map(_of_a_known_kind, arguments)):
         return UNKNOWN
     if name in _OF_ELEMENTS:
-        parts += [_into(owner, under_test), *(_into(each, under_test) for each in arguments)]
+        parts += [_into(owner, under_test), *(_asked(each, under_test) for each in arguments)]
     elif name in ("extend", "extendleft"):
         parts += [_whole(each) for each in arguments]
     elif name not in (
@@ -731,7 +837,7 @@ def _raised(at: _At) -> Touches:
 def _keys(at: _At) -> Touches:
     count = {"BUILD_MAP": 2 * at.argument, "BUILD_SET": at.argument, "MAP_ADD": 2, "SET_ADD": 1}[at.name]
     found = at.top(count)
-    return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found[:: 2 if "MAP" in at.name else 1]))
+    return UNKNOWN if found is None else _both(*(_asked(each, at.under_test) for each in found[:: 2 if "MAP" in at.name else 1]))
 
 
 def _leave(at: _At) -> Touches:
@@ -766,11 +872,12 @@ for _names, _rule in {
     "POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP": _truth,
     "UNARY_NEGATIVE UNARY_INVERT UNARY_POSITIVE": _unary,
     "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE": _formatted,
-    "DICT_UPDATE DICT_MERGE": _unary,
+    "DICT_UPDATE DICT_MERGE": _merged,
     "GET_ITER GET_LEN LIST_EXTEND SET_UPDATE UNPACK_SEQUENCE UNPACK_EX": _iterate,
     "FOR_ITER": _next,
     "BEFORE_WITH LOAD_SPECIAL": _enter,
     "CALL CALL_KW": _call,
+    "CALL_FUNCTION_EX": _call_with_packed,
     "RAISE_VARARGS RERAISE": _raised,
     "BUILD_MAP BUILD_SET MAP_ADD SET_ADD": _keys,
     "WITH_EXCEPT_START": _leave,
