@@ -49,9 +49,9 @@ class Remembered(Reduction):
 
     why = ""
 
-    def search(self, stop: Callable[[], bool]) -> None:
+    def search(self, *arguments: Callable[[], bool]) -> None:
         Remembered.why = "it did not end"
-        super().search(stop)
+        super().search(*arguments)
         Remembered.why = self.doubt or ("" if self.finished else "there are more schedules")
 
 

@@ -108,3 +108,29 @@ def fill(box):
     with box.condition:
         box.full = True
         box.condition.notify()
+
+
+class Sums:
+    """Two sums that are always the same."""
+
+    def __init__(self):
+        self.first, self.second, self.seen = [0], [0], (0, 0)
+
+
+def move(sums):
+    sums.first[0] += 1
+    sums.second[0] += 1
+
+
+def look(sums):
+    sums.seen = sums.first[0], sums.second[0]
+
+
+def alike(sums):
+    return sums.seen[0] == sums.seen[1]
+
+
+def work_alone():
+    found = []
+    for number in range(10):
+        found.append(number)

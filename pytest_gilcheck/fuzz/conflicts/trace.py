@@ -9,6 +9,7 @@ Objects are known by numbers (`objects`), and not kept alive.
 
 from __future__ import annotations
 
+import builtins
 import gc
 import math
 import sys
@@ -17,9 +18,10 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import partial
 from inspect import CO_GENERATOR
-from types import BuiltinMethodType, CodeType, FrameType, GeneratorType, MethodType
+from types import BuiltinMethodType, CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from ...core.classes import is_a
 from ...core.clocks import monotonic
 from ...core.origin import ours
 from ...core.source import code_position
@@ -27,7 +29,7 @@ from ..running.engine import Engine
 from ..running.record import Deed, ScheduleRun
 from ..running.task import Task
 from ..steps import quiet_keys
-from ..steps.instructions import instructions_of
+from ..steps.instructions import instruction_at
 from ..steps.stack import topmost
 from ..steps.touches import ALL, UNKNOWN, Touch, Touches, behind_a_lock, touches
 from ..steps.visible import Access
@@ -35,6 +37,7 @@ from .objects import Objects
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
+_CODE = (FunctionType, ModuleType, type)
 _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
@@ -127,7 +130,7 @@ class Trace:
             self.not_known[now] = access.name
             return
         self.accesses[now] = access
-        name, argument, value = _instruction(frame.f_code, frame.f_lasti)
+        name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
         try:
             if self._focusing:
                 self.places[id(access)] = access, frame.f_code, frame.f_lasti
@@ -151,7 +154,7 @@ class Trace:
         if isinstance(first, str):
             return first
         code, offset = first
-        name, _, value = _instruction(code, offset)
+        name, _, value = instruction_at(code, offset)
         return f"{name} {value or ''} at {code.co_filename}:{code_position(code, offset).line}"
 
     def _touched(self, found: Touches) -> None:
@@ -230,6 +233,23 @@ class Trace:
         changed = {part.holder for parts in self.parts.values() for part in parts if part.part != LOCK and part.deed is Deed.WRITE}
         return {holder: alive[holder] for holder in changed & alive.keys()}
 
+    def shares(self) -> bool:
+        """Whether several threads touch the same object; code and names of modules aside, if nothing changes them."""
+        first: dict[int, int] = {}
+        several: set[int] = set()
+        changed: set[int] = set()
+        for point, parts in self.parts.items():
+            owner = self.owners[point]
+            for part in parts:
+                if first.setdefault(part.holder, owner) != owner:
+                    several.add(part.holder)
+                if part.deed is not Deed.READ:
+                    changed.add(part.holder)
+        if not changed.isdisjoint(several):
+            return True
+        alive = self.objects.alive() if several else {}
+        return any(number not in alive or not _leads_to_code(alive[number]) for number in several)
+
     def enabled(self, point: int) -> tuple[int, ...]:
         """The threads that could be chosen at a point."""
         if point in self.no_step:
@@ -239,12 +259,8 @@ class Trace:
         return (owner, *[each for each in others if each != owner])
 
 
-_codes: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}
-
-
-def _instruction(code: CodeType, offset: int) -> tuple[str, int, Any]:
-    known = _codes.get(id(code))
-    if known is None:
-        found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}
-        known = _codes[id(code)] = code, found  # a reference to the code, so that its id stays in use
-    return known[1].get(offset, ("", 0, None))
+def _leads_to_code(thing: object) -> bool:
+    """Whether threads that have nothing to do with each other read this, to find what they call."""
+    if type(thing) is CellType:
+        thing = next(iter(gc.get_referents(thing)), None)
+    return is_a(thing, _CODE) or (type(thing) is dict and "__builtins__" in thing) or thing is vars(builtins)

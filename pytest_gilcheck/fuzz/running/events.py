@@ -55,13 +55,16 @@ class Events:
 
     Args:
         everything: whether every instruction is a step.
+
+    Attributes:
+        frozen: whether the step tables are to stay as they are: a schedule was found that is to be followed again.
     """
 
     def __init__(self, engine: Engine, *, everything: bool = False) -> None:
         self._engine = engine
         self._everything = everything
         self._visibility = Visibility(everything=everything)
-        self._frozen = False
+        self.frozen = False
         self._looks = 0
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
@@ -159,8 +162,8 @@ class Events:
         )
 
     def freeze(self) -> None:
-        """Keep the step tables as they are from now on: a schedule was found that is to be followed again."""
-        self._frozen = True
+        """Keep the step tables as they are from now on."""
+        self.frozen = True
 
     def _classes_under_test(self) -> Iterator[type]:
         """The classes of modules of which code has started beside the threads, and their bases."""
@@ -180,7 +183,7 @@ class Events:
         self._looks += 1
         if self._looks & (self._looks - 1) == 0:  # rarely, because there are thousands of classes
             names.in_classes(self._classes_under_test())
-        if not names.grown or self._frozen:
+        if not names.grown or self.frozen:
             return True
         self._whole.clear()  # the new tables have new steps, of which none is hidden
         self._hidden = {}

@@ -50,6 +50,7 @@ class Reduction:
         until: says when a run that has not ended is no longer recorded, by `monotonic`.
         focus: the steps of the first run that touch what several threads touch.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
+        shared: whether several threads of a run have touched the same object.
     """
 
     explorer: Explorer
@@ -61,6 +62,7 @@ class Reduction:
     focused: int = 0
     failure: Failure | None = None
     doubt: str = ""
+    shared: bool = False
     _tried: dict[Node, set[int]] = field(default_factory=dict)
     _hinted: dict[Node, set[int]] = field(default_factory=dict)
     _waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
@@ -143,6 +145,7 @@ class Reduction:
         self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
         if run.stuck or run.yields or len(trace.owners) != run.points:
             return
+        self.shared = self.shared or trace.shares()
         if self.focusing and self.focus is None:
             self.focus = focus_of(trace)
         races = Races(trace, run.points)

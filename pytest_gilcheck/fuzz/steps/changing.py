@@ -88,7 +88,7 @@ _CONTAINER_METHODS = frozenset(
 _BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
 _PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
 WRAPPING = functools.update_wrapper.__code__
-_FLAGS = ("anything", "ends_matter", "looked_into")
+_FLAGS = ("anything", "ends_matter", "looked_into", "all_visible")
 MISSING = object()
 
 
@@ -122,11 +122,12 @@ class Changing:
         dictionaries: whether a name may be read or stored through a dictionary, or by a call, even if it is known which.
         ends_matter: whether code under test may notice when an object ends.
         looked_into: whether code under test may look into frames, so that every instruction is visible.
+        all_visible: whether every instruction is visible for another reason.
     """
 
     def __init__(self) -> None:
         self.grown = False
-        self.anything = self.ends_matter = self.looked_into = self.dictionaries = False
+        self.anything = self.ends_matter = self.looked_into = self.dictionaries = self.all_visible = False
         self._stored: set[str] = set()  # ".x", "global x", "cell x"
         self._taken_for_constant: set[str] = set()
         self._known: set[str] = set()
@@ -239,6 +240,12 @@ class Changing:
     def begin(self) -> None:
         """Take note that from here on a search teaches more, which a replay of what it finds has to be told (`learnt`)."""
         self._at_first = self._stored | self._flags()
+
+    def show_everything(self, wanted: bool) -> None:
+        """From here on every instruction is visible, or no longer each one."""
+        if wanted is not self.all_visible:
+            self.all_visible, self.grown = wanted, True
+            self._used.discard("all_visible")
 
     def learnt(self) -> tuple[int, ...]:
         """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""

@@ -135,7 +135,7 @@ class Visibility:
         name, offset, names = instruction.opname, instruction.offset, self.names
         ends = dropping is not None and dropping.may_end(instruction)
         operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names, ends)
-        always = self._everything or names.looked_into
+        always = self._everything or names.looked_into or names.all_visible
         if name in _CALLS:
             # A call of __exit__ has an event in some versions only, and CALL_FUNCTION_EX reads its arguments before it calls.
             at_once = always or nones >= _NONE_PASSED or (dropping is not None and sys.version_info < (3, 12))

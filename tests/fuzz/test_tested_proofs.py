@@ -1,0 +1,71 @@
+"""A proof is tested with samples, so that a mistake about what a step touches, or about which instruction is a step, comes out."""
+
+import re
+
+import pytest
+
+from pytest_gilcheck.fuzz import check
+from pytest_gilcheck.fuzz.conflicts import trace
+from pytest_gilcheck.fuzz.steps.changing import Changing
+
+from .programs import Counter, Sums, add, add_locked, alike, counted, is_two, look, move, work_alone
+
+PROGRAMS = {"lost update": (add, add, Counter, is_two), "torn pair": (move, look, Sums, alike)}
+
+
+def blind_recorder(monkeypatch):
+    """Nothing that a step touches is changed."""
+    real = trace.touches
+    monkeypatch.setattr(trace, "touches", lambda *step: [touch._replace(changes=False) for touch in real(*step) or ()])
+
+
+def constant_names(monkeypatch):
+    """No attribute ever changes, so to read one is no step."""
+
+    def attribute_changes(names, name, *, method):
+        names._used.update(names._flags())
+        return False
+
+    monkeypatch.setattr(Changing, "attribute_changes", attribute_changes)
+    monkeypatch.setattr(check, "check_alone", lambda: None)  # which would notice
+
+
+MISTAKES = [blind_recorder, constant_names]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_what_a_step_touches_or_in_which_one_is_visible_is_no_false_proof(mistake, name, monkeypatch):
+    first, second, setup, invariant = PROGRAMS[name]
+    mistake(monkeypatch)
+    result = counted(first, second, setup=setup, invariant=invariant, schedules=1000)
+    assert result.verdict == "violated", result.reason
+    assert result.replays == (10, 10)
+    again = counted(first, second, setup=setup, invariant=invariant, replay=result.token)
+    assert again.verdict == "violated", "the token says which instructions were steps"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_without_the_samples_these_mistakes_would_be_proofs(mistake, monkeypatch):
+    mistake(monkeypatch)
+    monkeypatch.setattr(trace.Trace, "shares", lambda trace: False)
+    result = counted(add, add, setup=Counter, invariant=is_two, schedules=1000)
+    assert "every interleaving" in result.reason
+
+
+def test_a_proof_says_with_how_many_samples_it_was_tested():
+    result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=1000)
+    assert result.verdict == "holds"
+    assert re.search(r"every interleaving is equivalent to .* \(tested with 200 samples\)", result.reason), result.reason
+
+
+def test_threads_that_share_nothing_need_no_test():
+    result = counted(work_alone, work_alone, schedules=1000)
+    assert result.reason == "every interleaving is equivalent to the one that was run: no failure"
+
+
+def test_the_test_ends_with_the_number_of_schedules():
+    result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=60)
+    assert result.verdict == "holds"
+    samples = int(re.search(r"tested with (\d+) samples", result.reason)[1])
+    assert 0 < samples < 60
