@@ -242,13 +242,16 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
         now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
         denied = _denied(before, now, 0.0)
         held = bool(_held(before, now)) or process_snapshot.waits_for_core(process.pid)  # which no counter has yet
+        if before is not None and now is not None and now.crowded_since(before) and children(process.pid):
+            denied = seconds  # what its children were denied, for which it may wait, is in no figure of its own
         if (seconds - denied >= claim.exits_within and not held) or time.monotonic() > at_most:
             break
         if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core
             return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     slept = before is None or now is None or now.asleep_since(before)
     trial = replace(trial, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
-    too_little = time.monotonic() - entered - denied < claim.exits_within / 2  # it was denied a core for more than half of its time
+    own = _denied(before, now, 0.0)
+    too_little = time.monotonic() - entered - own < claim.exits_within / 2  # it was denied a core for more than half of its time
     if held or too_little:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]

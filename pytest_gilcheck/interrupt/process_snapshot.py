@@ -66,11 +66,14 @@ class ProcessSnapshot:
         Closing an inotify descriptor, say, waits until a thread of the kernel has freed the watches. Beside busy processes that
         takes as long as they let it, and it is in no figure of this process.
         """
+        return self.uninterruptible if self.crowded_since(before) else frozenset()
+
+    def crowded_since(self, before: ProcessSnapshot) -> bool:
+        """Whether other processes have left less than half a core since an earlier snapshot; False if that is not known."""
         if self.idle is None or before.idle is None:
-            return frozenset()
+            return False
         own = self.main_cpu - before.main_cpu + self.others_cpu - before.others_cpu
-        crowded = self.idle - before.idle + own < _HARDLY_IDLE * (self.at - before.at)
-        return self.uninterruptible if crowded else frozenset()
+        return self.idle - before.idle + own < _HARDLY_IDLE * (self.at - before.at)
 
 
 def take(pid: int) -> ProcessSnapshot | None:

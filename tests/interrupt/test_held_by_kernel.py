@@ -1,5 +1,6 @@
 """A process that waits in the kernel, beside others that use all cores: what it waits for may have no core either."""
 
+import atexit
 import os
 import signal
 import subprocess
@@ -82,3 +83,23 @@ def test_an_end_that_waits_in_the_kernel_is_late_only_on_a_machine_with_an_idle_
         if result.outcome == "busy":
             pytest.skip("this machine is too busy")
         assert (result.verdict, result.outcome) == ("violated", "stuck in cleanup"), result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("never", [False, True])
+def test_a_process_that_waits_for_its_child_lingers_beside_busy_ones_only_if_that_does_not_end_in_twice_the_time(never):
+    started = []
+
+    def setup():
+        seconds = 60 if never else 1.6
+        code = f"import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep({seconds})"
+        started.append(subprocess.Popen([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE))
+        started[0].stdout.read(1)
+
+    def work():
+        atexit.register(started[0].wait)
+        time.sleep(30)
+
+    with all_cores_busy():
+        result = gilcheck.interrupt(work, setup=setup, signals=(signal.SIGINT,), repeats=1, over=0.1, within=1.0, exits_within=0.8)
+    assert (result.verdict, result.outcome) == (("violated", "lingers") if never else ("inconclusive", "busy")), result
