@@ -36,6 +36,7 @@ from .sensitivity import without_each_lock
 from .steps.visible import Access
 from .stress.check import stressed
 
+_MOST_NAMED = 3  # modules
 _NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
@@ -195,7 +196,16 @@ def _searched(
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
-    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{drawn}{part}{time}: no failure")
+    library = "" if searched.proved else _one_step(tuple(explorer.events.one_step))
+    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{drawn}{part}{time}: no failure{library}")
+
+
+def _one_step(modules: tuple[str, ...]) -> str:
+    """What a claim says of the standard library's code in which no schedule switches; empty if there is none."""
+    if not modules:
+        return ""
+    names = ", ".join(modules[:_MOST_NAMED]) + " and others" * (len(modules) > _MOST_NAMED)
+    return f"; each call of Python code in {names} was one step: include={modules[:_MOST_NAMED]!r} searches it too"
 
 
 def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:

@@ -134,3 +134,22 @@ def work_alone():
     found = []
     for number in range(10):
         found.append(number)
+
+
+def one():
+    return 1
+
+
+def calls_of_one():
+    for _ in range(20):
+        one()
+
+
+def under_the_lock(thread):
+    """The thread, with the lock of its state around it."""
+
+    def locked(s):
+        with s.lock:
+            thread(s)
+
+    return locked

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from .programs import counted
+from .programs import counted, under_the_lock
 
 
 class State:
@@ -138,14 +138,6 @@ PROGRAMS = {
     "|= of pairs": (State, merge, update_pairs, lambda s: s.merged["a"] == s.merged["b"]),
     "% of a defaultdict": (State, show_hit, look_at_size, lambda s: s.seen),
 }
-
-
-def under_the_lock(thread):
-    def locked(s):
-        with s.lock:
-            thread(s)
-
-    return locked
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections import Counter
 from collections.abc import Callable, Mapping
 from sys import getrefcount
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
@@ -91,7 +90,8 @@ def _only_kept(kept: Mapping[int, Any]) -> list[int]:
 
 def _is_noticed(thing: Any, late: bool) -> bool:
     """Whether code of the program runs when this object ends, or, if it ends late, could have seen it alive."""
-    ending, references = [thing], Counter[int]()
+    ending: list[Any] = [thing]
+    references: dict[int, int] = {}  # no Counter: its code makes steps, and this runs beside the program
     for each in ending:
         if in_class(type(each), "__del__") is not None or type(each) in _SUSPENDED or len(ending) > _MOST_LOOKED_AT:
             return True
@@ -100,9 +100,11 @@ def _is_noticed(thing: Any, late: bool) -> bool:
                 return True
             del weak
         found = [other for other in gc.get_referents(each) if type(other) not in _PLAIN and not _is_a_class(type(other))]
-        times = Counter(map(id, found))
+        times: dict[int, int] = {}
+        for other in found:
+            times[id(other)] = times.get(id(other), 0) + 1
         for other in {id(other): other for other in found}.values():
-            references[id(other)] += times[id(other)]
+            references[id(other)] = references.get(id(other), 0) + times[id(other)]
             if getrefcount(other) - _LOOKED_AT - times[id(other)] <= references[id(other)]:
                 ending.append(other)
     return False

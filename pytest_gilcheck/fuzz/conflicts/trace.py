@@ -32,7 +32,7 @@ from ..steps import quiet_keys
 from ..steps.instructions import instruction_at
 from ..steps.stack import topmost
 from ..steps.touches import ALL, UNKNOWN, Touch, Touches, behind_a_lock, touches
-from ..steps.visible import Access
+from ..steps.visible import ENTRY, Access
 from .objects import Objects
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
@@ -130,6 +130,8 @@ class Trace:
             self.not_known[now] = access.name
             return
         self.accesses[now] = access
+        if access.name == ENTRY:  # what C has begun, and goes on with, is what the step before touches, or unknown
+            return
         name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
         try:
             if self._focusing:

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from ..steps import switch_points
-from ..steps.visible import Access
+from ..steps.visible import ENTRY, Access
 from .stuck import SetupStuck, describe_blocked
 from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
 from .turns import CLOCK_READING, Turns
@@ -44,7 +44,8 @@ class Controlled(Turns):
             task = found
         point = self.point = self.point + 1
         if self.measuring:
-            self.record.lengths[task.index] = self.record.lengths.get(task.index, 0) + (access.kind != "end")
+            counts = access.kind != "end" and access.name != ENTRY
+            self.record.lengths[task.index] = self.record.lengths.get(task.index, 0) + counts
             if task.gil_checked:
                 self.record.reachable.add(point)
         if point == self.next:

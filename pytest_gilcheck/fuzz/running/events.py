@@ -20,18 +20,19 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from inspect import CO_GENERATOR
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ...core.classes import bases_of, derived_from, module_of_class
+from ...core.classes import bases_of, derived_from, is_a, module_of_class
 from ...core.origin import ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import WRAPPING, Changing
 from ..steps.instructions import instruction_at
-from ..steps.setters import keeps_keywords, keywords, set_by, setter
+from ..steps.library import one_step
+from ..steps.setters import initialiser_in_c, set_by, setter, stored_by
 from ..steps.stack import locals_of
-from ..steps.visible import Access, StepTable, Visibility
+from ..steps.visible import BY_C, Access, StepTable, Visibility
 from . import probe
 from .engine import Engine
 from .policy import Planned
@@ -58,6 +59,7 @@ class Events:
 
     Attributes:
         frozen: whether the step tables are to stay as they are: a schedule was found that is to be followed again.
+        one_step: modules of the standard library that code under test has called, and whose Python code makes no steps.
     """
 
     def __init__(self, engine: Engine, *, everything: bool = False) -> None:
@@ -65,6 +67,7 @@ class Events:
         self._everything = everything
         self._visibility = Visibility(everything=everything)
         self.frozen = False
+        self.one_step: dict[str, None] = {}
         self._looks = 0
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
@@ -72,6 +75,7 @@ class Events:
         self._hidden: Mapping[int, Access] = {}
         self._started_codes: dict[int, CodeType] = {}  # not under test; up to 3.11
         self._takes_part = engine.takes_part
+        self._entered: CodeType | None = None  # of the function that an instruction calls; no other one runs before it begins
         self._tool = -1
 
     def __enter__(self) -> Events:
@@ -157,22 +161,24 @@ class Events:
         if len(steps) == len(table.steps) and len(calls) == len(table.calls):
             return table
         self._whole[id(table.code)] = table
-        return replace(
-            table, steps=steps, calls=calls, checks=frozenset(), locations={offset: (step, False) for offset, step in steps.items()}
-        )
+        locations: dict[int, tuple[Access | None, int]] = {
+            offset: (step, BY_C if table.locations[offset][1] == BY_C else False) for offset, step in steps.items()
+        }
+        return replace(table, steps=steps, calls=calls, checks=frozenset(), locations=locations)
 
     def freeze(self) -> None:
         """Keep the step tables as they are from now on."""
         self.frozen = True
 
     def _classes_under_test(self) -> Iterator[type]:
-        """The classes of modules of which code has started beside the threads, and their bases."""
-        started: dict[str, bool] = {}
+        """The classes of modules of which code has started beside the threads, or that these have imported; and their bases."""
+        modules: set[str] = set()
+        for name, module in list(sys.modules.items()):
+            if self.names.has_file(getattr(module, "__file__", None)):
+                modules.add(name)
+                modules.update(_modules_of(list(vars(module).values())))
         for kind in derived_from(object):
-            name = module_of_class(kind)
-            if name not in started:
-                started[name] = self.names.has_file(getattr(sys.modules.get(name), "__file__", None))
-            if started[name]:
+            if module_of_class(kind) in modules:
                 yield from bases_of(kind)[:-1]
 
     def tables_unchanged(self) -> bool:
@@ -211,7 +217,7 @@ class Events:
 
     def _began(self, code: CodeType, frame: FrameType) -> object:
         takes_part = makes_steps(code, frame.f_globals, self._takes_part)
-        if id(code) in self._tables or code.co_name == "<module>" or (not takes_part and _of_no_interest(code)):
+        if id(code) in self._tables or _is_imported(code, frame) or (not takes_part and _of_no_interest(code)):
             return monitoring.DISABLE
         if not self._engine.exploring and self._engine.owner.index == MAIN:
             if takes_part and self._engine.in_run:
@@ -253,6 +259,8 @@ class Events:
             return False  # it may be the observer that needs it
         caller = frame.f_back
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
+        if asked and (module := one_step(code.co_filename)):
+            self.one_step[module] = None
         if code is WRAPPING and self.names.wraps(*[locals_of(frame)[name] for name in ("wrapped", "assigned", "updated")]):
             return False  # the next function may have other attributes
         return self.names.started(code, under_test=False, asked_by_test=asked)
@@ -268,6 +276,10 @@ class Events:
             if not engine.exploring:
                 return None
             access, checks = location
+            if checks == BY_C and self._entered is code:  # it was called by an instruction
+                self._entered = None
+                engine.owner.gil_checked = True
+                return None
             task = engine.owner
             if task.ident != ident() or engine.measuring or engine.observer is not None:
                 if checks and task.ident == ident():
@@ -297,11 +309,12 @@ class Events:
         if call is None:
             return monitoring.DISABLE
         access, arguments, ends = call
+        function = callee.__func__ if type(callee) is MethodType else callee
+        self._entered = function.__code__ if type(function) is FunctionType else None
         if setter(callee) is not None:
             self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
-        elif keeps_keywords(callee):
-            instruction = instruction_at(code, offset)
-            for name in (None,) if (found := keywords(sys._getframe(1), *instruction[:2])) is None else found:
+        elif (kind := initialiser_in_c(callee)) is not None:
+            for name in stored_by(kind, sys._getframe(1), *instruction_at(code, offset)[:2]):
                 self.names.set_by_call(name)
         if access is not None and (
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
@@ -316,7 +329,7 @@ class Events:
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
         code = frame.f_code
         if event == "call":
-            if code.co_name == "<module>":
+            if _is_imported(code, frame):
                 return None
             if not makes_steps(code, frame.f_globals, self._takes_part):
                 if not _of_no_interest(code) and id(code) not in self._started_codes and self._elsewhere(code, frame):
@@ -333,6 +346,23 @@ class Events:
             if (access := table.steps.get(frame.f_lasti)) is not None:
                 self._engine.step(access, frame)
         return self._trace
+
+
+def _modules_of(values: list[object]) -> Iterator[str]:
+    """The names of modules from which something has been imported as one of these."""
+    for value in values:
+        if type(value) is ModuleType:
+            yield value.__name__
+        elif is_a(value, type):
+            yield module_of_class(value)  # type: ignore[arg-type]
+        elif type(value) is FunctionType:
+            yield str(value.__module__)
+
+
+def _is_imported(code: CodeType, frame: FrameType) -> bool:
+    """Whether this is a module that is imported, which is one step; what ``exec`` and ``eval`` run has the same name."""
+    caller = frame.f_back
+    return code.co_name == "<module>" and caller is not None and caller.f_code.co_filename.startswith("<frozen importlib")
 
 
 def _of_no_interest(code: CodeType) -> bool:

@@ -17,6 +17,7 @@ from ..running.events import Events
 from ..running.journal import Journal
 from ..running.one_core import OneCore
 from ..running.patches import Patches
+from ..steps.library import STEPPED
 from .explorer import Explorer
 
 _LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
@@ -54,7 +55,7 @@ def run_limit(plan: FuzzPlan) -> float:
 
 def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
     """The predicate for files that are under test."""
-    files: set[str] = set()
+    files = set(STEPPED)
     folders: list[str] = []
     for name in include:
         try:

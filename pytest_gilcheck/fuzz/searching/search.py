@@ -43,7 +43,8 @@ _SHORT = 1.5  # times the time that a claim takes without conflicts: if there is
 _RECORDED = 0.9  # of the time that is left, for one recorded run, if that is too little for as many samples as a claim needs
 _LEAST_RECORD = 6  # times a plain run, at least
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
-_TEST_OF_PROOF = 100  # samples after a proof, unless the threads share nothing
+_TEST_OF_PROOF = 100  # samples after a proof, at visible steps and again at every instruction
+_TEST_OF_INDEPENDENCE = 30  # likewise, if the threads seem to share nothing
 _TESTING = 0.2  # of what is left, for these
 
 
@@ -256,13 +257,13 @@ class Search:
         while True:
             try:
                 if self._by_conflicts():
-                    if found.proved and self._shared:
+                    if found.proved:
                         found.proved = False  # until it is tested
-                        found.proved = self._passes_test(sequential)
+                        found.proved = self._passes_test(sequential, _TEST_OF_PROOF if self._shared else _TEST_OF_INDEPENDENCE)
                     break
                 more = self._too_long_for_every_step() or self._enumerate()
                 if found.everything and self._sampling:
-                    self._passes_test(sequential)
+                    self._passes_test(sequential, _TEST_OF_PROOF)
                 break
             except _MoreSteps:
                 self._explorer.hide({})
@@ -277,7 +278,7 @@ class Search:
         self._explorer.hide({})
         if found.failure is not None:
             self._explorer.events.freeze()
-        found.expired = found.failure is None and not found.proved and self._limit.expired
+        found.expired = found.failure is None and self._limit.expired
         return found
 
     def _by_conflicts(self) -> bool:
@@ -418,31 +419,31 @@ class Search:
         finally:
             self._explorer.engine.gil_only = False
 
-    def _passes_test(self, sequential: list[ScheduleRun]) -> bool:
+    def _passes_test(self, sequential: list[ScheduleRun], samples: int) -> bool:
         """Run samples, none of which may fail when every interleaving is known; first at visible steps, then at every instruction.
 
         They take no notice of what a step touches, and then of which instructions are steps. So if either is told wrongly, they
         find most bugs: 19 of 20 in the corpus.
         """
         explorer, found = self._explorer, self.found
-        self._test(sequential)
+        self._test(sequential, samples)
         if found.failure is None and not explorer.events.frozen:
             explorer.events.names.show_everything(True)
             sequential[:] = explorer.measured()
-            self._test(sequential)
+            self._test(sequential, samples)
             if found.failure is None:
                 explorer.events.names.show_everything(False)
                 sequential[:] = explorer.measured()
         return found.failure is None
 
-    def _test(self, sequential: list[ScheduleRun]) -> None:
+    def _test(self, sequential: list[ScheduleRun], samples: int) -> None:
         """Run samples of all kinds.
 
         Raises:
             _MoreSteps: there are more visible steps than were known, so what is to be tested is void.
         """
         found, limit = self.found, self._limit
-        mark, enough = limit.mark(_TESTING, _TEST_OF_PROOF), found.sampled + _TEST_OF_PROOF
+        mark, enough = limit.mark(_TESTING, samples), found.sampled + samples
         with self._samples(sequential) as (draw, every_step, points):
             while found.sampled < enough and found.failure is None and not limit.reached(mark):
                 self._portfolio(draw.randrange(1 << 32), every_step, points, mixed=True)

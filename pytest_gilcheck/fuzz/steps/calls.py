@@ -25,6 +25,7 @@ from typing import Any
 
 from ...core.classes import in_class
 from ...core.origin import ours
+from .library import STEPPED
 
 _PACKAGE = __name__.partition(".")[0]
 UNKNOWN = object()  # an argument that may be any object
@@ -81,7 +82,7 @@ def makes_steps(code: CodeType, namespace: dict[str, Any], under_test: UnderTest
     """Whether code is under test. Code that was made from a text has no file; then it goes by its module."""
     if not under_test(code.co_filename):
         return False
-    if not code.co_filename.startswith("<"):
+    if not code.co_filename.startswith("<") or code.co_filename in STEPPED:
         return True
     module = str(namespace.get("__name__", ""))
     top = module.partition(".")[0]

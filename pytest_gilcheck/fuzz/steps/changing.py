@@ -31,17 +31,22 @@ from ...core.classes import derived_from, in_class, module_of_class, names_of
 from ...core.source import file_text
 from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
+from .library import STEPPED
 from .namespaces import uses_of
+from .setters import KEPT_BY_ERRORS
 
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
         "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "__setstate__", "__class__", "__bases__",
         "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec",
         "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
+        "pickle", "_pickle", "cPickle", "Unpickler",
     }
 )  # fmt: skip
 _SPELLED = frozenset({"__dict__", "__setattr__", "__delattr__", "__setstate__"})  # of these, those that it may have as a text
-_DESCRIPTORS = frozenset({"__set__", "__delete__"})  # code that calls them stores; a class may well define them
+_STORING_IF_CALLED = frozenset(  # a class may well define them; the last ones give the dictionary of an object
+    {"__set__", "__delete__", "__getstate__", "__reduce__", "__reduce_ex__"}
+)
 _STORED_TO = frozenset({"__class__", "__bases__"})  # of these, those that only code which stores them may use so
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {
@@ -50,10 +55,11 @@ _ENDING = frozenset(  # code that has one of these names may notice when an obje
         "SpooledTemporaryFile", "socket", "create_connection", "mmap", "sqlite3", "gc", "getweakrefcount",
     }
 )  # fmt: skip
-_LOOKING_IN = frozenset(  # code that has one of these names may see the locals and the stack of another thread's frame
+_LOOKING_IN = frozenset(  # code that has one of these names may see the locals and the stack of another thread's frame, or change
+    # what a call reads that is no step
     {
         "_current_frames", "_current_exceptions", "settrace", "setprofile", "get_objects", "get_referrers", "get_referents",
-        "getrefcount", "gi_frame", "cr_frame", "ag_frame", "monitoring",
+        "getrefcount", "gi_frame", "cr_frame", "ag_frame", "monitoring", "__kwdefaults__",
     }
 )  # fmt: skip
 _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that are written in C, and change without a store
@@ -63,6 +69,7 @@ _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that a
         "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
         "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes",
         "lastrowid", "rowcount", "description", "characters_written", "obj", "__traceback__", "__context__", "__cause__",
+        "__suppress_context__",
     }
 )  # fmt: skip
 _CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses for its own
@@ -75,6 +82,7 @@ _CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses
 _CONSTANT_MODULES = frozenset(  # of types in C, whose attributes do not change, or are in `_CHANGED_IN_C`
     {"builtins", "datetime", "re", "_struct", "decimal", "functools", "operator", "_operator", "types", "collections", "itertools"}
 )
+_OF_CALLS = frozenset({".__code__", ".__defaults__", ".__kwdefaults__", ".__call__"})  # each call reads them, and is no step
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
 _STORES = {"STORE_ATTR": ".", "DELETE_ATTR": ".", "STORE_GLOBAL": "global ", "DELETE_GLOBAL": "global ", "STORE_NAME": "global "}
 _STORES |= {"DELETE_NAME": "global ", "STORE_DEREF": "cell ", "DELETE_DEREF": "cell "}
@@ -85,6 +93,16 @@ _CONTAINERS = (
 _CONTAINER_METHODS = frozenset(
     name for kind in _CONTAINERS for name in dir(kind) if callable(getattr(kind, name)) and not name.startswith("__")
 )
+_IMMUTABLE_MODULES = frozenset(  # of classes in Python, whose properties do not change
+    {
+        "pathlib", "enum", "inspect", "ipaddress", "fractions", "uuid", "typing", "statistics", "urllib", "ast",
+        "types", "numbers", "zoneinfo", "importlib", "_frozen_importlib", "_frozen_importlib_external", "annotationlib",
+        "dis", "dataclasses", "tokenize", "traceback", "operator", "functools", "abc", "re", "ssl", "socket", "asyncio",
+        "http", "platform", "unittest", "zipfile", "bz2", "gzip", "lzma", "shlex",
+    }
+)  # fmt: skip
+_CONSTANT_IN_PYTHON = frozenset({"name"})  # a property of threads and log handlers, which much code uses for its own
+_OF_METHODS = frozenset({functools.partialmethod, functools.singledispatchmethod})
 _BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
 _PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
 WRAPPING = functools.update_wrapper.__code__
@@ -140,8 +158,8 @@ class Changing:
         self._values: dict[tuple[int, str], tuple[dict[str, Any], str, object]] = {}
 
     def file(self, path: str) -> None:
-        """Take note of a file whose code is under test."""
-        if path in self._seen:
+        """Take note of a file whose code is under test; of the standard library only the code that runs counts."""
+        if path in self._seen or path in STEPPED:
             return
         self._seen.add(path)
         found = _of_file(path)
@@ -167,12 +185,14 @@ class Changing:
         stored, words, called = _of_code(code)
         self._store(stored)
         self.dictionaries = self.dictionaries or _uses_dictionaries(code)
-        if under_test:
+        if under_test and code.co_filename not in STEPPED:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
-                if "__init__" in code.co_names and _of_file(code.co_filename).keeps_keywords:
-                    self._set("anything")
+                if "__init__" in code.co_names:
+                    self._store(frozenset(f".{name}" for name in KEPT_BY_ERRORS))
+                    if _of_file(code.co_filename).keeps_keywords:
+                        self._set("anything")
             if code.co_filename.startswith("<"):  # there is no source to read
                 self._words(words - called if sys.version_info >= (3, 12) else words)
             return True
@@ -193,8 +213,7 @@ class Changing:
             name
             for kind in {id(kind): kind for kind in kinds}.values()  # no set: a metaclass may hash classes its own way
             if module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
-            for name, value in list(names_of(kind).items())
-            if type(value) not in _BOUND and not name.startswith("__") and in_class(type(value), "__get__") is not None
+            for name in _computed(kind)
         }
         self._store(frozenset(f".{name}" for name in found))
 
@@ -217,6 +236,8 @@ class Changing:
     def _store(self, stored: frozenset[str]) -> None:
         if new := stored - self._stored:
             self._stored |= new
+            if new & _OF_CALLS:
+                self._set("looked_into")
             if new & self._taken_for_constant:
                 self.grown = True
 
@@ -271,7 +292,7 @@ class Changing:
         if self._changes(f".{name}", f"global {name}") or name in self._computed:
             return True
         known = name in self._methods or name in self._known if method else name in self._known
-        return not known or name in _computed_in_c() or not self._constant(f".{name}")
+        return not known or name in _computed_elsewhere() or not self._constant(f".{name}")
 
     def global_changes(self, name: str) -> bool:
         return self._changes(f"global {name}", f".{name}") or not self._constant(f"global {name}", f".{name}")
@@ -335,7 +356,7 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
         stores |= {f".{name}" for name in uses.stored}
         texts = {each for each in code.co_consts if type(each) is str}
         spelled = _SPELLED & texts  # getattr(x, "__dict__")
-        if _DESCRIPTORS & {*code.co_names, *texts}:
+        if _STORING_IF_CALLED & {*code.co_names, *texts}:
             spelled |= {"__setstate__"}
         words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
         known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
@@ -395,6 +416,8 @@ def _read(path: str) -> _File:
                 _defined(statement, found, in_class=isinstance(node, ast.ClassDef))
     if any(map(_ends_with_a_step, ast.walk(tree))):
         found.words.add("__del__")
+    if any(map(_renames, ast.walk(tree))):
+        found.words.add("setattr")
     found.computed |= _stored_in_classes(tree)
     if found.computed & _CATCHERS or found.attributes & _CATCHERS:  # in C, perhaps: then any name may stand for what changes
         found.words.add("setattr")
@@ -414,6 +437,15 @@ def _ends_with_a_step(node: ast.AST) -> bool:
         isinstance(block, (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)) and any(map(_yields, block.body))
         for block in _within_function(node)
     )
+
+
+def _renames(node: ast.AST) -> bool:
+    """Whether this makes a function or a cell of parts: its variables may have other names, or be in a dict that others change."""
+    if not isinstance(node, ast.Call):
+        return False
+    callee = node.func
+    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+    return name in ("FunctionType", "LambdaType", "CellType")
 
 
 def _yields(statement: ast.stmt) -> bool:
@@ -479,18 +511,39 @@ def _plain(value: ast.expr) -> bool:
     )
 
 
-def _computed_in_c() -> frozenset[str]:
-    """The names of attributes that a type in C computes from a state that changes: no store instruction changes them."""
-    return _members_in_c(len(sys.modules))  # a module that is imported later brings types of its own
+def _computed(kind: type) -> Iterator[str]:
+    """The names under which a class has a descriptor that may compute something."""
+    for name, value in list(names_of(kind).items()):
+        renamed = type(value) is MemberDescriptorType and value.__name__ != name  # a slot that is stored under another name
+        if not name.startswith("__") and (renamed or (type(value) not in _BOUND and in_class(type(value), "__get__") is not None)):
+            yield name
+
+
+def _computed_in_python(kind: type) -> Iterator[str]:
+    """Those whose value is computed by Python code."""
+    for name in _computed(kind):
+        value = names_of(kind)[name]
+        if type(value) is property or (type(value) not in _OF_METHODS and type(in_class(type(value), "__get__")) is FunctionType):
+            yield name
+
+
+def _computed_elsewhere() -> frozenset[str]:
+    """The names of attributes that a type in C, or a class of the standard library, computes from a state that changes.
+
+    No store instruction changes them, and no step is made when they are read.
+    """
+    return _computed_in_modules(len(sys.modules))  # a module that is imported later brings types of its own
 
 
 @functools.lru_cache(maxsize=1)
-def _members_in_c(modules: int) -> frozenset[str]:
+def _computed_in_modules(modules: int) -> frozenset[str]:
     found = set(_CHANGED_IN_C)
     for kind in derived_from(object):
         names = names_of(kind)
         module = module_of_class(kind).partition(".")[0]
         standard = module in sys.stdlib_module_names
+        if standard and module not in _IMMUTABLE_MODULES:
+            found |= {name for name in _computed_in_python(kind) if name not in _CONSTANT_IN_PYTHON}
         if "__slots__" in names or (standard and (module in _CONSTANT_MODULES or issubclass(kind, (tuple, BaseException)))):
             continue  # of Python, or it does not change
         members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}

@@ -187,7 +187,6 @@ _EXCEPTED: tuple[tuple[str, str, bool], ...] = (
     ("PUSH_EXC_INFO", "it changes the thread's own exception state", False),
     ("POP_EXCEPT", "it changes the thread's own exception state", True),
     ("CHECK_EXC_MATCH", "it compares types by their bases, and runs no code of theirs", True),
-    ("MATCH_MAPPING MATCH_SEQUENCE", "it reads a flag of a type", False),
 )
 
 # (instructions, access, condition, reason, whether it may drop a reference)
@@ -242,7 +241,8 @@ _CONDITIONAL: tuple[tuple[str, str, Known, str, bool], ...] = (
 _STEPS: dict[str, str] = {
     "read []": (
         "BEFORE_WITH BEFORE_ASYNC_WITH LOAD_SPECIAL WITH_EXCEPT_START CALL_FUNCTION_EX SET_UPDATE DICT_UPDATE DICT_MERGE GET_LEN "
-        "MATCH_KEYS MATCH_CLASS CHECK_EG_MATCH GET_YIELD_FROM_ITER GET_AITER GET_ANEXT GET_AWAITABLE CALL_INTRINSIC_2 "
+        "MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS "
+        "CHECK_EG_MATCH GET_YIELD_FROM_ITER GET_AITER GET_ANEXT GET_AWAITABLE CALL_INTRINSIC_2 "
         "BUILD_INTERPOLATION BUILD_TEMPLATE RAISE_VARARGS LOAD_BUILD_CLASS LOAD_LOCALS LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF "
         "LOAD_FROM_DICT_OR_GLOBALS IMPORT_NAME IMPORT_FROM ANNOTATIONS_PLACEHOLDER"
     ),

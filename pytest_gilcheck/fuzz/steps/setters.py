@@ -1,4 +1,5 @@
-"""Calls that store attributes under names that no instruction has: ``setattr(x, name, value)``, ``namespace.__init__(**names)``.
+"""Calls that store attributes under names that no instruction has: ``setattr(x, name, value)``, ``namespace.__init__(**names)``,
+``error.__init__(number, text)``.
 
 The call says which names these are, so no other name need be taken for one that changes.
 """
@@ -6,14 +7,22 @@ The call says which names these are, so no other name need be taken for one that
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 from collections.abc import Iterable
-from types import FrameType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
+from types import FrameType, GetSetDescriptorType, MemberDescriptorType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
 
 from .stack import operands_of
 
 _FUNCTIONS = {id(setattr): 3, id(delattr): 2}  # by id, the number of arguments; these objects do not end
 _METHODS = {"__setattr__": 3, "__delattr__": 2}
+KEPT_BY_ERRORS = frozenset(  # what the classes of exceptions that are built in keep of their arguments
+    name
+    for kind in (*vars(builtins).values(),)
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+    for name, member in vars(kind).items()
+    if type(member) in (MemberDescriptorType, GetSetDescriptorType) and not name.startswith("__")
+)
 _KEEPING = {id(each): each for each in (SimpleNamespace, ast.AST)}  # by id: ``__init__`` stores what it is called with by name
 
 
@@ -39,19 +48,27 @@ def set_by(frame: FrameType, callee: object, arguments: int) -> str | None:
     return found[0] if found is not None and type(found[0]) is str else None
 
 
-def keeps_keywords(callee: object) -> bool:
-    """Whether a callee is C code that stores its keyword arguments as attributes of an object which others may have."""
+def initialiser_in_c(callee: object) -> type | None:
+    """The class whose ``__init__`` in C a callee is, if that stores attributes of an object which others may have."""
     if type(callee) not in (WrapperDescriptorType, MethodWrapperType) or callee.__name__ != "__init__":  # type: ignore[attr-defined]
-        return False
-    return id(callee.__objclass__) in _KEEPING  # type: ignore[attr-defined]
+        return None
+    kind: type = callee.__objclass__  # type: ignore[attr-defined]
+    return kind if id(kind) in _KEEPING or issubclass(kind, BaseException) else None
 
 
-def keywords(frame: FrameType, name: str, argument: int) -> Iterable[str] | None:
-    """The names of the keyword arguments of the call at which a frame is; None if they cannot be told.
+def stored_by(kind: type, frame: FrameType, name: str, argument: int) -> Iterable[str | None]:
+    """The names that the ``__init__`` of such a class stores, called where a frame is; None for one that cannot be told.
 
     Args:
         name, argument: of the instruction.
     """
+    if id(kind) not in _KEEPING:
+        return KEPT_BY_ERRORS
+    found = _keywords(frame, name, argument)
+    return (None,) if found is None else found
+
+
+def _keywords(frame: FrameType, name: str, argument: int) -> Iterable[str] | None:
     if name == "CALL":
         return () if sys.version_info >= (3, 13) else None  # before, an instruction beside it may have names
     found = operands_of(frame, 1)

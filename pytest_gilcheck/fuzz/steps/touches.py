@@ -178,17 +178,20 @@ def _attribute_of_class_read(holder: type, name: str, under_test: UnderTest) -> 
     of_metaclass = in_class(type(holder), name)
     if of_metaclass is not None and of_metaclass is not in_class(type, name):
         return UNKNOWN
+    of_metaclasses = _of_classes(type(holder), name)
     if type(of_metaclass) in (GetSetDescriptorType, MemberDescriptorType):  # it comes before what the class has
-        return [] if name in _OF_ALL_CLASSES else UNKNOWN
+        return of_metaclasses if name in _OF_ALL_CLASSES else UNKNOWN
     found = in_class(holder, name)
     if found is None and type(holder) is not type and in_class(type(holder), "__getattr__") is not None:
         return UNKNOWN
-    return _of_classes(holder, name) if _binds_quietly(found, under_test) else UNKNOWN
+    return [*of_metaclasses, *_of_classes(holder, name)] if _binds_quietly(found, under_test) else UNKNOWN
 
 
 def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
     """Whether nothing is touched when this is found in a class and bound."""
     kind = type(found)
+    if kind is classmethod and type(found.__func__) is not FunctionType:  # up to 3.12 it binds what it wraps
+        return False
     if kind in (FunctionType, classmethod, staticmethod, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType):
         return True
     getter = in_class(kind, "__get__")
@@ -420,7 +423,9 @@ def _store_subscript(at: _At) -> Touches:
     found = at.top(2 if removes else 3)
     if found is None or (type(found[-2]) is bytearray and not removes and type(found[0]) not in _SCALARS):
         return UNKNOWN  # C asks the value for `__index__` first
-    return _element(found[-2], found[-1], True, at.under_test, removes=removes)
+    stored = _element(found[-2], found[-1], True, at.under_test, removes=removes)
+    copies = type(found[-1]) is slice and type(found[-2]) in _LISTS and not removes
+    return _both(stored, _whole(found[0])) if copies else stored
 
 
 def _slice(at: _At) -> Touches:
@@ -579,6 +584,13 @@ def _iterate(at: _At) -> Touches:
     return _whole(thing)
 
 
+def _of_scalars(thing: Any) -> bool:
+    """Whether C that asks each element for its number (`__index__`) calls no code."""
+    if type(thing) in _SCALARS or type(thing) is bytearray:
+        return True
+    return type(thing) in (list, tuple) and len(thing) <= _MOST_ELEMENTS and all(type(each) in _SCALARS for each in thing)
+
+
 def _begun(thing: Any) -> Touches:
     """What is touched by making an iterator: of a dict, a set or a deque it remembers the size, or the number of changes."""
     return [] if type(thing) in (list, GeneratorType) or type(thing) in _ITERATORS else _whole(thing)
@@ -602,6 +614,12 @@ def _iterated(iterator: Any) -> Touches:
                     _iterated(each) if type(each) in _ITERATORS else [] if type(each) in _SCALARS else UNKNOWN for each in pack
                 ]
     return _both(*parts)
+
+
+def _matched(at: _At) -> Touches:
+    """Whether something is a mapping or a sequence: a flag of its class, which registration in an abstract class changes."""
+    found = at.top(1)
+    return [] if found is not None and _of_a_known_kind(found[0]) else UNKNOWN
 
 
 def _next(at: _At) -> Touches:
@@ -690,6 +708,9 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return [] if callee.__qualname__ in _REPORTED else UNKNOWN
         if _makes_steps(callee, under_test) or _of_values(callee, arguments, under_test):
             return []
+        predicate = waiting.predicate_of(callee, arguments)
+        if predicate is not None and not (type(predicate) is FunctionType and _returns_truths(predicate.__code__)):
+            return UNKNOWN
         return _of_state(waiting.touched_by_call(callee, arguments))
     if kind is BuiltinFunctionType and callee.__self__ is not None and type(callee.__self__) is not ModuleType:
         return _method(callee.__name__, callee.__self__, arguments, under_test)
@@ -730,7 +751,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee in (iter, enumerate, zip, reversed):
         return _both(*(_whole(each) if callee is reversed else _begun(each) for each in arguments))
     if callee in _SIZED:
-        return _both(*(_whole(each) for each in arguments))
+        numbers = callee is not bytes and callee is not bytearray
+        return _both(*(_whole(each) if numbers or _of_scalars(each) else UNKNOWN for each in arguments))
     if callee is str or callee is repr:
         return _both(*(_into(each, under_test) for each in arguments))
     return _both(*(_asked(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
@@ -801,7 +823,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if name in _OF_ELEMENTS:
         parts += [_into(owner, under_test), *(_asked(each, under_test) for each in arguments)]
     elif name in ("extend", "extendleft"):
-        parts += [_whole(each) for each in arguments]
+        parts += [_whole(each) if kind is not bytearray or _of_scalars(each) else UNKNOWN for each in arguments]
     elif name not in (
         "append",
         "appendleft",
@@ -875,6 +897,7 @@ for _names, _rule in {
     "DICT_UPDATE DICT_MERGE": _merged,
     "GET_ITER GET_LEN LIST_EXTEND SET_UPDATE UNPACK_SEQUENCE UNPACK_EX": _iterate,
     "FOR_ITER": _next,
+    "MATCH_MAPPING MATCH_SEQUENCE": _matched,
     "BEFORE_WITH LOAD_SPECIAL": _enter,
     "CALL CALL_KW": _call,
     "CALL_FUNCTION_EX": _call_with_packed,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dis
 import sys
 from dataclasses import dataclass, field
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
 from typing import Any
 
@@ -30,6 +31,9 @@ Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "
 
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"})
+ENTRY = "entry"  # the name of a step that nothing but C can notice
+BY_C = 2  # in `StepTable.locations`: a step only if C has called the function
+_GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _NONE_PASSED = 3  # arguments of a call of __exit__ at the end of a with statement
 
 
@@ -52,7 +56,10 @@ class Access:
         if self.kind == "read" == other.kind:
             return False
         mine, others = self.name, other.name
-        return mine == others or (mine in ("[]", "call") and others in ("[]", "call"))
+        return mine == others or (mine in _ANYTHING and others in _ANYTHING)
+
+
+_ANYTHING = ("[]", "call", ENTRY)
 
 
 @dataclass
@@ -65,7 +72,8 @@ class StepTable:
         calls: the calls, which are classified when they happen, each with its step, the number of its arguments (-1: not known),
             and whether the end of an argument may be noticed; from 3.12 on. None stands for a call that is among ``steps``.
         checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
-        locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``.
+        locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``; `BY_C` for the
+            beginning of a function without any other step: C that calls it is interrupted there.
     """
 
     code: CodeType
@@ -73,7 +81,7 @@ class StepTable:
     steps: dict[int, Access] = field(default_factory=dict)
     calls: dict[int, tuple[Access | None, int, bool]] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
-    locations: dict[int, tuple[Access | None, bool]] = field(default_factory=dict)
+    locations: dict[int, tuple[Access | None, int]] = field(default_factory=dict)
 
 
 class Visibility:
@@ -104,6 +112,7 @@ class Visibility:
         checks: set[int] = set()
         line, before, after_resume = code.co_firstlineno, "", False
         nones = 0  # the number of consecutive instructions before this one that load None
+        entry: dict[int, Access] = {}
         for instruction in instructions:
             name, offset = instruction.opname, instruction.offset
             if name in _NO_EVENT_OF_ITS_OWN:
@@ -114,14 +123,21 @@ class Visibility:
                 checks.add(instruction.argval)
             elif after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
                 checks.add(offset)
+            if after_resume and not entry:
+                entry = {offset: Access("call", ENTRY, line)}
             if before in _CALLS and sys.version_info < (3, 12):
                 checks.add(offset)
             after_resume = name == "RESUME"
             self._classify(instruction, line, nones, stacks.get(offset, ()), table, dropping)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
             before = name
+        if table.steps or table.calls or code.co_flags & _GENERATOR:
+            entry = {}
+        table.steps |= entry
         table.checks = frozenset(checks)
-        table.locations = {offset: (table.steps.get(offset), offset in checks) for offset in (*table.steps, *checks)}
+        table.locations = {
+            offset: (table.steps.get(offset), BY_C if offset in entry else offset in checks) for offset in (*table.steps, *checks)
+        }
         return table
 
     def _classify(

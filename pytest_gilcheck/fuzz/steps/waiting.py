@@ -6,7 +6,8 @@ acquired, so whoever records a run asks `state_behind` at that moment. A few met
 without one: their calls touch the state (`touched_by_call`).
 
 All this holds for exactly these classes, for their functions as they were when this was imported, and for conditions on locks of
-ours. A condition calls code under test in `wait_for`; the library's code that follows acquires a lock before it touches anything.
+ours. A condition calls code under test in `wait_for`; the library's code that follows acquires a lock before it touches anything,
+but the truth of what that has answered (`predicate_of`).
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ def touched_by_call(function: FunctionType, arguments: list[Any]) -> State | Non
     if name in _READING:
         return [(owner, "_flag", False)]
     return state
+
+
+def predicate_of(function: FunctionType, arguments: list[Any]) -> Any:
+    """What a call of such a method calls, to go on with the truth of its answer; None if nothing."""
+    return arguments[1] if _CODES.get(function.__code__) == "wait_for" and len(arguments) > 1 else None
 
 
 def entered(kind: type) -> bool:

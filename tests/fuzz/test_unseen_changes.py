@@ -1,0 +1,60 @@
+"""What no instruction shows: C that copies, asks or stores, functions that C enters, and code of the standard library.
+
+Each broken program is found, and its twin with a lock around both threads holds.
+"""
+
+import sys
+
+import pytest
+
+from pytest_gilcheck.fuzz import check
+from pytest_gilcheck.fuzz.searching.search import Search
+
+from . import unseen
+from .programs import calls_of_one, counted, plan, under_the_lock
+
+FOUND = unseen.PROGRAMS | unseen.ENTERED | unseen.LIBRARY
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_conflict_that_no_instruction_shows_is_found_and_its_twin_with_a_lock_holds(name):
+    setup, *threads, invariant = FOUND[name]
+    result = counted(*threads, setup=setup, invariant=invariant, schedules=600)
+    assert result.verdict == "violated", result.reason
+    twin = counted(*map(under_the_lock, threads), setup=setup, invariant=invariant, schedules=60)
+    assert twin.verdict == "holds", twin.reason
+
+
+@pytest.mark.parametrize("name", unseen.PROGRAMS)
+def test_it_is_no_proof_either_where_nothing_tests_it(name, monkeypatch):
+    monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
+    setup, *threads, invariant = unseen.PROGRAMS[name]
+    result = counted(*threads, setup=setup, invariant=invariant, schedules=1000)
+    assert "every interleaving" not in result.reason, result.reason
+
+
+@pytest.mark.parametrize(
+    ("waits", "too_late", "in_time"),
+    [
+        (unseen.wait_for_items, unseen.notify_too_early, unseen.notify_in_time),
+        (unseen.wait_for_an_event, unseen.set_too_late, unseen.set_in_time),
+    ],
+)
+def test_a_wait_for_what_a_predicate_answers_is_lost_if_it_is_notified_too_early(waits, too_late, in_time):
+    result = counted(waits, too_late, setup=unseen.Waiting, schedules=1000)
+    assert result.verdict == "violated", result.reason
+    assert counted(waits, in_time, setup=unseen.Waiting, schedules=300).verdict == "holds"
+
+
+def test_a_claim_names_the_library_code_that_was_one_step_and_with_it_included_the_race_is_found():
+    threads = unseen.dump_jobs, unseen.remove_job
+    result = counted(*threads, setup=unseen.Groups, schedules=300)
+    assert result.verdict == "holds"
+    assert "each call of Python code in json was one step: include=('json',) searches it too" in result.reason
+    assert counted(*threads, setup=unseen.Groups, schedules=1000, include=("json",)).verdict == "violated"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before, nobody reports what is called, and each such call is a step")
+def test_a_function_without_steps_that_instructions_call_has_none():
+    made = check.program((calls_of_one,) * 2, None, None, None)
+    assert check.fuzz(made, plan(schedules=50, seed=1)).steps <= 4
