@@ -395,14 +395,15 @@ def _of_file(path: str) -> _File:
 
 
 def _read(path: str) -> _File:
-    found = _File()
-    if path == _SHARED:
-        return found
+    return _File() if path == _SHARED else _of_text(file_text(path))
+
+
+@functools.lru_cache(maxsize=1000)  # a program may make the same code under a new name in each run
+def _of_text(text: str) -> _File:
+    found = _File(keeps_keywords="SimpleNamespace" in text)
     try:
-        text = file_text(path)
-        found.keeps_keywords = "SimpleNamespace" in text
         tree = ast.parse(text)
-        module = compile(tree, path, "exec", dont_inherit=True)
+        module = compile(tree, _SHARED, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return _File(words=set(_STORING))
     for code in _with_nested(module):
