@@ -176,7 +176,7 @@ class Events:
         for name, module in list(sys.modules.items()):
             if self.names.has_file(getattr(module, "__file__", None)):
                 modules.add(name)
-                modules.update(_modules_of(list(vars(module).values())))
+                modules.update(_modules_of(list(getattr(module, "__dict__", {}).values())))
         for kind in derived_from(object):
             if module_of_class(kind) in modules:
                 yield from bases_of(kind)[:-1]
@@ -362,7 +362,9 @@ def _modules_of(values: list[object]) -> Iterator[str]:
 def _is_imported(code: CodeType, frame: FrameType) -> bool:
     """Whether this is a module that is imported, which is one step; what ``exec`` and ``eval`` run has the same name."""
     caller = frame.f_back
-    return code.co_name == "<module>" and caller is not None and caller.f_code.co_filename.startswith("<frozen importlib")
+    if code.co_name != "<module>" or caller is None:
+        return False
+    return caller.f_code.co_filename.startswith("<frozen importlib") or caller.f_code.co_name == "exec_module"
 
 
 def _of_no_interest(code: CodeType) -> bool:

@@ -33,7 +33,6 @@ from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
 from .library import STEPPED
 from .namespaces import uses_of
-from .setters import KEPT_BY_ERRORS
 
 _STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
@@ -190,7 +189,7 @@ class Changing:
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
                 if "__init__" in code.co_names:
-                    self._store(frozenset(f".{name}" for name in KEPT_BY_ERRORS))
+                    self._store(frozenset({".args"}))
                     if _of_file(code.co_filename).keeps_keywords:
                         self._set("anything")
             if code.co_filename.startswith("<"):  # there is no source to read

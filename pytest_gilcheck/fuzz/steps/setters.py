@@ -7,23 +7,17 @@ The call says which names these are, so no other name need be taken for one that
 from __future__ import annotations
 
 import ast
-import builtins
 import sys
 from collections.abc import Iterable
 from types import FrameType, GetSetDescriptorType, MemberDescriptorType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
 
+from ...core.classes import bases_of, names_of
 from .stack import operands_of
 
 _FUNCTIONS = {id(setattr): 3, id(delattr): 2}  # by id, the number of arguments; these objects do not end
 _METHODS = {"__setattr__": 3, "__delattr__": 2}
-KEPT_BY_ERRORS = frozenset(  # what the classes of exceptions that are built in keep of their arguments
-    name
-    for kind in (*vars(builtins).values(),)
-    if isinstance(kind, type) and issubclass(kind, BaseException)
-    for name, member in vars(kind).items()
-    if type(member) in (MemberDescriptorType, GetSetDescriptorType) and not name.startswith("__")
-)
 _KEEPING = {id(each): each for each in (SimpleNamespace, ast.AST)}  # by id: ``__init__`` stores what it is called with by name
+_MEMBERS = (MemberDescriptorType, GetSetDescriptorType)
 
 
 def setter(callee: object) -> int | None:
@@ -62,8 +56,9 @@ def stored_by(kind: type, frame: FrameType, name: str, argument: int) -> Iterabl
     Args:
         name, argument: of the instruction.
     """
-    if id(kind) not in _KEEPING:
-        return KEPT_BY_ERRORS
+    if id(kind) not in _KEEPING:  # an exception
+        members = (each for base in bases_of(kind)[:-1] for each in names_of(base).items())
+        return [name for name, member in members if type(member) in _MEMBERS and not name.startswith("__")]
     found = _keywords(frame, name, argument)
     return (None,) if found is None else found
 
