@@ -310,12 +310,15 @@ class Events:
             return monitoring.DISABLE
         access, arguments, ends = call
         function = callee.__func__ if type(callee) is MethodType else callee
-        self._entered = function.__code__ if type(function) is FunctionType else None
-        if setter(callee) is not None:
-            self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
-        elif (kind := initialiser_in_c(callee)) is not None:
-            for name in stored_by(kind, sys._getframe(1), *instruction_at(code, offset)[:2]):
-                self.names.set_by_call(name)
+        if type(function) is FunctionType:
+            self._entered = function.__code__
+        else:
+            self._entered = None
+            if setter(callee) is not None:
+                self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
+            elif (kind := initialiser_in_c(callee)) is not None:
+                for name in stored_by(kind, sys._getframe(1), *instruction_at(code, offset)[:2]):
+                    self.names.set_by_call(name)
         if access is not None and (
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
         ):
