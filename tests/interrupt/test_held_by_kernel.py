@@ -86,12 +86,13 @@ def test_an_end_that_waits_in_the_kernel_is_late_only_on_a_machine_with_an_idle_
 
 
 @pytest.mark.slow
+@pytest.mark.exclusive
 @pytest.mark.parametrize("never", [False, True])
-def test_a_process_that_waits_for_its_child_lingers_beside_busy_ones_only_if_that_does_not_end_in_twice_the_time(never):
+def test_a_process_that_waits_for_its_child_lingers_beside_busy_ones_only_if_that_does_not_end_in_three_times_that(never):
     started = []
 
     def setup():
-        seconds = 60 if never else 1.6
+        seconds = 60 if never else 1.2
         code = f"import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep({seconds})"
         started.append(subprocess.Popen([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE))
         started[0].stdout.read(1)

@@ -355,8 +355,10 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
         stores |= {f".{name}" for name in uses.stored}
         texts = {each for each in code.co_consts if type(each) is str}
         spelled = _SPELLED & texts  # getattr(x, "__dict__")
-        if _STORING_IF_CALLED & {*code.co_names, *texts}:
-            spelled |= {"__setstate__"}
+        if not _STORING_IF_CALLED.isdisjoint((*code.co_names, *texts)):
+            loaded = {each.argval for each in instructions_of(code) if each.opname.startswith("LOAD_") and type(each.argval) is str}
+            if not _STORING_IF_CALLED.isdisjoint(loaded):
+                spelled |= {"__setstate__"}
         words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
         known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
     return known
