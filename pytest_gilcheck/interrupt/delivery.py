@@ -238,12 +238,15 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     if log.gone:
         return trial
     at_most = entered + _TIMES_DENIED * claim.exits_within
+    has_waited = False
     while True:
         now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
         denied = _denied(before, now, 0.0)
         held = bool(_held(before, now)) or process_snapshot.waits_for_core(process.pid)  # which no counter has yet
-        if before is not None and now is not None and now.crowded_since(before) and children(process.pid):
-            denied = seconds  # what its children were denied, for which it may wait, is in no figure of its own
+        crowded = before is not None and now is not None and now.crowded_since(before)
+        has_waited = has_waited or (crowded and bool(children(process.pid)))
+        if has_waited:  # what its children were denied is in no figure of its own; when they have ended, it goes on
+            denied = seconds
         if (seconds - denied >= claim.exits_within and not held) or time.monotonic() > at_most:
             break
         if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core
