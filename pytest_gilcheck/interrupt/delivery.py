@@ -241,7 +241,7 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     has_waited = False
     while True:
         now, seconds = process_snapshot.take(process.pid), time.monotonic() - entered
-        denied = _denied(before, now, 0.0)
+        own = denied = _denied(before, now, 0.0)
         held = bool(_held(before, now)) or process_snapshot.waits_for_core(process.pid)  # which no counter has yet
         crowded = before is not None and now is not None and now.crowded_since(before)
         has_waited = has_waited or (crowded and bool(children(process.pid)))
@@ -253,7 +253,6 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
             return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     slept = before is None or now is None or now.asleep_since(before)
     trial = replace(trial, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
-    own = _denied(before, now, 0.0)
     too_little = time.monotonic() - entered - own < claim.exits_within / 2  # it was denied a core for more than half of its time
     if held or too_little:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)

@@ -109,10 +109,6 @@ def look_at_status(s):
     s.same = first == s.job.status
 
 
-class Meta(type):
-    pass
-
-
 class Models(State):
     def __init__(self):
         super().__init__()

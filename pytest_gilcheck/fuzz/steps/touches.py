@@ -751,8 +751,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee in (iter, enumerate, zip, reversed):
         return _both(*(_whole(each) if callee is reversed else _begun(each) for each in arguments))
     if callee in _SIZED:
-        numbers = callee is not bytes and callee is not bytearray
-        return _both(*(_whole(each) if numbers or _of_scalars(each) else UNKNOWN for each in arguments))
+        asks_elements = callee is bytes or callee is bytearray
+        return _both(*(UNKNOWN if asks_elements and not _of_scalars(each) else _whole(each) for each in arguments))
     if callee is str or callee is repr:
         return _both(*(_into(each, under_test) for each in arguments))
     return _both(*(_asked(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
