@@ -7,8 +7,10 @@ A test method gets a new instance for each schedule.
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import _pytest.python
@@ -99,12 +101,28 @@ def _with_hypothesis(
 
     results: list[FuzzResult] = []
     inner = test.inner_test
+    fixtures = _FunctionScopedFixtures(item)
 
     @functools.wraps(inner)  # hypothesis' report shows the name
     def explored(*values: Any, **named: Any) -> None:
         __tracebackhide__ = True
-        body = _named(lambda: inner(*values, **named), item)
-        program = Program((body,) * threads, name=item.name, may_raise=False, invariant=invariant, calls=(inner,))
+
+        def made_anew() -> Callable[[], object]:
+            arguments = {name: _copied(value) for name, value in named.items()} | fixtures.renewed(named.keys())
+            instance = () if item.cls is None else (item.instance,)
+            drawn = (*instance, *(_copied(value) for value in values[len(instance) :]))
+            return lambda: inner(*drawn, **arguments)
+
+        program = Program(
+            (_named(lambda call_test: call_test(), item),) * threads,
+            setup=made_anew,
+            invariant=None if invariant is None else _without_arguments(invariant),
+            name=item.name,
+            teardown=fixtures.tear_down,
+            may_raise=False,
+            calls=(inner,),
+            shared=_shared_by_runs(item),
+        )
         result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
         results.append(result)
         if result.verdict == "inconclusive":
@@ -114,6 +132,7 @@ def _with_hypothesis(
     test.inner_test = explored
     previous = getattr(item.obj, "_hypothesis_internal_use_settings", None)
     item.obj._hypothesis_internal_use_settings = hypothesis.settings(previous, deadline=None)
+    fixtures.discard_first()
     try:
         item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames})
     finally:
@@ -125,6 +144,19 @@ def _with_hypothesis(
     if not results:
         raise BadValue("test", item.name, "a test for which hypothesis runs at least one example", source)
     return results[-1]
+
+
+def _copied(value: Any) -> Any:
+    """A drawn value as each schedule gets it, with nothing of what another has done; what is no container, as it is."""
+    if type(value) not in _CONTAINERS:
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # what is in it cannot be copied
+        return value
+
+
+_CONTAINERS = (list, dict, set, bytearray, tuple, deque)
 
 
 def _shared_by_runs(item: pytest.Function) -> str:
@@ -154,6 +186,12 @@ class _FunctionScopedFixtures:
 
     def set_up(self) -> Callable[[], object]:
         """Tear all of them down, set them up again, and return the test's body with their values."""
+        values = self.renewed(self._item._fixtureinfo.argnames)
+        function = self._item.obj
+        return lambda: function(**values)
+
+    def renewed(self, names: Iterable[str]) -> dict[str, Any]:
+        """Tear all of them down, set them up again, and return those of the values that have these names."""
         item = self._item
         self.tear_down()
         finalizers = item.session._setupstate.stack[item][0]
@@ -167,9 +205,7 @@ class _FunctionScopedFixtures:
             item.funcargs.update(kept)
             item._request._fillfixtures()
         del finalizers[registered:]  # each fixture has its finalizer since the first set-up; every schedule would add another one
-        values = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-        function = item.obj
-        return lambda: function(**values)
+        return {name: item.funcargs[name] for name in names if name in item.funcargs}
 
     def tear_down(self) -> None:
         """Tear all of them down."""

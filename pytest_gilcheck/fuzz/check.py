@@ -146,6 +146,10 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
         return _left_for_others(result, found, "the first run", "later runs found it so, and none has the race of its making")
+    if result.verdict is Verdict.HOLDS and explorer.first_alone:
+        why = f"not repeatable: only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache"
+        why += f" or a file, keeps later runs from there, and none has the races of its making: {_MAKE_ANEW}"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}; otherwise {result.reason}")
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
@@ -156,6 +160,9 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     return result
 
 
+_MAKE_ANEW = "make it anew in setup (for a test, in a fixture), or before the check"
+
+
 def _left_for_others(result: FuzzResult, changed: tuple[str, ...], who: str, others: str) -> FuzzResult:
     """The result for a program of which a run changed these names for all that came after it.
 
@@ -163,9 +170,8 @@ def _left_for_others(result: FuzzResult, changed: tuple[str, ...], who: str, oth
         who, others: that run, and what follows for those after it, in words.
     """
     names = f"{'; '.join(changed[:3])}{' and more' * (len(changed) > 3)}"
-    what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     why = f"not repeatable: {who} changed {names}, and {others}"
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {what_to_do}; otherwise {result.reason}")
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {_MAKE_ANEW}; otherwise {result.reason}")
 
 
 def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
@@ -250,7 +256,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
         raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
     explorer.events.names.learn(token.learnt)
     explorer.engine.chance.draw = token.draw
-    explorer.events.tables_unchanged()
+    if not explorer.events.tables_unchanged():
+        explorer.measured()  # as the search did: when a thread is taken for one that polls depends on how many steps it makes
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
     if policy.unused is not None:

@@ -50,7 +50,7 @@ def violated(
     if unrepeatable and (alone := _fails_alone(explorer, failure, _RUNS_ALONE)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
     late: list[str] = []  # what expired: on a faster machine, the report may be another
-    if searched.sampled and not unrepeatable:
+    if not unrepeatable and _may_be_smaller(searched, failure):
         failure = _smaller(explorer, plan, failure, deadline, late)
     failure, kind = _classified(explorer, plan, failure, sequential, deadline, late)
     explorer.progress("replaying")
@@ -85,6 +85,11 @@ def violated(
         rows=explanation.rows,
         coverage=_until_failure(plan, searched),
     )
+
+
+def _may_be_smaller(searched: SearchOutcome, failure: Failure) -> bool:
+    """Whether fewer preemptions may do: an enumeration comes to those first, samples and runs that turn a conflict round do not."""
+    return bool(searched.sampled) or failure.schedule.preemptions > 1
 
 
 def _fails_alone(explorer: Explorer, failure: Failure, runs: int) -> str:
@@ -170,8 +175,8 @@ def _classified(
     limit = _limit(plan, deadline, _CLASSIFYING, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
     today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
     if today.failure is not None:
-        found = _smaller(explorer, plan, today.failure, deadline, late) if today.sampled else today.failure
-        return found, Kind.BREAKS_TODAY
+        smaller = _may_be_smaller(today, today.failure)
+        return _smaller(explorer, plan, today.failure, deadline, late) if smaller else today.failure, Kind.BREAKS_TODAY
     if today.expired:
         late.append("the search for a failure with a GIL")
         return failure, None

@@ -33,6 +33,7 @@ from .plan import STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult
 from .running.journal import Journal, Stage
+from .running.short_slices import short_slices
 from .schedule import Token
 from .searching.harness import run_limit
 
@@ -59,6 +60,11 @@ def isolated(
     """
     if plan.mode == STRESS:  # which has children of its own
         return fuzz(program, plan, progress=progress)
+    with short_slices():  # a fork inherits them
+        return _guarded(program, plan, progress, stays, longest)
+
+
+def _guarded(program: Program, plan: FuzzPlan, progress: Callable[[str], None], stays: str | None, longest: float) -> FuzzResult:
     side = of_this_process()
     why = can_fork() if side is not None else stays
     if why is not None:

@@ -3,8 +3,6 @@
 import threading
 import time
 
-import pytest
-
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz import plan as plans
 
@@ -20,11 +18,6 @@ def counted(*threads, setup=None, invariant=None, progress=lambda label: None, *
     """A check whose search ends after a number of schedules, so that no machine is too slow for it."""
     made = plan(**{"seed": 7, "budget": 600.0} | arguments)
     return check.fuzz(check.program(threads, setup, invariant, None), made, progress=progress)
-
-
-def every_fifth(programs):
-    """Parameters of a test: every fifth runs by default, all of them with ``-m slow``."""
-    return [pytest.param(each, marks=[pytest.mark.slow] if index % 5 else []) for index, each in enumerate(programs)]
 
 
 class Clock:

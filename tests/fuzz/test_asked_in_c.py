@@ -155,3 +155,34 @@ def do_something_else(s):
 def test_a_search_asks_no_key_whether_it_is_equal():
     held = counted(store, do_something_else, setup=Counted, invariant=lambda s: s.key.compared == 1, schedules=300)
     assert held.verdict is Verdict.HOLDS, str(held)
+
+
+class Owner:
+    def __init__(self):
+        self.rows, self.seen, self.begun, self.same = [10, 20, 30], None, False, None
+
+
+def length(s):
+    s.seen = len(s.rows)
+
+
+def look_in_own(s):
+    s.begun = 5 in [1, 2]
+
+
+def sort_own(s):
+    own = [3, 1, 2]
+    own.sort()
+    s.seen = own
+
+
+def update_own(s):
+    own = {1: 2}
+    own.update({2: 3})
+    s.same = own
+
+
+def test_what_calls_no_code_in_the_middle_is_still_proved():
+    for one, other in ((length, look_in_own), (sort_own, update_own)):
+        result = counted(one, other, setup=Owner, schedules=50)
+        assert "every interleaving" in result.reason, str(result)

@@ -238,6 +238,7 @@ class TestWhatIsRaised:
         with pytest.raises(BadValue, match=r"mode='exhaustive' \(from argument\): expected at most two threads"):
             Gilcheck().fuzz(threads=[print] * 3, mode="exhaustive")
 
+    @pytest.mark.slow
     def test_a_token_of_other_steps_diverges(self):
         class Counter:
             value = 0
@@ -307,6 +308,7 @@ class TestMemory:
         Gilcheck().fuzz(setup=list, threads=[add, add], schedules=5).assert_holds()
         assert not recwarn.list
 
+    @pytest.mark.slow
     def test_a_global_that_the_setup_stores_gives_no_warning_and_one_that_only_a_thread_stores_does(self, recwarn):
         Gilcheck().fuzz(setup=makes_total, threads=[adds_to_total] * 2, schedules=5)
         assert not recwarn.list
@@ -434,6 +436,7 @@ class Settings:
         return cls.loaded
 
 
+@pytest.mark.slow
 def test_what_only_the_first_run_finds_is_no_pass_and_a_setup_that_makes_it_anew_decides():
     with pytest.warns(RuntimeWarning, match="the program changed"):
         result = Gilcheck().fuzz(threads=[lazily, lazily], invariant=one_pool, schedules=40, seed=1)

@@ -13,7 +13,8 @@ import pytest
 from pytest_gilcheck.fuzz.running import repeatable
 from pytest_gilcheck.fuzz.schedule import Token
 
-from .programs import Counter, add, add_locked, counted, every_fifth, is_two
+from ..slow import one_in
+from .programs import Counter, add, add_locked, counted, is_two
 
 SCHEDULES = 100
 
@@ -114,7 +115,7 @@ DRAWS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("draw", every_fifth(DRAWS), ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", one_in(5, DRAWS), ids=lambda draw: draw.__name__)
 def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fixed_twin_holds(draw):
     def buggy(counter):
         draw(counter)
@@ -164,6 +165,7 @@ def test_a_failure_that_needs_another_draw_is_found_and_its_token_has_the_draw()
     assert "other draw" in result.reason
 
 
+@pytest.mark.slow
 def test_the_order_of_a_set_of_locks_is_the_same_in_each_run_of_a_draw():
     def setup():
         counter = OtherCounter()
@@ -244,6 +246,7 @@ def test_what_fails_by_chance_without_any_concurrency_is_not_called_a_race():
 
 
 @pytest.mark.skipif(not ENTROPY.exists(), reason="no source of chance that nothing controls")
+@pytest.mark.slow
 def test_what_fails_too_rarely_to_be_told_from_chance_is_not_called_a_race():
     def thread(counter):
         for _ in range(8):

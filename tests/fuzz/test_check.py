@@ -287,6 +287,7 @@ def test_a_lock_that_cannot_be_seen_is_a_partly_uncontrolled_wait_and_claims_not
     assert "partly uncontrolled" in result.reason
 
 
+@pytest.mark.slow
 def test_a_hand_off_that_takes_long_is_not_taken_for_a_blocked_thread(monkeypatch):
     sleep = time.sleep  # what a machine does that takes the core away between the two halves of a hand-off; it makes no step
     made = HandoffSemaphore.__init__

@@ -18,6 +18,7 @@ import pytest
 
 from pytest_gilcheck.fuzz.steps import stack
 
+from ..slow import one_in
 from .ladder import RACY, Rung, State
 from .programs import Counter, add, add_locked, counted, is_two
 
@@ -115,7 +116,7 @@ def with_sleep(counter):
 
 
 @pytest.mark.parametrize(
-    "thread", [with_clock, with_unknown_code, with_unknown_function, with_random_number, with_thread, with_sleep]
+    "thread", one_in(2, [with_clock, with_unknown_code, with_unknown_function, with_random_number, with_thread, with_sleep])
 )
 def test_what_is_not_known_is_never_proved(thread):
     result = counted(thread, thread, setup=Counter, invariant=is_two, schedules=40)
@@ -147,14 +148,9 @@ def test_what_one_run_leaves_to_the_next_one_is_never_proved_and_its_twin_that_i
     assert PROVED in counted(anew, anew, setup=with_items, invariant=is_two, schedules=40).reason
 
 
-@pytest.mark.parametrize(
-    ("racy", "place"),
-    [
-        pytest.param(racy, place, marks=() if index == 2 and place == "early" else pytest.mark.slow)
-        for index, racy in enumerate(RACY)
-        for place in ("early", "middle", "late")
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("racy", RACY)
+@pytest.mark.parametrize("place", ["early", "middle", "late"])
 def test_one_racy_pair_among_two_hundred_steps_is_found_within_twenty_schedules_and_reported_with_one_preemption(racy, place):
     rung = Rung(racy, 200, place)
     result = counted(*rung.threads, setup=State, invariant=rung.invariant, schedules=20)
@@ -262,12 +258,15 @@ def is_two_(waiting):
 
 @pytest.mark.parametrize(
     ("threads", "broken", "invariant"),
-    [
-        ((sets, awaits), (sets_too_early, awaits), saw_one),
-        ((notifies, awaits_notice), (notifies, awaits_no_notice), saw_one),
-        ((adds_alone, adds_alone), (adds_beside_others, adds_beside_others), is_two_),
-        ((puts, gets), (puts, gets_or_not), saw_one),
-    ],
+    one_in(
+        2,
+        [
+            pytest.param((notifies, awaits_notice), (notifies, awaits_no_notice), saw_one),
+            pytest.param((sets, awaits), (sets_too_early, awaits), saw_one),
+            pytest.param((puts, gets), (puts, gets_or_not), saw_one),
+            pytest.param((adds_alone, adds_alone), (adds_beside_others, adds_beside_others), is_two_),
+        ],
+    ),
 )
 def test_who_waits_for_an_event_a_notice_a_place_or_an_item_is_proved_and_who_does_not_wait_is_found(threads, broken, invariant):
     result = counted(*threads, setup=Waiting, invariant=invariant, schedules=200)
@@ -336,6 +335,7 @@ def puts_by_another_method(state):
     state.queue.put(1)
 
 
+@pytest.mark.slow
 def test_a_condition_on_a_lock_of_ones_own_a_derived_class_and_a_replaced_method_are_never_proved():
     result = counted(adds_with_condition, adds_with_condition, setup=Conditioned, invariant=is_two, schedules=60)
     result.assert_holds()

@@ -67,6 +67,7 @@ def test_search_minimising_classification_and_report_end_within_the_budget_and_a
     assert result.schedules * RUN == pytest.approx(seconds), "every run is counted"
 
 
+@pytest.mark.slow
 def test_what_the_budget_cut_off_is_said_and_with_more_of_it_everything_is_decided(clock):
     reasons = []
     for tenths in (6, 9, 20):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from ..slow import one_in
 from .programs import counted
 
 # The sockets of a program may go before the object that closes them, in whatever test the garbage is collected.
@@ -63,7 +64,7 @@ def by_selector_of_select(wire):
         return bool(selector.select(SHORT))
 
 
-@pytest.mark.parametrize("ready", [by_select, by_select_of_pipe, by_selector, by_selector_of_select])
+@pytest.mark.parametrize("ready", one_in(4, [by_select, by_select_of_pipe, by_selector, by_selector_of_select]))
 def test_a_wait_for_a_file_may_time_out_beside_a_slow_thread(ready):
     def buggy(wire):
         ready(wire)

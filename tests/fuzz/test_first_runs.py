@@ -1,7 +1,9 @@
 """What one run of a program changes for all that come after it: the races of its making are in none of them."""
 
 import functools
+import logging
 import os
+import sys
 
 import pytest
 
@@ -92,6 +94,7 @@ def test_what_only_the_first_run_makes_is_no_pass_wherever_it_is_kept(name, monk
     os.environ.pop("GILCHECK_OF_A_TEST", None)
 
 
+@pytest.mark.slow
 def test_what_the_class_of_the_state_keeps_is_no_pass_and_a_setup_that_makes_it_anew_decides():
     result = counted(Schema.use, Schema.use, setup=Schema, invariant=lambda schema: type(schema).made == 1, schedules=100)
     assert result.verdict is Verdict.INCONCLUSIVE, str(result)
@@ -127,9 +130,77 @@ class FeedAnew(Feed):
         FALLBACK[0] = False
 
 
+@pytest.mark.slow
 def test_a_path_that_one_of_the_runs_turns_off_is_no_pass():
     FALLBACK[0] = False
     result = counted(Feed.write, Feed.read, setup=Feed, invariant=lambda feed: not feed.torn, schedules=500)
     assert result.verdict is Verdict.INCONCLUSIVE or result.verdict is Verdict.VIOLATED, str(result)
     found = counted(FeedAnew.write, FeedAnew.read, setup=FeedAnew, invariant=lambda feed: not feed.torn, schedules=500)
     assert found.verdict is Verdict.VIOLATED, str(found)
+
+
+@functools.lru_cache
+def connection():
+    return object()
+
+
+class Kept:
+    """What is kept where no look at the program's objects finds it."""
+
+    seen = 0
+
+    def __init__(self):
+        self.seen = 0
+
+    def of_a_handler(self):
+        if not LOG.handlers:
+            LOG.addHandler(logging.NullHandler())
+            self.seen += 1
+
+    def of_a_cache(self):
+        connection()
+        self.seen += 1
+
+    def of_a_path(self):
+        if PATH not in sys.path:
+            sys.path.append(PATH)
+            self.seen += 1
+
+
+class HandlerAnew(Kept):
+    def __init__(self):
+        super().__init__()
+        LOG.handlers.clear()
+
+
+class CacheAnew(Kept):
+    def __init__(self):
+        super().__init__()
+        connection.cache_clear()
+
+
+class PathAnew(Kept):
+    def __init__(self):
+        super().__init__()
+        sys.path[:] = [path for path in sys.path if path != PATH]
+
+
+LOG, PATH = logging.getLogger("gilcheck.of_a_test"), "/of/a/test"
+
+
+@pytest.mark.parametrize(
+    ("work", "anew", "broken"),
+    [
+        (Kept.of_a_handler, HandlerAnew, True),
+        pytest.param(Kept.of_a_cache, CacheAnew, False, marks=pytest.mark.slow),
+        pytest.param(Kept.of_a_path, PathAnew, True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_place_to_which_only_the_first_run_comes_is_no_pass_wherever_its_state_is(work, anew, broken):
+    HandlerAnew(), CacheAnew(), PathAnew()
+    result = counted(work, work, setup=Kept, schedules=60)
+    assert result.verdict is Verdict.INCONCLUSIVE, str(result)
+    assert "not repeatable: only the first run came to" in result.reason
+    assert f"{work.__name__})" in result.reason or "(connection)" in result.reason
+    made_anew = counted(work, work, setup=anew, invariant=lambda kept: kept.seen < 2 or not broken, schedules=200)
+    assert made_anew.verdict is (Verdict.VIOLATED if broken else Verdict.HOLDS), str(made_anew)

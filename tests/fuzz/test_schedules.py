@@ -13,6 +13,7 @@ from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
 
 from ..quality.corpus import CASES
+from ..slow import one_in, only
 from .programs import (
     Counter,
     Pair,
@@ -91,7 +92,7 @@ def explore(name):
     return result_of(*arguments.pop("threads"), **arguments)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", only(("found by enumeration", "that holds"), PROGRAMS))
 def test_the_same_seed_gives_the_same_result_and_the_same_report(name):
     first, second = explore(name), explore(name)
     assert first == second
@@ -125,13 +126,14 @@ def test_exactly_so_many_schedules_are_explored_enumerated_and_sampled_ones_toge
     assert by_conflicts + int(words[words.index("all") + 1]) + int(words[words.index("sampled") - 1]) == 1000
 
 
-@pytest.mark.parametrize("number", [1, 2, 7, 99])
+@pytest.mark.parametrize("number", one_in(2, [1, 2, 7, 99]))
 def test_a_number_below_the_enumeration_is_kept_to_as_well(number):
     result = fuzz(long_and_locked, long_and_locked, invariant=None, schedules=number)
     result.assert_holds()
     assert result.coverage.startswith(f"{number} schedule{'s' * (number > 1)} (schedules={number}): ")
 
 
+@pytest.mark.slow
 def test_a_bug_within_the_number_is_found_and_one_beyond_it_is_not():
     found = fuzz(add, add, schedules=40)
     found.assert_violated()
@@ -154,6 +156,7 @@ def test_a_budget_that_ends_first_makes_it_inconclusive_with_both_numbers():
     assert "of 1,000,000 schedules (schedules=1000000)" in result.reason
 
 
+@pytest.mark.slow
 def test_an_exhaustive_search_that_the_number_ends_claims_nothing():
     result = fuzz(long_and_locked, long_and_locked, invariant=None, schedules=50, mode="exhaustive")
     assert result.verdict == "inconclusive"
@@ -194,6 +197,7 @@ def test_stress_refuses_it():
         plan(schedules=10, mode="stress")
 
 
+@pytest.mark.slow
 def test_a_sample_that_breaks_today_is_minimised_as_well():
     """The first sample needs switches that a GIL does not make; it is another one that shows the deadlock with a GIL."""
     case = next(case for case in CASES if case.name == "dining_4")

@@ -14,6 +14,7 @@ from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, touches, waiting
 
+from ..slow import one_in, only
 from .generated import Drawn, programs
 from .outcomes import BruteForceNotEnded, lost_by_conflicts, missed
 
@@ -337,12 +338,10 @@ REDUCTIONS = {
         replaced(races.Races, "_of_lock", lambda self, part, point, thread: []),
     ),
 }  # fmt: skip
-QUICK_REDUCTIONS = ("a store touches the attribute", "who acquires a lock first decides", "what is read has been touched")
+QUICK_REDUCTIONS = ("a store touches the attribute",)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK_REDUCTIONS else [pytest.mark.slow]) for name in REDUCTIONS]
-)
+@pytest.mark.parametrize("name", only(QUICK_REDUCTIONS, REDUCTIONS))
 def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, monkeypatch):
     drawn, plant = REDUCTIONS[name]
     lost, why, brute = lost_by_conflicts(drawn)
@@ -353,13 +352,10 @@ def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, m
     assert lost, f"{sys.version_info[:2]}: nothing is lost"
 
 
-QUICK = (
-    "an operator reads its operands", "a function in C reads its arguments", "and by a constructor that runs again",
-    "and by setattr", "the end of an object can be seen",
-)  # fmt: skip
+QUICK = ("an operator reads its operands", "and by setattr")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in TRIALS])
+@pytest.mark.parametrize("name", only(QUICK, TRIALS))
 def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(name, monkeypatch):
     drawn, plant = TRIALS[name]
     differing, brute, _ = missed(drawn, preemptions=1)
@@ -380,7 +376,7 @@ QUEUES = {
 }
 
 
-@pytest.mark.parametrize("name", QUEUES)
+@pytest.mark.parametrize("name", one_in(3, QUEUES))
 def test_each_use_of_a_simple_queue_is_a_step_and_none_is_left_out_of_a_proof(name):
     differing, brute, _ = missed(QUEUES[name], preemptions=1)
     assert not differing

@@ -71,6 +71,7 @@ def by_a_tiny_wait(flag):
 
 
 @pytest.mark.parametrize("wait", [by_sleep, pytest.param(by_a_tiny_wait, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_who_polls_with_a_wait_of_no_time_lets_others_run_whichever_thread_comes_first(wait):
     def poll(flag):
         while not flag.ready:

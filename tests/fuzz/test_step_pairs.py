@@ -11,11 +11,7 @@ from .step_pairs import PAIRS
 
 SCHEDULES = 300
 QUICK = (
-    "ReportOfRows",
-    "JobsInTwoLists",
     "LimitResetByInit",
-    "ThroughGlobals",
-    "FinalizedCount",
     "SharedGenerator",
     "ChangedClass",
 )

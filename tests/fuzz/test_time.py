@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from .programs import Counter, counted, every_fifth, is_two
+from ..slow import one_in
+from .programs import Counter, counted, is_two
 from .time_pairs import PAIRS
 
 SCHEDULES = 450
@@ -18,7 +19,7 @@ def explored(one, state, **arguments):
     return counted(*one.threads, setup=state, invariant=one.invariant, **{"schedules": SCHEDULES} | arguments)
 
 
-@pytest.mark.parametrize("one", every_fifth(PAIRS), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", one_in(12, PAIRS), ids=lambda one: one.name)
 def test_what_time_breaks_is_found_and_its_fixed_twin_holds(one):
     found = explored(one, one.buggy)
     found.assert_violated()
@@ -110,6 +111,7 @@ def test_what_waits_for_a_sleeper_meets_its_deadline_only_if_the_sleep_is_longer
     counted(sleeper(3), waiter, setup=Signal, schedules=100).assert_violated()
 
 
+@pytest.mark.slow
 def test_a_program_that_computes_until_a_time_is_not_taken_for_a_livelock():
     def until(state):
         end = time.monotonic() + 2

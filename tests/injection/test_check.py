@@ -80,6 +80,7 @@ def test_a_lock_left_held_is_found_with_its_name_and_a_with_statement_is_safe():
     gilcheck.interrupt(account.locked_well, inject="every-step").assert_holds()
 
 
+@pytest.mark.slow
 def test_a_file_left_open_is_found(tmp_path):
     kept = []
 
@@ -108,6 +109,7 @@ def test_a_thread_left_alive_is_found():
     assert "'forgotten'" in result.reason
 
 
+@pytest.mark.slow
 def test_a_run_that_hangs_after_the_interrupt_is_a_break_with_its_step():
     account = Account()
 
@@ -256,6 +258,7 @@ def test_an_invariant_is_broken_by_whatever_is_false_and_is_awaited_where_it_mus
     result.assert_violated()
 
 
+@pytest.mark.slow
 def test_an_exception_given_ready_made_keeps_nothing_open(tmp_path):
     (tmp_path / "file").write_text("x")
 
@@ -313,6 +316,7 @@ def test_a_sample_is_drawn_from_the_reachable_steps():
     assert result.tried == result.reached == result.reachable < result.steps
 
 
+@pytest.mark.slow
 def test_child_processes_and_semaphores_are_leaks_too():
     import subprocess
 

@@ -8,12 +8,12 @@ import pytest
 
 from pytest_gilcheck import BadValue, gilcheck
 from tests.injection.twins import PROGRAMS, UNSAFE
+from tests.slow import only
 
-CORE = ("lock_on_an_exit_stack", "condition_in_with", "generator_with_a_with", "session_ended_in_finally")
-PARAMETERS = [pytest.param(name, marks=() if name in CORE else pytest.mark.slow) for name in PROGRAMS]
+CORE = ("condition_in_with", "generator_with_a_with")
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("name", only(CORE, PROGRAMS))
 def test_every_program_gets_the_verdict_that_real_signals_gave_it(name):
     work, intact = PROGRAMS[name]()
     result = gilcheck.interrupt(work, inject="every-step", invariant=intact, budget=120)
@@ -42,6 +42,7 @@ def test_a_defect_of_the_users_is_not_blamed_on_the_library():
     assert "`lock.acquire()`" in result.reason
 
 
+@pytest.mark.slow
 def test_include_chooses_what_is_stepped_through_and_a_pass_says_what_was():
     work, intact = PROGRAMS["lock_on_an_exit_stack"]()
     without = gilcheck.interrupt(work, inject="every-step", invariant=intact, include=())
@@ -66,6 +67,7 @@ def test_a_pass_names_the_modules_that_were_stepped_through():
     assert result.figures()["library_tried"] == result.library_tried
 
 
+@pytest.mark.slow
 def test_asyncio_cancels_its_task_in_place_of_an_exception_in_the_middle_of_it():
     state = {"users": 0}
 

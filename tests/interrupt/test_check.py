@@ -341,6 +341,7 @@ def test_a_process_that_the_setup_forks_handles_the_signal_as_it_would_outside_o
     gilcheck.interrupt(asleep, setup=fork_that_sleeps, repeats=1, over=0.1).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_process_that_the_setup_forks_and_that_ignores_the_signal_is_left_behind():
     def fork():
         if os.fork() == 0:
@@ -365,6 +366,7 @@ def test_a_fork_of_the_workload_does_not_report_for_the_target():
     assert result.outcome == "blocked"
 
 
+@pytest.mark.slow
 def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
     mark = str(tmp_path)
 
@@ -378,6 +380,7 @@ def test_a_process_that_left_its_group_is_found_and_ended(tmp_path):
     assert not [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
 
 
+@pytest.mark.slow
 def test_a_process_that_another_thread_starts_during_a_trial_is_not_killed(tmp_path, monkeypatch):
     """A background thread of the user starts a process while a target runs. When that thread ends, the main one inherits it."""
     mark, started = str(tmp_path), []
@@ -543,6 +546,7 @@ def test_a_sigkill_that_somebody_else_sent_decides_nothing():
     assert "SIGKILL" in result.reason
 
 
+@pytest.mark.slow
 def test_modules_that_the_workload_imports_are_imported_before_any_signal(tmp_path, monkeypatch):
     (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.3)\n")
     monkeypatch.syspath_prepend(tmp_path)

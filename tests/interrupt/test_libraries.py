@@ -13,7 +13,7 @@ from .catalogue import CASES
 from .libraries import WORKLOADS, wrong
 from .sentences import contradictions
 
-CORE = ("handler_that_kills_its_group", "coroutine_that_awaits_in_finally", "suppressed_in_a_loop", "callback_of_sqlite")
+CORE = ("handler_that_kills_its_group", "callback_of_sqlite")
 PARAMETERS = [
     pytest.param(each, id=each.name, marks=() if each.name in CORE else pytest.mark.slow) for each in WORKLOADS if each.core
 ]

@@ -436,3 +436,129 @@ def test_holds(gilcheck):
     outcomes = result.parseoutcomes()
     assert (outcomes["failed"], outcomes["passed"], outcomes.get("skipped", 0)) == (2, 1, 0)
     result.stdout.fnmatch_lines(["*an earlier run of this test failed, and this one is inconclusive, which takes nothing back*"])
+
+
+WORKER = """
+import queue, threading
+import pytest
+
+class Worker:
+    def __init__(self, daemon=False):
+        self.jobs, self.done, self.total = queue.Queue(), 0, 0
+        self.thread = threading.Thread(target=self.run, daemon=daemon)
+        self.thread.start()
+
+    def run(self):
+        while self.jobs.get() is not None:
+            self.done += 1
+
+    def stop(self):
+        self.jobs.put(None)
+        self.thread.join()
+
+class Heartbeat:
+    def __init__(self):
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.stopping.wait(0.1):
+            pass
+
+    def stop(self):
+        self.stopping.set()
+        self.thread.join()
+
+@pytest.fixture(params=[False, True])
+def worker(request):
+    worker = Worker(daemon=request.param)
+    yield worker
+    worker.stop()
+    assert worker.done == 2
+
+@pytest.fixture
+def heartbeat():
+    heartbeat = Heartbeat()
+    yield heartbeat
+    heartbeat.stop()
+"""
+
+
+def test_threads_that_a_fixture_starts_may_go_on_until_its_teardown_stops_them(run):
+    result = run(
+        WORKER
+        + """
+@pytest.mark.gil_fuzz(schedules=60)
+def test_good(worker, heartbeat):
+    worker.jobs.put(1)
+
+@pytest.mark.gil_fuzz(schedules=60, invariant=lambda worker: worker.total == 2)
+def test_racy(worker):
+    worker.jobs.put(1)
+    worker.total += 1
+
+class Endless:
+    def __init__(self):
+        self.never = threading.Event()
+        threading.Thread(target=self.never.wait).start()
+
+@pytest.mark.gil_fuzz(schedules=60)
+def test_left(endless):
+    endless.never.is_set()
+
+@pytest.fixture
+def endless():
+    return Endless()
+"""
+    )
+    result.assert_outcomes(passed=2, failed=3)
+    result.stdout.fnmatch_lines(["*test_left: violated: it fails without any concurrency: *never ends: T2*"])
+
+
+@pytest.mark.slow
+def test_each_example_and_each_schedule_has_fixtures_and_drawn_values_of_its_own(run):
+    result = run(
+        """
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+class Stock:
+    def __init__(self):
+        self.left = 5
+
+    def buy(self, count):
+        if self.left >= count:
+            self.left -= count
+
+@pytest.fixture
+def stock():
+    return Stock()
+
+few = settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+@pytest.mark.gil_fuzz(schedules=60, invariant=lambda stock: stock.left >= 0)
+@few
+@given(count=st.just(3))
+def test_racy(stock, count):
+    stock.buy(count)
+
+@pytest.mark.gil_fuzz(schedules=60, invariant=lambda stock: stock.left >= 0)
+@few
+@given(count=st.just(3), rows=st.just([1, 2]))
+def test_alone(stock, count, rows):
+    rows[0] += len(rows)
+    assert stock.left == 5
+
+class TestMethods:
+    @pytest.mark.gil_fuzz(schedules=60, invariant=lambda stock: stock.left >= 0)
+    @few
+    @given(count=st.just(3))
+    def test_racy(self, stock, count):
+        self.count = count
+        stock.buy(self.count)
+""",
+        plugins=["hypothesispytest"],
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*violated * invariant: stock.left >= 0 is False*"])

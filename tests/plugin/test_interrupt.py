@@ -75,6 +75,7 @@ def test_the_other_tests_run_after_a_test_that_crashes_exits_or_swallows(run):
     result.stdout.fnmatch_lines(["*crashed: *SIGSEGV*", "*swallowed: *except BaseException:*", "SKIPPED *exited with status 3*"])
 
 
+@pytest.mark.slow
 def test_assertions_skips_and_failures_of_the_test_keep_their_outcome(run):
     result = run(
         """

@@ -122,6 +122,7 @@ def test_github_gets_an_annotation_at_the_line_of_the_test_and_a_step_summary(ru
     assert "::error" not in run(HOLDS_QUICKLY).stdout.str()
 
 
+@pytest.mark.slow
 def test_two_runs_that_write_one_file_at_the_same_time_lose_nothing(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
@@ -315,6 +316,7 @@ def test_timing_checks_of_two_workers_never_overlap(run, pytester):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("coverage") is None, reason="coverage is not installed")
+@pytest.mark.slow
 def test_under_coverage_a_check_is_skipped_with_this_reason(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     path = pytester.makepyfile(

@@ -108,10 +108,12 @@ def test_disabled_checks_run_the_body_once_and_are_recorded_as_inconclusive(run,
     assert {record["reason"] for record in records} == {"not run: --gilcheck-disable"}
 
 
+@pytest.mark.slow
 def test_without_the_option_the_same_checks_run(run, pytester):
     run(DISABLED, "--gilcheck-json=e.json", "-k", "test_broken").assert_outcomes(failed=1, deselected=4)
 
 
+@pytest.mark.slow
 def test_every_marker_of_a_test_runs_although_an_earlier_one_is_inconclusive(run, pytester):
     source = """
         import pytest
@@ -127,6 +129,7 @@ def test_every_marker_of_a_test_runs_although_an_earlier_one_is_inconclusive(run
     result.stdout.fnmatch_lines(["*violated*", "inconclusive: *"])
 
 
+@pytest.mark.slow
 def test_of_two_inconclusive_markers_the_skip_names_both_reasons(run, pytester):
     source = """
         import pytest

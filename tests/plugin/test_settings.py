@@ -3,6 +3,7 @@
 import pytest
 
 from pytest_gilcheck.settings import SETTINGS, Settings, option, variable
+from tests.slow import one_in
 
 WAITS = """
     import time, pytest
@@ -11,19 +12,25 @@ WAITS = """
 """
 
 
+BAD = [
+    ("budget", "fast", "seconds above 0"),
+    ("budget", "-1", "seconds above 0"),
+    ("timeout", "inf", "seconds above 0"),
+    ("threads", "1", "a whole number, at least 2"),
+    ("threads", "2.5", "a whole number, at least 2"),
+    ("isolate", "maybe", "'auto', 'fork' or 'none'"),
+    ("json", "/no/such/folder/x.json", "a file in a folder that exists"),
+]
+LAYERS = ["option", "environment", "ini"]
+
+
 @pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("budget", "fast", "seconds above 0"),
-        ("budget", "-1", "seconds above 0"),
-        ("timeout", "inf", "seconds above 0"),
-        ("threads", "1", "a whole number, at least 2"),
-        ("threads", "2.5", "a whole number, at least 2"),
-        ("isolate", "maybe", "'auto', 'fork' or 'none'"),
-        ("json", "/no/such/folder/x.json", "a file in a folder that exists"),
-    ],
+    ("layer", "name", "value", "expected"),
+    one_in(
+        len(LAYERS),
+        [pytest.param(layer, *bad) for index, bad in enumerate(BAD) for layer in LAYERS[index % 3 :] + LAYERS[: index % 3]],
+    ),
 )
-@pytest.mark.parametrize("layer", ["option", "environment", "ini"])
 def test_a_bad_setting_is_a_usage_error_that_names_its_source(run, pytester, monkeypatch, layer, name, value, expected):
     options, source = [], f"ini gilcheck_{name}"
     if layer == "option":
@@ -86,7 +93,7 @@ def test_budget_scale_multiplies_budgets_and_timeouts_but_no_claim(run, pytester
     assert "'p99': 5.0" in latency
 
 
-@pytest.mark.parametrize("factor", ["0", "-1", "nan", "big"])
+@pytest.mark.parametrize("factor", one_in(3, ["0", "-1", "nan", "big"]))
 def test_a_budget_scale_that_is_not_above_0_is_refused(run, factor):
     result = run("def test_it(): pass", f"--gilcheck-budget-scale={factor}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.slow import one_in
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tests use signals and descriptors of POSIX")
 
 IN_ANOTHER_PROCESS = """
@@ -27,6 +29,7 @@ def server():
 """
 
 
+@pytest.mark.slow
 def test_a_test_beside_a_thread_of_a_wider_fixture_runs_in_a_process_of_its_own_and_may_crash(run, pytester):
     result = run(
         f"""
@@ -84,8 +87,8 @@ libc.pthread_create(ctypes.byref(ctypes.c_ulong()), None, ctypes.cast(libc.pause
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the threads of a process")
-@pytest.mark.parametrize(("native", "mode", "how"), [(NATIVE, "auto", "other"), (NATIVE, "fork", "fork"), ("", "auto", "fork"),
-                                                     (NATIVE, "none", "same")])  # fmt: skip
+@pytest.mark.parametrize(("native", "mode", "how"), one_in(4, [pytest.param(*row) for row in [
+    (NATIVE, "auto", "other"), (NATIVE, "fork", "fork"), ("", "auto", "fork"), (NATIVE, "none", "same")]]))  # fmt: skip
 def test_threads_that_a_library_started_when_it_was_imported_prevent_a_fork_unless_it_is_asked_for(run, native, mode, how):
     expected = {"other": "os.getpid() != PYTEST and os.getppid() == PYTEST and process_began_anew()",
                 "fork": "os.getpid() != PYTEST and os.getppid() == PYTEST and not process_began_anew()",
@@ -185,6 +188,7 @@ def test_after(gilcheck): assert os.environ["PYTEST_XDIST_WORKER"] == "gw0"
         result.stdout.fnmatch_lines([line])
 
 
+@pytest.mark.slow
 def test_pytest_exit_in_a_process_of_its_own_ends_the_run(run, monkeypatch):
     monkeypatch.setenv("GILCHECK_HIDE", "fork")
     result = run("import pytest\ndef test_it(gilcheck): pytest.exit('enough', returncode=7)\ndef test_after(): assert 0")

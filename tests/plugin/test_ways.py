@@ -86,7 +86,7 @@ C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 WAYS = {
     "usual": Way(fast=True),
-    "-x": Way(("-x",), status=1, **STOPPED, fast=True),
+    "-x": Way(("-x",), status=1, **STOPPED),
     "--maxfail=1, -n1": Way((*XDIST, "-n1", "--maxfail=1"), status=2, header=False, **STOPPED),
     "--lf": Way(("-pcacheprovider", "--lf"), first=("-pcacheprovider",), **FAILED),
     "--ff": Way(("-pcacheprovider", "--ff"), first=("-pcacheprovider",)),
@@ -116,7 +116,7 @@ WAYS = {
     "python -X dev": Way(python=("-X", "dev")),
     "python -O": Way(python=("-O",)),
     "python -OO -I": Way(python=("-OO",)),
-    "a C locale": Way(environment=C_LOCALE, fast=True),
+    "a C locale": Way(environment=C_LOCALE),
     "a C locale and a non-ASCII folder": Way(environment=C_LOCALE, folder="pröject ✗"),
     "spaces and non-ASCII names": Way(folder="a prøject\twith ✓ näme"),
     "closed stdin": Way(stdin="closed"),

@@ -48,6 +48,7 @@ def each(run, *specs, options=()):
     return run(TESTS, "--dist", "each", *(part for spec in specs for part in ("--tx", spec)), *options, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_worker_of_another_environment_keeps_its_own_path(run, pytester, another_prefix):
     (another_prefix.parent.parent / "only_there.pth").touch()
     [site] = another_prefix.parent.parent.glob("lib/*/site-packages")

@@ -44,7 +44,7 @@ class Objects:
     def number(self, thing: Any) -> int:
         """The number of an object; a new one, if it has none."""
         key = id(thing)
-        known = self._numbers.get(key)
+        known = self._numbers[key] if key in self._numbers else None  # noqa: SIM401 - no `get`: see `Events`
         if known is not None and ((alive := known[1]) is None or alive() is thing):
             return known[0]
         self._last += 1
@@ -57,7 +57,8 @@ class Objects:
 
     def knows(self, thing: Any) -> bool:
         """Whether this object, not only one at its address, has a number."""
-        known = self._numbers.get(id(thing))
+        key = id(thing)
+        known = self._numbers[key] if key in self._numbers else None  # noqa: SIM401
         return known is not None and (known[1] is None or known[1]() is thing)
 
     def alive(self) -> dict[int, Any]:

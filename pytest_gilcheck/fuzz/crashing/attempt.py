@@ -105,7 +105,8 @@ def _done(
         explorer.engine.chance.draw = draw
         explorer.sequential(visible=False)
         explorer.events.names.learn(learnt)
-        explorer.events.tables_unchanged()
+        if not explorer.events.tables_unchanged():
+            explorer.measured()
         try:
             return job(explorer, journal)
         finally:

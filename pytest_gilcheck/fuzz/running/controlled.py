@@ -45,7 +45,8 @@ class Controlled(Turns):
         point = self.point = self.point + 1
         if self.measuring:
             counts = access.kind != "end" and access.name != ENTRY
-            self.record.lengths[task.index] = self.record.lengths.get(task.index, 0) + counts
+            lengths, index = self.record.lengths, task.index
+            lengths[index] = (lengths[index] if index in lengths else 0) + counts  # noqa: SIM401
             if task.gil_checked:
                 self.record.reachable.add(point)
         if point == self.next:

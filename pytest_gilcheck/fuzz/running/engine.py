@@ -10,6 +10,7 @@ This is the course of a run, and where the rooms come together: `turns` (whose t
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,12 +20,15 @@ from .journal import Stage
 from .policy import NEVER, Policy
 from .record import ScheduleRun
 from .repeatable import Chance
+from .stuck import still_left
 from .task import PARKED, READY, Task, blocked_outside, every_done
+from .turns import END_OF_RUN
 from .watchdog import Watchdog
 from .workers import Workers
 
 _get_ident = threading.get_ident
-_start, _join = threading.Thread.start, threading.Thread.join
+_start_joinable = getattr(_thread, "start_joinable_thread", None)  # from 3.13 on, as builds without a GIL
+_threads_known: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 
 
 class Engine(Controlled):
@@ -112,20 +116,24 @@ class Engine(Controlled):
 
     def in_a_thread(self, job: Callable[[], None]) -> None:
         """Run a part of the setup in a thread of its own, in the place of the main thread."""
-        main = self.main
+        main, caller, known = self.main, _get_ident(), _threads_known
 
         def work() -> None:
-            main.ident = _get_ident()
-            self.by_ident[main.ident] = main
+            main.ident = ident = _get_ident()
+            self.by_ident[ident] = main
+            if caller in known:  # who asks which thread this is, or how many there are, is told what is true for the caller
+                known[ident] = known.pop(caller)
             try:
                 job()
             finally:
-                del self.by_ident[main.ident]
+                if ident in known:
+                    known[caller] = known.pop(ident)
+                del self.by_ident[ident]
 
-        thread = threading.Thread(target=work, name="setup", daemon=True)
+        # Not a `threading.Thread`: its start and its end wait for locks, on which this build spins for long beside busy processes.
         with self.workers.caller_uncontrolled():
-            _start(thread)
-            _join(thread)
+            assert _start_joinable is not None, "only builds without a GIL come here"
+            _start_joinable(work).join()
 
     def run(
         self,
@@ -155,7 +163,7 @@ class Engine(Controlled):
         if self.journal is not None:
             self.journal.begin(Stage.THREADS)
         self.exploring = True
-        self.main.state, self.main.waits_for = PARKED, "the end of the run"
+        self.main.state, self.main.waits_for = PARKED, END_OF_RUN
         if (first := self.next_task(self.main)) is not None:
             self.hand_to(first)
             self._await_end()
@@ -177,13 +185,14 @@ class Engine(Controlled):
             return
         self.release_idle(self.tasks)
         self._drain()
+        self.record.left = still_left(self.record, self.tasks)
         self.workers.unwind()
 
     def _drain(self) -> None:
         """Run the remaining runnable threads to their ends, without exploring."""
-        self.main.state, self.main.waits_for = PARKED, "the end of the run"
+        self.main.state, self.main.waits_for = PARKED, END_OF_RUN
         self.policy, self.exploring, self.next = None, False, NEVER
-        self.idle = False
+        self.idle, self.record.alone = False, 0
         if not self.record.stuck and (task := self.next_task(self.main)) is not None:
             self.hand_to(task)
             self._await_end()

@@ -14,27 +14,33 @@ What does not work: global instruction events (they stop the world on a free-thr
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import CO_GENERATOR
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ...core.classes import bases_of, derived_from, is_a, module_of_class
-from ...core.origin import ours
+from ...core.clocks import PUBLIC
+from ...core.origin import foreign, ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
-from ..steps.changing import WRAPPING, Changing
+from ..steps.changing import WRAPPING, Changing, imports_of
 from ..steps.instructions import instruction_at
 from ..steps.library import one_step
 from ..steps.setters import initialiser_in_c, set_by, setter, stored_by
 from ..steps.stack import locals_of
 from ..steps.visible import BY_C, Access, StepTable, Visibility
 from . import probe
+from .covered import Covered
 from .engine import Engine
+from .places import place
 from .policy import Planned
 from .task import MAIN
 
@@ -44,6 +50,7 @@ _NAME = "gilcheck-fuzz"
 _get_ident = threading.get_ident
 _CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
 _ONLY_CALLED = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__call__"})
+_REAL_TIME = {id(function): name for name, function in PUBLIC.items()}  # by id; what `Patches` replaces wherever it finds it
 monitoring: Any = getattr(sys, "monitoring", None)
 
 
@@ -75,6 +82,7 @@ class Events:
         self._hidden: Mapping[int, Access] = {}
         self._started_codes: dict[int, CodeType] = {}  # not under test; up to 3.11
         self._takes_part = engine.takes_part
+        self._covered: Covered | None = None
         self._entered: CodeType | None = None  # of the function that an instruction calls; no other one runs before it begins
         self._tool = -1
 
@@ -127,6 +135,19 @@ class Events:
         if _MONITORED:
             monitoring.restart_events()
 
+    @contextmanager
+    def covering(self, covered: Covered) -> Iterator[None]:
+        """While each instruction that a thread of the program comes to is noted."""
+        self._covered = covered
+        if _MONITORED:
+            monitoring.register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener(covered))
+        try:
+            yield
+        finally:
+            self._covered = None
+            if _MONITORED:
+                monitoring.register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener())
+
     def narrow(self, hidden: Mapping[int, Access]) -> None:
         """Report these steps no more, until `widen`: they cost nothing then, and are no points of a run.
 
@@ -172,14 +193,30 @@ class Events:
 
     def _classes_under_test(self) -> Iterator[type]:
         """The classes of modules of which code has started beside the threads, or that these have imported; and their bases."""
-        modules: set[str] = set()
-        for name, module in list(sys.modules.items()):
-            if self.names.has_file(getattr(module, "__file__", None)):
-                modules.add(name)
-                modules.update(_modules_of(list(getattr(module, "__dict__", {}).values())))
+        loaded = dict(sys.modules)
+        modules = {name for name, module in loaded.items() if self.names.has_file(getattr(module, "__file__", None))}
+        waiting = list(modules)
+        while waiting:
+            module = loaded.get(waiting.pop())
+            found = {*_modules_of(list(getattr(module, "__dict__", {}).values())), *self._imported_by(module)} - modules
+            modules |= found
+            for name in found:
+                path = getattr(loaded.get(name), "__file__", None)
+                if type(path) is str and self._takes_part(path) and not foreign(path):  # of the program, and no library
+                    self.names.imported(path)
+                    waiting.append(name)
         for kind in derived_from(object):
             if module_of_class(kind) in modules:
                 yield from bases_of(kind)[:-1]
+
+    @staticmethod
+    def _imported_by(module: ModuleType | None) -> Iterator[str]:
+        """The modules that a module under test may have imported, also those of which it has kept no name."""
+        package = getattr(module, "__package__", None) or ""
+        path = getattr(module, "__file__", None)
+        for name in imports_of(path) if type(path) is str else ():
+            with contextlib.suppress(ImportError):  # it is beyond the topmost package
+                yield importlib.util.resolve_name(name, package) if name.startswith(".") else name
 
     def tables_unchanged(self) -> bool:
         """Whether the step tables are still valid. If not, this makes new ones, in which no step is hidden, and the steps counted
@@ -202,7 +239,8 @@ class Events:
         return False
 
     def _table(self, code: CodeType, frame: FrameType) -> StepTable:
-        table = self._tables.get(id(code))
+        key = id(code)
+        table = self._tables[key] if key in self._tables else None  # noqa: SIM401 - see `_call`
         if table is None:
             self.names.started(code, under_test=True)
             table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
@@ -259,23 +297,28 @@ class Events:
             return False  # it may be the observer that needs it
         caller = frame.f_back
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
-        if asked and (module := one_step(code.co_filename)):
+        if asked and (module := one_step(code)):
             self.one_step[module] = None
         if code is WRAPPING and self.names.wraps(*[locals_of(frame)[name] for name in ("wrapped", "assigned", "updated")]):
             return False  # the next function may have other attributes
         return self.names.started(code, under_test=False, asked_by_test=asked)
 
-    def _listener(self) -> Callable[[CodeType, int], object]:
-        """The callback for instructions. It repeats `Engine.step` in line, because it runs for every one of them."""
+    def _listener(self, covered: Covered | None = None) -> Callable[[CodeType, int], object]:
+        """The callback for instructions, which notes them if that is wanted.
+
+        It repeats `Engine.step` in line, because it runs for every one of them.
+        """
         engine, tables, disable, ident = self._engine, self._tables, monitoring.DISABLE, _get_ident
 
         def instruction(code: CodeType, offset: int) -> object:
-            location = tables[id(code)].locations.get(offset)
-            if location is None:
+            if covered is not None and engine.exploring:
+                covered.add(code, offset)
+            try:  # no `get`: see `_call`
+                access, checks = tables[id(code)].locations[offset]
+            except KeyError:
                 return disable
             if not engine.exploring:
                 return None
-            access, checks = location
             if checks == BY_C and self._entered is code:  # it was called by an instruction
                 self._entered = None
                 engine.owner.gil_checked = True
@@ -302,18 +345,22 @@ class Events:
         engine = self._engine
         if not engine.exploring:
             return None
-        table = self._tables.get(id(code))
-        if table is None:
+        # Not ``dict.get``: 3.13t takes the lock of the dictionary twice in it, if another thread has made the key or the value. It
+        # waits for itself with 40 system calls, each of which may cost a core to who is beside it for 4 ms.
+        try:
+            access, arguments, ends = self._tables[id(code)].calls[offset]
+        except KeyError:
             return monitoring.DISABLE
-        call = table.calls.get(offset)
-        if call is None:
-            return monitoring.DISABLE
-        access, arguments, ends = call
         function = callee.__func__ if type(callee) is MethodType else callee
         if type(function) is FunctionType:
             self._entered = function.__code__
         else:
             self._entered = None
+            if id(callee) in _REAL_TIME:
+                clock, at = _REAL_TIME[id(callee)], place(sys._getframe(1), self._takes_part)
+                engine.note_uncontrolled(
+                    f"{engine.owner.name} called the real time.{clock} at {at}, kept where nothing is replaced"
+                )
             if setter(callee) is not None:
                 self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
             elif (kind := initialiser_in_c(callee)) is not None:
@@ -344,9 +391,11 @@ class Events:
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         elif event == "opcode":
             table = self._tables[id(code)]
+            if self._covered is not None and self._engine.exploring:
+                self._covered.add(code, frame.f_lasti)
             if frame.f_lasti in table.checks:
                 self._engine.owner.gil_checked = True
-            if (access := table.steps.get(frame.f_lasti)) is not None:
+            if (access := table.steps.get(frame.f_lasti)) is not None:  # up to 3.11, where this is no loss
                 self._engine.step(access, frame)
         return self._trace
 
@@ -360,6 +409,8 @@ def _modules_of(values: list[object]) -> Iterator[str]:
             yield module_of_class(value)  # type: ignore[arg-type]
         elif type(value) is FunctionType:
             yield str(value.__module__)
+        else:
+            yield module_of_class(type(value))
 
 
 def _is_imported(code: CodeType, frame: FrameType) -> bool:

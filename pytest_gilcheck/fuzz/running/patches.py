@@ -5,7 +5,8 @@ Names that refer to a primitive are replaced in every module, by identity: ``fro
 the program can reach them: from its threads' closures and modules, from the modules under test, from ``logging`` and executors.
 
 What does not work: searching the whole heap for existing locks (``gc.get_referrers`` takes longer than the search for schedules,
-and finds the locks of all other code); replacing a lock in a tuple or in C. A thread that blocks on such a lock is noticed then.
+and finds the locks of all other code); replacing a lock in a set or in C. A thread that blocks on such a lock is noticed then, and
+from 3.12 on so is one that calls a real clock (`Events`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import _thread
 import builtins
 import copyreg
 import gc
+import operator
 import os
 import sys
 import threading
@@ -170,14 +172,15 @@ class Patches:
                         self._engine.thread_locals.append(value)
                     else:
                         self._engine.fresh_threads = True  # __init__ runs in each thread; this costs five times as much
-                if type(value) is tuple and any(_lock_behind(each) is not None for each in value):
-                    named = f"{path}.{name}"
-                    self._set_anywhere(place, name, tuple(_with_lock(each, wrapper, named) for each in value))
+                if (made := _rebuilt(value, wrapper, f"{path}.{name}")) is not None and not isinstance(place, _FIXED):
+                    self._set_anywhere(place, name, made)
+                    waiting.append((value, f"{path}.{name}"))  # what else is in it
                 elif (lock := _lock_behind(value)) is not None:
                     where = f"{path}.{name}" if isinstance(name, str) and lock is value else path
                     self._set_anywhere(place, name, _with_lock(value, wrapper, where))
                 elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
-                    self._set_anywhere(place, name, replacement)
+                    unbound = is_a(place, type) and is_a(value, types.BuiltinFunctionType)
+                    self._set_anywhere(place, name, staticmethod(replacement) if unbound else replacement)
                 elif not is_a(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
 
@@ -246,6 +249,27 @@ def _with_lock(value: Any, wrapper: Callable[[Any, str], Any], where: str) -> An
     return wrapped if lock is value else getattr(wrapped, value.__name__, value)
 
 
+def _rebuilt(value: Any, wrapper: Callable[[Any, str], Any], where: str, depth: int = 3) -> Any:
+    """What to keep in the place of a tuple or static method in which there is a lock or a primitive; None if there is none."""
+    if type(value) is staticmethod:
+        replacement = _replacement(value.__func__)
+        return None if replacement is None else staticmethod(replacement)
+    if not is_a(value, tuple) or depth == 0:
+        return None
+    made = []
+    for each in tuple.__iter__(value):
+        found = _replacement(each)
+        if found is None:
+            found = _rebuilt(each, wrapper, where, depth - 1)
+        made.append(_with_lock(each, wrapper, where) if found is None else found)
+    if all(map(operator.is_, made, tuple.__iter__(value))):
+        return None
+    try:
+        return tuple.__new__(type(value), made)
+    except TypeError:  # a structure of C
+        return None
+
+
 def _restore(target: Any, name: str, before: Any) -> None:
     try:
         setattr(target, name, before)
@@ -272,6 +296,9 @@ def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
         found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
         defaults = thing.__defaults__ or ()
         keywords = thing.__kwdefaults__ or {}
+        home = sys.modules.get(thing.__module__ or "")
+        if thing.__globals__ is not getattr(home, "__dict__", thing.__globals__):  # made of a text, with names of its own
+            found += [(thing.__globals__, key, value) for key, value in list(thing.__globals__.items()) if key != "__builtins__"]
         return [
             *found,
             (thing, "__defaults__", defaults),

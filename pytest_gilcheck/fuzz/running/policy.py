@@ -125,4 +125,5 @@ class SequentialOrder:
         return task
 
     def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
-        return min(ready, key=lambda task: (self._order.get(task.index, len(self._order)), task.index))
+        order = self._order
+        return min(ready, key=lambda task: (order[task.index] if task.index in order else len(order), task.index))

@@ -84,6 +84,9 @@ class Lock:
             self._hash = object.__hash__(self) if found is None or not found[0].in_run else found[0].chance.next_number()
         return self._hash
 
+    # For `isinstance` and a type that the program has kept: ``LockType = type(threading.Lock())``.
+    __class__: Any = property(lambda self: type(self._real))
+
     @staticmethod
     def _plain() -> Any:
         return _allocate_lock()

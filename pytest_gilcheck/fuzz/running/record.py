@@ -90,10 +90,11 @@ class ScheduleRun:
         delays: (point, nanoseconds) of each delay.
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
-        left: non-daemon threads that still waited when the program's own threads had ended.
+        left: non-daemon threads that still waited when the program's own threads had ended, and have not ended since.
+        alone: how often time has passed for such threads alone.
     """
 
-    points = yields = wasted = 0
+    points = yields = wasted = alone = 0
     delays: tuple[tuple[int, int], ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
     stuck = ""

@@ -47,8 +47,19 @@ def classify_idle(run: ScheduleRun, tasks: Sequence[Task], takes_part: TakesPart
     """
     if run.stuck or every_done(tasks) or blocked_outside(tasks):
         return
-    if all(task.state is DONE for task in tasks if task.root):
+    if roots_done(tasks):
         left = [task for task in tasks if task.state is not DONE and not task.daemon and not is_idle_worker(task)]
         run.left = tuple(describe_blocked(task, takes_part) for task in left)
         return
     note_stuck(run, tasks, takes_part)
+
+
+def roots_done(tasks: Iterable[Task]) -> bool:
+    """Whether the program's own threads have ended."""
+    return all(task.state is DONE for task in tasks if task.root)
+
+
+def still_left(run: ScheduleRun, tasks: Iterable[Task]) -> tuple[BlockedThread, ...]:
+    """Of the threads that a run has left, those that have not ended since: the invariant or the teardown may have told them to."""
+    waiting = {task.name for task in tasks if task.state is not DONE}
+    return tuple(blocked for blocked in run.left if blocked.thread in waiting)

@@ -26,13 +26,15 @@ from .journal import Journal
 from .places import own_frame
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
-from .stuck import classify_idle, note_stuck
+from .stuck import classify_idle, note_stuck, roots_done
 from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, Abort, Task
 from .virtual_time import VirtualClock
 
 _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock
 CLOCK_READING = Access("read", "the clock", 0)
+_MOST_ALONE, _AGAIN_ALONE = 300, 3  # times that time passes when the program's own threads have ended; once that was too few
+END_OF_RUN = "the end of the run"  # what the main thread waits for
 _OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 
@@ -55,6 +57,7 @@ class Turns:
         gil_only: switch only where a build with a GIL can.
         acquisitions: the number of times that locks were acquired, in all runs.
         clock: the virtual clock.
+        most_alone: times that time passes in a run for the threads alone that the program has started.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         virtual_sleeps: how often one has in this run.
         observer: called before every visible step.
@@ -76,8 +79,9 @@ class Turns:
 
     __slots__ = (
         "aborting", "acquisitions", "awake", "by_ident", "changing", "clock", "deadlines", "exploring", "fairness", "gil_only",
-        "idle", "is_idle_worker", "journal", "main", "measuring", "most_virtual_sleeps", "next", "observer", "owner", "point",
-        "policy", "record", "recorder", "recording", "returned", "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
+        "idle", "is_idle_worker", "journal", "main", "measuring", "most_alone", "most_virtual_sleeps", "next", "observer", "owner",
+        "point", "policy", "record", "recorder", "recording", "returned", "semaphores", "takes_part", "tasks", "tracer",
+        "virtual_sleeps",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
@@ -105,6 +109,7 @@ class Turns:
         self.deadlines = Deadlines(self.clock, self.tasks, self.main)
         self.fairness = Fairness(self.clock, self.deadlines, self.tasks)
         self.policy: Policy | None = None
+        self.most_alone = _MOST_ALONE
         self.record = ScheduleRun()
 
     def current(self) -> Task | None:
@@ -120,9 +125,10 @@ class Turns:
         Raises:
             Abort: the run is over.
         """
-        task = self.by_ident.get(_get_ident())
-        if task is None:
+        ident = _get_ident()
+        if ident not in self.by_ident:  # and no `get`: see `Events`
             return None
+        task = self.by_ident[ident]
         with self.changing:
             if task is self.owner:
                 return task
@@ -228,14 +234,14 @@ class Turns:
         if not self.exploring:
             if self.main.state is READY:
                 ready.append(self.main)
-            if not ready and (ready := self.deadlines.advance()):
+            if not ready and (ready := self._later()):
                 self.deadlines.end_wait(ready[0])
             return ready[0] if ready else None
         only_daemons = not tasks[-1].root and self._all_done()
         late: list[Task] = []
         if not only_daemons and self.deadlines.any():
             ready = ready and [task for task in tasks if self.deadlines.is_ready(task)]
-            ready = ready or self.deadlines.advance()
+            ready = ready or self._later()
             late = [task for task in self.deadlines.others(None) if task not in ready]
         if only_daemons or not ready or self.record.refused:
             classify_idle(self.record, tasks, self.takes_part, self.is_idle_worker)
@@ -264,6 +270,17 @@ class Turns:
         if target.state is not READY:
             self._note_delay(self.deadlines.end_wait(target))
         return target
+
+    def _later(self) -> list[Task]:
+        """The tasks that time makes ready. Not one that wakes again and again when the program's own threads have ended: it waits
+        for what comes after the run, as a heartbeat does for the teardown that stops it.
+        """
+        if self.main.waits_for is END_OF_RUN and not self.tasks[-1].root and roots_done(self.tasks):
+            self.record.alone += 1
+            if self.record.alone > self.most_alone:
+                self.most_alone = _AGAIN_ALONE
+                return []
+        return self.deadlines.advance()
 
     def _all_done(self) -> bool:
         """Whether only daemons are left."""

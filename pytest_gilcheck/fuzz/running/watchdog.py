@@ -13,6 +13,7 @@ long).
 
 from __future__ import annotations
 
+import select
 import sys
 import threading
 from collections.abc import Iterable
@@ -22,11 +23,13 @@ from types import FrameType
 from ...core.clocks import monotonic, process_time
 from ...core.origin import ours
 from ...core.system import HAS_PROC, read
+from .handoff import HandoffSemaphore
 from .places import place
 from .stuck import blocked_threads
 from .task import BLOCKED_OUTSIDE, READY, Task, blocked_outside
 from .turns import Turns
 
+_select = select.select
 _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}
 _POLL = 0.005  # seconds between two polls of a run that has not ended
@@ -45,7 +48,7 @@ class Watchdog:
     def __init__(self, turns: Turns, limit: float, *, hangs: bool) -> None:
         self._turns, self._limit, self._hangs = turns, limit, hangs
         self._waiting: object = None  # another object each time that the main thread waits for the end of a run
-        self._stop = threading.Event()
+        self._stop = HandoffSemaphore()
         self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
 
     def __enter__(self) -> Watchdog:
@@ -53,8 +56,9 @@ class Watchdog:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stop.set()
+        self._stop.post()
         _join(self._thread)
+        self._stop.close()
 
     def begin(self) -> None:
         """A run has begun."""
@@ -69,7 +73,7 @@ class Watchdog:
         turns = self._turns
         polls, last, moved = 0, (-1, turns.main, -1), (0.0, 0.0)
         waiting, started, cpu = self._waiting, 0.0, 0.0
-        while not self._stop.wait(_POLL):
+        while not _select([self._stop.fd], [], [], _POLL)[0]:  # no event: a build without a GIL spins where it waits for a lock
             before, waiting = waiting, self._waiting
             if waiting is None:
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,11 +14,13 @@ from typing import Any
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ..program import Program, describe_error
+from ..running.covered import Covered
 from ..running.engine import Engine
 from ..running.events import Events
 from ..running.journal import Journal
 from ..running.policy import Planned, PlannedWithout, Policy, SequentialOrder
 from ..running.record import ScheduleRun
+from ..running.short_slices import FREE_THREADED
 from ..running.stuck import SetupStuck
 from ..schedule import Schedule
 from ..steps.visible import Access
@@ -28,7 +29,6 @@ _MOST_ORDERS = 6
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
-FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 _COLLECT_EVERY = 1000 if FREE_THREADED else 50  # runs; a free-threaded collection takes 12 ms
 
 
@@ -88,11 +88,12 @@ class SequentialFailure(Exception):
 
     Attributes:
         again: whether it passed when it ran for the first time, so that what it leaves behind makes it fail.
+        hangs: whether it does not end.
     """
 
-    def __init__(self, message: str, again: bool = False) -> None:
+    def __init__(self, message: str, again: bool = False, *, hangs: bool = False) -> None:
         super().__init__(message)
-        self.again = again
+        self.again, self.hangs = again, hangs
 
 
 @dataclass
@@ -107,6 +108,8 @@ class Explorer:
         passing: the sequential orders that did not fail when they ran as the baseline.
         pace: seconds that the last run took which nobody observed or measured, with its setup and teardown, and no step hidden.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
+        first_alone: where the first run came and the sequential orders after it did not; empty if nowhere.
+        setup_at_home: whether the setup runs in the thread of the invariant on a free-threaded build too.
     """
 
     program: Program
@@ -121,6 +124,8 @@ class Explorer:
     passing: list[tuple[int, ...]] = field(default_factory=list)
     ready: float = 0.0
     pace: float = 0.0
+    setup_at_home: bool = False
+    first_alone: str = ""
     _teardown_error: AssertionError | None = None
     _confirming: bool = False
     _noted: int = -1
@@ -142,7 +147,7 @@ class Explorer:
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
-        broken, self._teardown_error = None, None
+        broken, run, self._teardown_error = None, None, None
         try:
             try:
                 arguments = self._fresh_state()
@@ -153,10 +158,12 @@ class Explorer:
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)
             finally:
+                goes_on = run if run is not None and not run.stuck and not run.refused else None
+                if goes_on is not None:  # the teardown may have to tell threads to end that the setup has started
+                    broken = self._torn_down_in(goes_on, broken)
                 engine.end()
-                if self.program.teardown is not None:
-                    torn = self._torn_down()
-                    broken = broken or torn
+                if goes_on is None:
+                    broken = self._torn_down() or broken
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
         if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
@@ -180,11 +187,12 @@ class Explorer:
         """The failure; None if it may come from what was not under control: it does not come again with the same schedule."""
         if failure is None or not failure.run.uncontrolled or failure.symptom is Symptom.HANGS or self._confirming:
             return failure
+        recorder, self.engine.recorder = self.engine.recorder, None  # these runs are not the one that it records
         self._confirming = True
         try:
             again = any(self.follow(failure.schedule)[1] is not None for _ in range(_CONFIRMATIONS))
         finally:
-            self._confirming = False
+            self._confirming, self.engine.recorder = False, recorder
         return failure if again else None
 
     def hide(self, hidden: Mapping[int, Access]) -> None:
@@ -247,14 +255,27 @@ class Explorer:
             SequentialFailure: the program fails in every sequential order, or hangs in one.
             NotExplorable: it makes no visible step.
         """
-        run, first_failure = self.in_order()  # for what only a first run does, such as imports
+        try:
+            return self._in_every_order(visible)
+        except SequentialFailure as error:
+            if not FREE_THREADED or self.setup_at_home or error.hangs or error.again:
+                raise
+        self.setup_at_home = True  # its invariant may look for what the setup has left with its thread
+        return self._in_every_order(visible)
+
+    def _in_every_order(self, visible: bool) -> list[ScheduleRun]:
+        first, later = Covered(), Covered()
+        with self.events.covering(first):
+            run, first_failure = self.in_order()  # for what only a first run does, such as imports
         first_of_all = {index for index, _, _ in run.errors}
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
-            raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}")
+            raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}", hangs=True)
         self.events.forget()
-        self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
-        self.ready = monotonic()
-        runs, failures = self._measured()
+        with self.events.covering(later):
+            self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
+            self.ready = monotonic()
+            runs, failures = self._measured()
+        self.first_alone = "" if run.stuck or run.refused else first.beyond(later)
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()
         raised = [Counter(name_of_class(type(error)) for _, _, error in run.errors) for run in runs]
@@ -321,9 +342,11 @@ class Explorer:
 
         A free-threaded build ends an object in the thread that made it, if that thread still runs, at a later time. So the setup
         runs in a thread of its own, which is over before the run, and an object ends where its last reference goes. (No look at
-        the source tells whether that matters: a generator may hand its end on, a finalizer may get its name later.)
+        the source tells whether that matters: a generator may hand its end on, a finalizer may get its name later.) But what a
+        thread keeps for itself (a `threading.local`, a context variable, its own number) is gone then. Where that makes every
+        order fail, the setup runs where the invariant does (`setup_at_home`), and an object may end late, as it does for users.
         """
-        if not FREE_THREADED:
+        if not FREE_THREADED or self.setup_at_home:
             return self.program.fresh_state()
         made: list[tuple[Any, ...]] = []
         errors: list[BaseException] = []
@@ -345,8 +368,22 @@ class Explorer:
             return list(permutations(threads))
         return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
 
+    def _torn_down_in(self, run: ScheduleRun, broken: str | None) -> str | None:
+        """Tear down while the threads of a run still go on; returns why the run fails, if it does.
+
+        Raises:
+            SetupStuck: the teardown waits for something that no thread will do, and no thread of the run waits for ever.
+        """
+        try:
+            return self._torn_down() or broken
+        except SetupStuck:
+            if broken is None and not run.left:
+                raise
+            return broken
+
     def _torn_down(self) -> str | None:
-        assert self.program.teardown is not None, "the caller has checked that there is one"
+        if self.program.teardown is None:
+            return None
         try:
             self.program.teardown()
         except AssertionError as error:

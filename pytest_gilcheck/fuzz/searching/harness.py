@@ -17,6 +17,7 @@ from ..running.events import Events
 from ..running.journal import Journal
 from ..running.one_core import OneCore
 from ..running.patches import Patches
+from ..running.short_slices import short_slices
 from ..steps.library import STEPPED
 from .explorer import Explorer
 
@@ -34,7 +35,8 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
     roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
-        core = stack.enter_context(OneCore())  # first: threads inherit it
+        stack.enter_context(short_slices())
+        core = stack.enter_context(OneCore())  # both first: threads inherit them
         limit = run_limit(plan)
         engine = stack.enter_context(Engine(len(program.threads), takes_part, limit, hangs=limit == plan.timeout))
         engine.journal = journal
@@ -71,7 +73,7 @@ def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
     known: dict[str, bool] = {}
 
     def takes_part(file: str) -> bool:
-        answer = known.get(file)
+        answer = known[file] if file in known else None  # noqa: SIM401 - no `get`: see `Events`
         if answer is None:
             made = file.startswith("<") and not file.startswith("<frozen")  # code that has no file: made by exec
             tested = under_test(file) or made or file in files or any(file.startswith(folder) for folder in folders)

@@ -7,6 +7,7 @@ moving those between them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -35,12 +36,12 @@ class Segments:
             counts[index] = counts.get(index, 0) + count
             self._goals.append((index, counts[index]))
         self._left: list[Segment] = []
-        self._made: dict[int, int] = {}
+        self._made: defaultdict[int, int] = defaultdict(int)
         self._stopped: set[int] = set()  # threads that stopped right before a step, and make it without being asked again
         self.next = 1
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        self._left, self._made, self._stopped = list(reversed(self._goals)), {}, set()
+        self._left, self._made, self._stopped = list(reversed(self._goals)), defaultdict(int), set()
         self.next = 1
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
@@ -55,7 +56,7 @@ class Segments:
         while self._left:
             index, goal = self._left[-1]
             target = next((task for task in candidates if task.index == index), None)
-            if target is not None and self._made.get(index, 0) < goal:
+            if target is not None and self._made[index] < goal:
                 return target
             self._left.pop()
         return None
@@ -63,7 +64,7 @@ class Segments:
     def _counted(self, task: Task) -> Task:
         if task.index in self._stopped:
             self._stopped.discard(task.index)
-            self._made[task.index] = self._made.get(task.index, 0) + 1
+            self._made[task.index] += 1
         return task
 
 

@@ -7,6 +7,7 @@ long as a step.
 from __future__ import annotations
 
 from _random import Random
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ..running.policy import NEVER
@@ -19,6 +20,10 @@ _DELAYED = 0.15  # probability with which a sample considers a thread at a step 
 def _considered(draw: Random, others: Sequence[Task]) -> list[Task]:
     """Those of the others that this choice considers: a schedule may have few delays, and they should not all come first."""
     return [other for other in others if other.state is READY or draw.random() < _DELAYED]
+
+
+def _one() -> int:
+    return 1
 
 
 class RandomWalk:
@@ -56,18 +61,18 @@ class UniformWalk:
 
     def __init__(self, draw: Random, lengths: Sequence[int]) -> None:
         self._draw, self._lengths = draw, lengths
-        self._left: dict[int, int] = {}
+        self._left: defaultdict[int, int] = defaultdict(_one)
         self.next = 1
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        self._left = dict(enumerate(self._lengths))
+        self._left = defaultdict(_one, enumerate(self._lengths))
         self.next = 1
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         self.next = point + 1
         others = _considered(self._draw, others)
         chosen = self._drawn([task, *others]) if others else task
-        self._left[chosen.index] = self._left.get(chosen.index, 1) - 1
+        self._left[chosen.index] -= 1
         return chosen
 
     def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
@@ -75,7 +80,7 @@ class UniformWalk:
 
     def _drawn(self, tasks: Sequence[Task]) -> Task:
         left = self._left
-        weights = [left.get(task.index, 1) for task in tasks]
+        weights = [left[task.index] for task in tasks]
         if min(weights) < 1:
             weights = [max(1, weight) for weight in weights]
         drawn = self._draw.random() * sum(weights)

@@ -21,9 +21,11 @@ import builtins
 import collections
 import functools
 import itertools
+import re
 import sys
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
+from inspect import CO_OPTIMIZED
 from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
@@ -42,7 +44,12 @@ _STORING = frozenset(  # code that has one of these names may store attributes, 
         "pickle", "_pickle", "cPickle", "Unpickler",
     }
 )  # fmt: skip
-_SPELLED = frozenset({"__dict__", "__setattr__", "__delattr__", "__setstate__"})  # of these, those that it may have as a text
+_SPELLED = frozenset(  # of these and of `_LOOKING_IN`, those that it may have as a text, also as a part of one: "box.__dict__"
+    {
+        "__dict__", "__setattr__", "__delattr__", "__setstate__", "__globals__", "__builtins__", "f_globals", "f_locals",
+        "f_builtins", "cell_contents", "__kwdefaults__", "gi_frame", "cr_frame", "ag_frame", "_current_frames",
+    }
+)  # fmt: skip
 _STORING_IF_CALLED = frozenset(  # a class may well define them; the last ones give the dictionary of an object
     {"__set__", "__delete__", "__getstate__", "__reduce__", "__reduce_ex__"}
 )
@@ -51,7 +58,7 @@ _ENDING = frozenset(  # code that has one of these names may notice when an obje
     {
         "weakref", "_weakref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod", "finalize", "proxy", "__del__",
         "open", "fdopen", "popen", "Popen", "memoryview", "tempfile", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory",
-        "SpooledTemporaryFile", "socket", "create_connection", "mmap", "sqlite3", "gc", "getweakrefcount",
+        "SpooledTemporaryFile", "socket", "create_connection", "mmap", "sqlite3", "gc", "getweakrefcount", "getbuffer",
     }
 )  # fmt: skip
 _LOOKING_IN = frozenset(  # code that has one of these names may see the locals and the stack of another thread's frame, or change
@@ -68,7 +75,7 @@ _CHANGED_IN_C = frozenset(  # attributes of types of the standard library that a
         "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
         "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes",
         "lastrowid", "rowcount", "description", "characters_written", "obj", "__traceback__", "__context__", "__cause__",
-        "__suppress_context__",
+        "__suppress_context__", "__notes__", "timezone", "altzone", "daylight", "tzname",
     }
 )  # fmt: skip
 _CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses for its own
@@ -81,6 +88,10 @@ _CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses
 _CONSTANT_MODULES = frozenset(  # of types in C, whose attributes do not change, or are in `_CHANGED_IN_C`
     {"builtins", "datetime", "re", "_struct", "decimal", "functools", "operator", "_operator", "types", "collections", "itertools"}
 )
+_ALIASING = frozenset(  # what a module may leave to others when it is imported: a dictionary of names, or what stores one
+    {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "globals", "__globals__", "f_globals", "f_locals"}
+)
+_MAY_ALIAS = re.compile("|".join(sorted(_ALIASING | {"locals"})))  # in the text of such a module
 _OF_CALLS = frozenset({".__code__", ".__defaults__", ".__kwdefaults__", ".__call__"})  # each call reads them, and is no step
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
 _STORES = {"STORE_ATTR": ".", "DELETE_ATTR": ".", "STORE_GLOBAL": "global ", "DELETE_GLOBAL": "global ", "STORE_NAME": "global "}
@@ -92,15 +103,16 @@ _CONTAINERS = (
 _CONTAINER_METHODS = frozenset(
     name for kind in _CONTAINERS for name in dir(kind) if callable(getattr(kind, name)) and not name.startswith("__")
 )
-_IMMUTABLE_MODULES = frozenset(  # of classes in Python, whose properties do not change
+_IMMUTABLE = frozenset(  # modules and classes in Python whose properties do not change
     {
-        "pathlib", "enum", "inspect", "ipaddress", "fractions", "uuid", "typing", "statistics", "urllib", "ast",
-        "types", "numbers", "zoneinfo", "importlib", "_frozen_importlib", "_frozen_importlib_external", "annotationlib",
-        "dis", "dataclasses", "tokenize", "traceback", "operator", "functools", "abc", "re", "ssl", "socket", "asyncio",
-        "http", "platform", "unittest", "zipfile", "bz2", "gzip", "lzma", "shlex",
+        "pathlib", "enum", "inspect.Parameter", "inspect.Signature", "ipaddress", "fractions", "uuid", "typing", "statistics",
+        "urllib.parse", "ast", "types", "numbers", "zoneinfo", "importlib.metadata", "importlib.resources", "importlib.abc",
+        "annotationlib", "dis", "dataclasses", "tokenize", "operator", "functools", "abc", "re", "socket", "asyncio",
+        "http.HTTPStatus", "platform", "bz2", "lzma",
     }
 )  # fmt: skip
 _CONSTANT_IN_PYTHON = frozenset({"name"})  # a property of threads and log handlers, which much code uses for its own
+_NAMING = frozenset({"set_name", "setName"})  # of these, the methods that change it
 _OF_METHODS = frozenset({functools.partialmethod, functools.singledispatchmethod})
 _BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
 _PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
@@ -120,6 +132,7 @@ class _File:
         words: all names in its code that may matter.
         dictionaries: whether its code uses dictionaries of names, or stores names that are computed.
         keeps_keywords: whether it may have objects that store keyword arguments as attributes.
+        aliases: whether it may have given a dictionary of names to others when it was imported, or an object that stores any.
     """
 
     attributes: set[str] = field(default_factory=set)
@@ -128,6 +141,7 @@ class _File:
     words: set[str] = field(default_factory=set)
     dictionaries: bool = False
     keeps_keywords: bool = False
+    aliases: bool = False
 
 
 class Changing:
@@ -206,14 +220,20 @@ class Changing:
         """Whether this is a file under test of which code has started."""
         return path in self._seen
 
+    def imported(self, path: str) -> None:
+        """Take note of a file under test which was imported by one whose code has started, and of which no code need ever start."""
+        if path not in self._seen and _MAY_ALIAS.search(file_text(path)) and _of_file(path).aliases:
+            self._set("anything")
+
     def in_classes(self, kinds: Iterable[type]) -> None:
         """Take note of the attributes of these classes that a descriptor computes, however it has come there."""
-        found = {
-            name
-            for kind in {id(kind): kind for kind in kinds}.values()  # no set: a metaclass may hash classes its own way
-            if module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
-            for name in _computed(kind)
-        }
+        found: set[str] = set()
+        for kind in {id(kind): kind for kind in kinds}.values():  # no set: a metaclass may hash classes its own way
+            if module_of_class(kind).partition(".")[0] in sys.stdlib_module_names:
+                continue
+            found.update(_computed(kind))
+            if any(_is_borrowed(names_of(kind).get(name), kind) for name in _CATCHERS):
+                self._set("anything")  # any name may stand for what changes
         self._store(frozenset(f".{name}" for name in found))
 
     def set_by_call(self, name: str | None) -> None:
@@ -339,7 +359,7 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
 
     What is nested in it starts by itself.
     """
-    known = _codes.get(code)
+    known = _codes[code] if code in _codes else None  # noqa: SIM401 - no `get`: see `Events`
     if known is None:
         if len(_codes) >= MOST_KNOWN:
             _codes.clear()
@@ -353,8 +373,10 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
         read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
         uses = uses_of(code, instructions_of(code))
         stores |= {f".{name}" for name in uses.stored}
-        texts = {each for each in code.co_consts if type(each) is str}
-        spelled = _SPELLED & texts  # getattr(x, "__dict__")
+        if not _NAMING.isdisjoint(code.co_names):
+            stores.add(".name")
+        texts = set(_texts(code))
+        spelled = _SPELLED & {word for text in texts for word in _WORD.findall(text)}  # getattr(x, "__dict__")
         if not _STORING_IF_CALLED.isdisjoint((*code.co_names, *texts)):
             loaded = {each.argval for each in instructions_of(code) if each.opname.startswith("LOAD_") and type(each.argval) is str}
             if not _STORING_IF_CALLED.isdisjoint(loaded):
@@ -362,6 +384,19 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
         words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
         known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
     return known
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    """The texts of code that may be names, or contain some: not those with white space, such as docstrings."""
+    constants = list(code.co_consts)
+    for constant in constants:
+        if type(constant) is str and not any(map(str.isspace, constant)):
+            yield constant
+        elif type(constant) in (tuple, frozenset) and "__slots__" not in code.co_names:
+            constants += constant
 
 
 def _uses_dictionaries(code: CodeType) -> bool:
@@ -389,7 +424,7 @@ def read_ahead(paths: Iterable[str]) -> None:
 
 
 def _of_file(path: str) -> _File:
-    found = _files.get(path)
+    found = _files[path] if path in _files else None  # noqa: SIM401
     if found is None:
         found = _files[path] = _read(path)
     return found
@@ -412,10 +447,14 @@ def _of_text(text: str) -> _File:
         found.words |= words - called
         found.dictionaries = found.dictionaries or _uses_dictionaries(code)
         found.attributes |= {name[1:] for name in stored if name.startswith(".")}
+        found.aliases = found.aliases or ".__dict__" in stored or bool(_at_import(code) & (words - called) & _ALIASING)
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.Module)):
             for statement in node.body:
                 _defined(statement, found, in_class=isinstance(node, ast.ClassDef))
+    if "locals" in module.co_names:  # there, it gives the globals
+        found.words.add("globals")
+        found.aliases = True
     if any(map(_ends_with_a_step, ast.walk(tree))):
         found.words.add("__del__")
     if any(map(_renames, ast.walk(tree))):
@@ -424,6 +463,32 @@ def _of_text(text: str) -> _File:
     if found.computed & _CATCHERS or found.attributes & _CATCHERS:  # in C, perhaps: then any name may stand for what changes
         found.words.add("setattr")
     return found
+
+
+@functools.lru_cache(maxsize=10_000)
+def imports_of(path: str) -> frozenset[str]:
+    """The modules that a file may import, as its statements name them: ``.jobs``. It is not parsed, which takes much longer."""
+    found = set()
+    for module, names in _FROM.findall(file_text(path)):
+        found.add(module)
+        found.update(f"{module}{'' if module.endswith('.') else '.'}{name}" for name in _WORD.findall(names))
+    for names in _IMPORT.findall(file_text(path)):
+        found.update(name.split()[0] for name in names.split(",") if name.strip())
+    return frozenset(found)
+
+
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE)
+
+
+def _at_import(code: CodeType) -> Set[str]:
+    """The names and texts in code that runs when a module is imported: not that of a function."""
+    return frozenset() if code.co_flags & CO_OPTIMIZED else _of_code(code)[1]
+
+
+def _is_borrowed(method: object, kind: type) -> bool:
+    """Whether a method is no function, and not what a class in C has of its own."""
+    return method is not None and type(method) is not FunctionType and getattr(method, "__objclass__", None) is not kind
 
 
 def _ends_with_a_step(node: ast.AST) -> bool:
@@ -544,13 +609,19 @@ def _computed_in_modules(modules: int) -> frozenset[str]:
         names = names_of(kind)
         module = module_of_class(kind).partition(".")[0]
         standard = module in sys.stdlib_module_names
-        if standard and module not in _IMMUTABLE_MODULES:
+        if standard and not _is_immutable(kind):
             found |= {name for name in _computed_in_python(kind) if name not in _CONSTANT_IN_PYTHON}
         if "__slots__" in names or (standard and (module in _CONSTANT_MODULES or issubclass(kind, (tuple, BaseException)))):
             continue  # of Python, or it does not change
         members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
         found |= members - _CONSTANT_IN_C if standard else members
     return frozenset(found)
+
+
+def _is_immutable(kind: type) -> bool:
+    """Whether a class of the standard library, or a module that it is in, is among those whose properties do not change."""
+    parts = (*module_of_class(kind).split("."), kind.__name__)
+    return any(".".join(parts[:count]) in _IMMUTABLE for count in range(1, len(parts) + 1))
 
 
 def _with_nested(code: CodeType) -> Iterator[CodeType]:

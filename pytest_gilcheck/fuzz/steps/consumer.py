@@ -273,7 +273,8 @@ _sites: dict[tuple[int, int], tuple[CodeType, CallSite]] = {}
 
 
 def _site(code: CodeType, offset: int) -> CallSite:
-    known = _sites.get((id(code), offset))
+    key = id(code), offset
+    known = _sites[key] if key in _sites else None  # noqa: SIM401 - no `get`: see `Events`
     if known is None:
         known = _sites[id(code), offset] = code, _found(code, offset)  # a reference to the code, so that its id stays in use
     return known[1]

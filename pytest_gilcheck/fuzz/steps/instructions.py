@@ -15,7 +15,7 @@ _known: dict[CodeType, list[dis.Instruction]] = {}
 
 def instructions_of(code: CodeType) -> list[dis.Instruction]:
     """The instructions of a code object, in order."""
-    known = _known.get(code)
+    known = _known[code] if code in _known else None  # noqa: SIM401 - no `get`: see `Events`
     if known is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
@@ -30,11 +30,12 @@ def backward_jumps(code: CodeType) -> list[dis.Instruction]:
 
 def instruction_at(code: CodeType, offset: int) -> tuple[str, int, Any]:
     """``opname``, ``arg`` and ``argval`` of the instruction at an offset; an empty name if there is none."""
-    known = _at.get(id(code))
+    key = id(code)
+    known = _at[key] if key in _at else None  # noqa: SIM401
     if known is None:
         found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}
         known = _at[id(code)] = code, found  # a reference to the code, so that its id stays in use
-    return known[1].get(offset, ("", 0, None))
+    return known[1][offset] if offset in known[1] else ("", 0, None)  # noqa: SIM401
 
 
 _at: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}

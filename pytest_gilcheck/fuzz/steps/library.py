@@ -2,8 +2,8 @@
 
 The rest of the standard library is one step for each call, unless a check includes it, and a check that holds says so
 (`one_step`). These modules are searched always, because programs share their objects: ``Counter.subtract`` and
-``UserDict.setdefault`` read before they write, and ``copy.deepcopy`` goes through what others may change meanwhile. Not
-``weakref``: its callbacks run wherever an object ends, also one that has nothing to do with the program.
+``UserDict.setdefault`` read before they write, ``copy.deepcopy`` and ``Template.substitute`` go through what others may change
+meanwhile. Not ``weakref``: its callbacks run wherever an object ends, also one that has nothing to do with the program.
 
 What these files say of names is not taken for the program's (`changing`): only what of their code runs counts.
 """
@@ -16,7 +16,8 @@ import copy
 import dataclasses
 import heapq
 import random
-from types import FunctionType
+import string
+from types import CodeType, FunctionType
 
 from ...core.origin import module_of, standard
 
@@ -27,21 +28,30 @@ _FUNCTIONS: tuple[FunctionType, ...] = (
     dataclasses.asdict,
     heapq.merge,
     random.Random.shuffle,
+    string.Template.substitute,
 )  # type: ignore[assignment] # one of each file, whose code may be frozen and have another name than its module's file
 STEPPED = frozenset(function.__code__.co_filename for function in _FUNCTIONS)
 _KNOWN = frozenset(  # modules that the search knows, or whose functions look at values alone, or that work on what they make
     {
-        "threading", "queue", "_weakrefset", "contextlib", "functools", "enum", "abc", "typing", "types", "operator", "keyword",
-        "re", "string", "textwrap", "struct", "base64", "html", "decimal", "_pydecimal", "fractions", "numbers", "datetime",
+        "threading", "queue", "contextlib", "functools", "enum", "abc", "typing", "types", "operator", "keyword",
+        "re", "textwrap", "struct", "base64", "html", "decimal", "_pydecimal", "fractions", "numbers", "datetime",
         "_pydatetime", "calendar", "uuid", "hashlib", "hmac", "secrets", "ipaddress", "pathlib", "os", "posixpath", "genericpath",
         "ntpath", "stat", "fnmatch", "glob", "codecs", "encodings", "locale", "unicodedata", "inspect", "ast", "dis", "tokenize",
-        "token", "traceback", "linecache", "warnings", "importlib", "_frozen_importlib", "statistics", "colorsys", "bisect",
-        "urllib", "time", "gettext", "difflib", "pprint", "reprlib", "unittest", "doctest", "site", "zipimport", "runpy",
+        "token", "traceback", "linecache", "warnings", "importlib", "_frozen_importlib", "colorsys",
+        "time", "unittest", "doctest", "site", "zipimport", "runpy",
     }
 )  # fmt: skip
+_KEEPING = {  # in a known module, the code that works on what others may hold as well, by how its qualified name begins
+    "contextlib": ("ExitStack.", "AsyncExitStack.", "_BaseExitStack."),
+    "functools": ("singledispatch",),
+    "inspect": ("BoundArguments.",),
+}
 
 
-def one_step(file: str) -> str:
-    """The module of a file of the standard library whose code may work on shared objects in one step; empty if it does not."""
+def one_step(code: CodeType) -> str:
+    """The module of code of the standard library which may work on shared objects in one step; empty if it does not."""
+    file = code.co_filename
     top = module_of(file).partition(".")[0] if standard(file) and file not in STEPPED else ""
-    return "" if top in _KNOWN else top
+    if top in _KNOWN and not code.co_qualname.startswith(_KEEPING.get(top, ("\0",))):
+        return ""
+    return top

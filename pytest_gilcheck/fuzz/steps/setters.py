@@ -22,7 +22,8 @@ _MEMBERS = (MemberDescriptorType, GetSetDescriptorType)
 
 def setter(callee: object) -> int | None:
     """The number of arguments, the object included, if a callee is C code that stores or deletes an attribute; None if not."""
-    found = _FUNCTIONS.get(id(callee))
+    key = id(callee)
+    found = _FUNCTIONS[key] if key in _FUNCTIONS else None  # noqa: SIM401 - no `get`: see `Events`
     if found is None and type(callee) in (WrapperDescriptorType, MethodWrapperType):
         return _METHODS.get(callee.__name__)  # type: ignore[attr-defined]
     return found

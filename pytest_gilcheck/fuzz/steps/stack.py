@@ -46,9 +46,9 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
     The frame must be one of the calling thread.
     """
     code = frame.f_code
-    known = _codes.get(id(code))
-    depths, locals_ = _depths(code) if known is None else known[1:]
-    depth = depths.get(frame.f_lasti)
+    depths, locals_ = _depths(code)
+    at = frame.f_lasti
+    depth = depths[at] if at in depths else None  # noqa: SIM401 - no `get`: see `Events`
     if depth is None or depth < count:
         return None
     first = _locals_at(frame) + (locals_ + depth - count) * _WORD
@@ -93,7 +93,8 @@ def locals_of(frame: FrameType) -> Mapping[str, Any]:
 
 
 def _depths(code: CodeType) -> tuple[dict[int, int], int]:
-    known = _codes.get(id(code))
+    key = id(code)
+    known = _codes[key] if key in _codes else None  # noqa: SIM401
     if known is None:
         locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
         known = _codes[id(code)] = code, depths(code) if OFFSET else {}, locals_  # a reference to the code: its id stays in use

@@ -104,10 +104,9 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
         name, argument, value: ``opname``, ``arg`` and ``argval`` of the instruction.
         under_test: the predicate for files whose code makes steps of its own.
     """
-    rule = _RULES.get(name)
-    if rule is None:
+    if name not in _RULES:
         return UNKNOWN
-    return rule(_At(frame, name, argument, value, under_test))
+    return _RULES[name](_At(frame, name, argument, value, under_test))
 
 
 class _At(NamedTuple):
@@ -332,6 +331,9 @@ def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
 
 
 _plain_kinds: dict[int, tuple[type, bool, bool]] = {}
+_DATA = frozenset(
+    {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}
+)
 _OF_CLASSES = frozenset({"__init_subclass__", "__class_getitem__", "__subclasshook__", "__prepare__"})
 _OF_NO_OPERATOR = frozenset({"__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__call__", "__init_subclass__"})
 
@@ -348,7 +350,8 @@ def _asks_nobody(kind: type, under_test: UnderTest) -> bool:
 
 
 def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
-    known = _plain_kinds.get(id(kind))
+    key = id(kind)
+    known = _plain_kinds[key] if key in _plain_kinds else None  # noqa: SIM401 - no `get`: see `Events`
     if known is None:
         plain = quiet = type(kind) is type
         for base in kind.__mro__[:-1] if plain else ():
@@ -367,8 +370,8 @@ def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
 def _of_no_instance(name: str, value: Any) -> bool:
     """Whether no operator calls what a class keeps under this special name; a descriptor need not be callable itself."""
     kind = type(value)
-    if kind in (GetSetDescriptorType, MemberDescriptorType) or (kind is classmethod and name in _OF_CLASSES):
-        return True
+    if (name in _DATA and kind in (GetSetDescriptorType, MemberDescriptorType)) or (kind is classmethod and name in _OF_CLASSES):
+        return True  # a slot of any other name has what an operator calls
     return not callable(value) and in_class(kind, "__get__") is None
 
 
@@ -503,7 +506,8 @@ def _answers(kind: type, names: Iterable[str]) -> bool:
 
 
 def _returns_truths(code: CodeType) -> bool:
-    known = _of_truths.get(id(code))
+    key = id(code)
+    known = _of_truths[key] if key in _of_truths else None  # noqa: SIM401
     if known is None:
         instructions = [each for each in instructions_of(code) if each.opname not in ("EXTENDED_ARG", "CACHE")]
         plain = True

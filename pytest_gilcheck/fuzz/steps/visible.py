@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
@@ -34,6 +35,7 @@ _NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES"
 ENTRY = "entry"  # the name of a step that nothing but C can notice
 BY_C = 2  # in `StepTable.locations`: a step only if C has called the function
 _GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+_LAST = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
 _NONE_PASSED = 3  # arguments of a call of __exit__ at the end of a with statement
 
 
@@ -73,7 +75,7 @@ class StepTable:
             and whether the end of an argument may be noticed; from 3.12 on. None stands for a call that is among ``steps``.
         checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
         locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``; `BY_C` for the
-            beginning of a function without any other step: C that calls it is interrupted there.
+            beginning of a function that may end without any other step: C that calls it is interrupted there.
     """
 
     code: CodeType
@@ -131,7 +133,7 @@ class Visibility:
             self._classify(instruction, line, nones, stacks.get(offset, ()), table, dropping)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
             before = name
-        if table.steps or table.calls or code.co_flags & _GENERATOR:
+        if code.co_flags & _GENERATOR or not _ends_without(table.steps, code, instructions):
             entry = {}
         table.steps |= entry
         table.checks = frozenset(checks)
@@ -178,6 +180,30 @@ class Visibility:
             return False
         callee = self.names.value_of(table.namespace, name)
         return callee is not MISSING and not is_step(callee, UNKNOWN, under_test)
+
+
+def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
+    """Whether a function may end without one of these steps. (A call that is judged when it happens need be none.)"""
+    index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
+    handlers = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
+    seen, waiting = set[int](), [0]
+    while waiting:
+        index = waiting.pop()
+        if index in seen or index >= len(instructions):
+            continue
+        seen.add(index)
+        instruction = instructions[index]
+        name, offset = instruction.opname, instruction.offset
+        if offset in steps:
+            continue
+        if name in _LAST:
+            return True
+        waiting += [index_of[each.target] for each in handlers if each.start <= offset < each.end and each.target in index_of]
+        if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
+            waiting += [index_of[instruction.argval]] if instruction.argval in index_of else []
+        if not name.startswith(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")) or "_IF" in name:
+            waiting.append(index + 1)
+    return False
 
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:

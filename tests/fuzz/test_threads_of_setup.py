@@ -1,0 +1,61 @@
+"""The setup and the invariant are called by one thread, for all that they can see."""
+
+import contextvars
+import threading
+
+import pytest
+
+from pytest_gilcheck.fuzz.running import short_slices
+
+from .programs import counted
+
+VARIABLE = contextvars.ContextVar("variable", default="nothing")
+
+
+class State:
+    def __init__(self):
+        self.local, self.value, self.lock = threading.local(), 0, threading.Lock()
+        self.local.user = "setup"
+        VARIABLE.set("setup")
+        self.thread, self.number, self.count = threading.current_thread(), threading.get_ident(), threading.active_count()
+
+
+def add(state):
+    with state.lock:
+        state.value += 1
+
+
+def add_unlocked(state):
+    state.value += 1
+
+
+CLAIMS = {
+    "a local of a thread": lambda state: state.local.user == "setup",
+    "a context variable": lambda state: VARIABLE.get() == "setup",
+    "the thread": lambda state: state.thread is threading.current_thread(),
+    "its number": lambda state: state.number == threading.get_ident(),
+    "the number of threads": lambda state: state.count == threading.active_count(),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_the_setup_leaves_with_its_thread_is_there_for_the_invariant(name):
+    claim = CLAIMS[name]
+    counted(add, add, setup=State, invariant=claim, schedules=40).assert_holds()
+    found = counted(
+        add_unlocked, add_unlocked, setup=State, invariant=lambda state: claim(state) and state.value == 2, schedules=40
+    )
+    assert found.verdict == "violated", str(found)
+    assert "any concurrency" not in found.reason
+
+
+def test_a_search_on_a_build_without_a_gil_has_short_time_slices_and_gives_them_back():
+    before = short_slices._slice()
+    with short_slices.short_slices():
+        during = short_slices._slice()
+    after = short_slices._slice()
+    if before is None:
+        assert during is after is None  # a GIL, or a system without them
+    else:
+        assert during is None  # it has the shortest already
+        assert after.runtime == before.runtime

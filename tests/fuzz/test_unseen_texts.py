@@ -1,0 +1,197 @@
+"""Names that change, and code that C enters, where no instruction of the program's file shows it.
+
+Each program is a file of its own, because one of these words makes everything in its file visible. Nothing tests a proof here, so
+that the mend itself is tested.
+"""
+
+import importlib.util
+import sys
+import threading
+import types
+
+import pytest
+
+from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.fuzz.steps.changing import Changing
+
+from ..slow import one_in
+from .programs import counted
+
+TWICE = """
+def look(s):
+    first = {read}
+    s.same = first == {read}
+"""
+PROGRAMS = {
+    "a dictionary that a dotted text names": """
+import operator
+state_of = operator.attrgetter("box.__dict__")
+class Box:
+    def __init__(self): self.x = 0
+class State:
+    def __init__(self): self.box, self.same = Box(), True; self.names = state_of(self)
+def change(s): s.names["x"] = 1
+""" + TWICE.format(read="s.box.x"),
+    "defaults that a text names": """
+class State:
+    def __init__(self):
+        def level(*, value=1): return value
+        self.level, self.same, self.options = level, True, getattr(level, "__kwdefaults__")
+def change(s): s.options["value"] = 2
+""" + TWICE.format(read="s.level()"),
+    "the arguments of a signature": """
+import inspect
+def connect(host): pass
+class State:
+    def __init__(self): self.args, self.same, self.bound = (), True, inspect.signature(connect).bind("a")
+def change(s): s.bound.arguments["host"] = "b"
+""" + TWICE.format(read="s.bound.args"),
+    "a slot that an operator calls": """
+class Probe: __slots__ = ("__len__",)
+class State:
+    def __init__(self): self.probe, self.same = Probe(), True; self.probe.__len__ = lambda: 1
+def change(s): s.probe.__len__ = lambda: 2
+""" + TWICE.format(read="len(s.probe)"),
+    "attributes that are keys, of another file": """
+from {helper} import CONFIG
+class State:
+    def __init__(self): self.rate, self.same = 0, True; CONFIG["rate"] = 1
+def change(s): CONFIG["rate"] = 2
+""" + TWICE.format(read="CONFIG.rate"),
+    "attributes in a dictionary of another file": """
+from {helper} import SETTINGS, VALUES
+class State:
+    def __init__(self): self.rate, self.same = 0, True; VALUES["rate"] = 1
+def change(s): VALUES["rate"] = 2
+""" + TWICE.format(read="SETTINGS.rate"),
+    "a function of another file that gives a dictionary": """
+from {helper} import namespace
+class Box:
+    def __init__(self): self.x = 0
+class State:
+    def __init__(self): self.box, self.same = Box(), True; self.names = namespace(self.box)
+def change(s): s.names["x"] = 1
+""" + TWICE.format(read="s.box.x"),
+    "the globals by another name": """
+NS = locals()
+rate = 1
+class State:
+    def __init__(self): self.same = True
+def change(s): NS["rate"] = 2; NS["rate"] = 1
+""" + TWICE.format(read="rate"),
+    "a module that C changes": """
+import os, time
+class State:
+    def __init__(self): self.timezone, self.same = 0, True; os.environ["TZ"] = "UTC"; time.tzset()
+def change(s): os.environ["TZ"] = "EST5"; time.tzset()
+""" + TWICE.format(read="time.timezone"),
+    "a key function with a call that is no step": """
+class State:
+    def __init__(self): self.rows, self.same = ["aa", "b"], True
+def change(s): s.rows.sort(key=lambda row: len(row))
+def look(s): s.same = bool(s.rows)
+""",
+    "a factory with a path that is not taken": """
+import collections
+DEBUG, made = False, []
+def make():
+    if DEBUG: made.append(1)
+    return []
+class State:
+    def __init__(self): self.rows = collections.defaultdict(make)
+    same = property(lambda self: len(self.rows["k"]) == 2)
+def change(s): s.rows["k"].append(1)
+look = change
+""",
+    "a template of the library": """
+import string
+URL = string.Template("$host:$port")
+class State:
+    def __init__(self): self.config, self.url = {"host": "a", "port": 1}, ""
+    same = property(lambda self: self.url in ("a:1", "b:2"))
+def change(s): s.config.update(host="b", port=2)
+def look(s): s.url = URL.substitute(s.config)
+""",
+}  # fmt: skip
+HELPER = """
+class AttrDict(dict):
+    __getattr__ = dict.__getitem__
+CONFIG = AttrDict(rate=1)
+class Settings:
+    def __init__(self, values): self.__dict__ = values
+VALUES = {"rate": 1}
+SETTINGS = Settings(VALUES)
+namespace = vars
+"""
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Makes the module of a program."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def make(text):
+        name = f"unseen_{abs(hash(tmp_path))}"
+        (tmp_path / f"{name}_helper.py").write_text(HELPER)
+        path = tmp_path / f"{name}.py"
+        path.write_text(text.replace("{helper}", f"{name}_helper"))
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return make
+
+
+LOCK = threading.Lock()
+
+
+def in_turn(thread):
+    def locked(s):
+        with LOCK:
+            thread(s)
+
+    return locked
+
+
+def same(s):
+    return s.same
+
+
+@pytest.mark.parametrize("name", one_in(4, PROGRAMS))
+def test_it_is_found_and_its_twin_with_a_lock_holds(name, made, monkeypatch):
+    monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
+    module = made(PROGRAMS[name])
+    result = counted(module.look, module.change, setup=module.State, invariant=same, schedules=400)
+    assert result.verdict == "violated", str(result)
+    assert counted(module.look, module.change, setup=module.State, invariant=same, replay=result.token).verdict == "violated"
+    twin = counted(in_turn(module.look), in_turn(module.change), setup=module.State, invariant=same, schedules=60)
+    assert twin.verdict == "holds", str(twin)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="there, this program is not proved, so nothing is tested")
+def test_a_failure_that_only_the_test_of_a_proof_finds_replays(made, monkeypatch):
+    """Where every instruction is visible, a thread takes more steps until it counts as one that polls. A replay has to know it."""
+    work = "\ndef work():\n    total = 0\n    for number in range(400): total = (total * 31 + number) % 997\n"
+    text = PROGRAMS["attributes that are keys, of another file"].replace("def look(s):\n", "def look(s):\n    work()\n")
+    module = made(text.replace("def change(s): ", "def change(s): work(); ") + work)
+    monkeypatch.setattr(Changing, "imported", lambda *of: None)
+    monkeypatch.setattr(Changing, "in_classes", lambda *of: None)
+    result = counted(module.look, module.change, setup=module.State, invariant=same, schedules=1000)
+    assert result.verdict == "violated", str(result)
+    again = counted(module.look, module.change, setup=module.State, invariant=same, replay=result.token)
+    assert (again.verdict, again.symptom) == ("violated", "invariant")
+
+
+def test_the_types_of_locks_are_those_that_a_program_has_kept():
+    kinds = type(threading.Lock()), type(threading.RLock())
+
+    def make():
+        return types.SimpleNamespace(locks=(threading.Lock(), threading.RLock()))
+
+    def look(s):
+        assert all(map(isinstance, s.locks, kinds))
+
+    counted(look, look, setup=make, schedules=20).assert_holds()
