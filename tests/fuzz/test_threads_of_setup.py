@@ -1,6 +1,7 @@
 """The setup and the invariant are called by one thread, for all that they can see."""
 
 import contextvars
+import signal
 import threading
 
 import pytest
@@ -47,6 +48,15 @@ def test_what_the_setup_leaves_with_its_thread_is_there_for_the_invariant(name):
     )
     assert found.verdict == "violated", str(found)
     assert "any concurrency" not in found.reason
+
+
+def test_a_setup_may_need_the_main_thread():
+    def handles():
+        before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        signal.signal(signal.SIGUSR1, before)
+        return State()
+
+    counted(add, add, setup=handles, schedules=40).assert_holds()
 
 
 def test_a_search_on_a_build_without_a_gil_has_short_time_slices_and_gives_them_back():

@@ -102,6 +102,7 @@ class TestThings:
     ).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_fixture_is_set_up_again_for_each_schedule_and_the_value_of_a_parameter_is_not(run, pytester):
     pytester.makeconftest(
         """
@@ -140,6 +141,7 @@ def test_without(width):
     assert made.count("size") == 2
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_without_concurrency_shows_its_own_failure_and_a_skip_is_a_skip(run):
     result = run(
         """
@@ -187,6 +189,7 @@ def test_harmless(size):
     result.assert_outcomes(failed=1, passed=1)
 
 
+@pytest.mark.slow
 def test_a_coroutine_is_refused(run):
     result = run("import pytest\n@pytest.mark.gil_fuzz\nasync def test_it():\n    pass\n")
     assert "their event loop schedules them" in result.stdout.str()
@@ -242,6 +245,7 @@ def test_locked(counter, lock):
     assert "(share 2 of 2)" in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_an_inconclusive_search_skips_the_test_and_fails_it_if_strict(run):
     program = """
 import pytest
@@ -313,6 +317,7 @@ def test_teardown(closing):
     assert all(record["reason"].startswith(f"not repeatable: it {again}") for record in records)
 
 
+@pytest.mark.slow
 def test_a_race_on_state_that_outlives_a_schedule_is_violated_and_with_a_lock_it_holds(run):
     result = run(
         """
@@ -562,3 +567,42 @@ class TestMethods:
     )
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*violated * invariant: stock.left >= 0 is False*"])
+
+
+def test_a_teardown_that_a_schedule_leaves_stuck_is_a_violation(run):
+    result = run(
+        """
+import threading
+import pytest
+
+class Box:
+    def __init__(self):
+        self.lock, self.count, self.first = threading.Lock(), 0, True
+
+    def use(self, keeps):
+        self.count += 1
+        if not self.first:
+            return
+        self.first = False
+        self.lock.acquire()
+        if not keeps or self.count == 1:
+            self.lock.release()
+
+@pytest.fixture
+def box():
+    box = Box()
+    yield box
+    with box.lock:
+        pass
+
+@pytest.mark.gil_fuzz(schedules=100)
+def test_kept(box):
+    box.use(keeps=True)
+
+@pytest.mark.gil_fuzz(schedules=100)
+def test_given_back(box):
+    box.use(keeps=False)
+"""
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*test_kept*violated*the teardown is stuck*"])

@@ -35,11 +35,13 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
         lines += _table(run.blocked)
     rows = rows_of(steps, run)
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
-    if (pair := _deciding(explorer, failure, steps, over)) is not None:
-        first, second = pair
+    if (found := _deciding(explorer, failure, steps, over)) is not None:
+        first, second = found.first, found.second
         lines.append(f"  decided by  T{first.thread} {first.deed or first.source} at {first.place}")
+        others = f"with {found.others} other pair{'s' * (found.others > 1)} " if found.others else ""
         lines.append(
-            f"       before T{second.thread} {second.deed or second.source} at {second.place}; in the opposite order nothing fails"
+            f"       before T{second.thread} {second.deed or second.source} at {second.place}; "
+            f"{others}in the opposite order nothing fails"
         )
     return Explanation("\n".join(lines), tuple(rows)), again
 
@@ -66,39 +68,56 @@ def _table(waiting: tuple[BlockedThread, ...]) -> list[str]:
     return lines
 
 
-def _deciding(
-    explorer: Explorer, failure: Failure, steps: list[RecordedStep], over: Callable[[], bool]
-) -> tuple[RecordedStep, RecordedStep] | None:
-    """The pair of accesses whose order differs between this run and the nearest schedule that does not fail; None if unknown."""
+@dataclass(frozen=True)
+class _Flipped:
+    """A pair of conflicting accesses of which the order differs in a run that does not fail.
+
+    Attributes:
+        others: the number of other objects, or names in them, whose accesses are in another order there, too.
+    """
+
+    first: RecordedStep
+    second: RecordedStep
+    others: int
+
+
+def _deciding(explorer: Explorer, failure: Failure, steps: list[RecordedStep], over: Callable[[], bool]) -> _Flipped | None:
+    """The pair whose order differs between this run and the nearest schedule that does not fail, with as few others as can be.
+
+    None if no such schedule is known.
+    """
     choices = failure.schedule.choices
     preemptions = [index for index, choice in enumerate(choices) if not choice.forced]
     for position in reversed(preemptions):
-        for offset in (1, -1, 2, -2, 3, -3):
-            point = choices[position].point + offset
+        before, after, thread = choices[:position], choices[position + 1 :], choices[position].thread
+        points = [choices[position].point + offset for offset in (1, -1, 2, -2, 3, -3)]
+        neighbours = [Schedule((*before, Choice(point, thread), *after)) for point in points if point >= 1]
+        best: _Flipped | None = None
+        for neighbour in (*neighbours, Schedule((*before, *after))):
             if over():
-                return None
-            if point < 1:
-                continue
-            neighbour = Schedule((*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :]))
+                return best
             other, _, broken = _watched(explorer, neighbour)
-            if broken is None and (pair := _flipped(steps, other)) is not None:
-                return pair
-        other, _, broken = _watched(explorer, Schedule((*choices[:position], *choices[position + 1 :])))
-        if broken is None and (pair := _flipped(steps, other)) is not None:
-            return pair
+            found = _flipped(steps, other) if broken is None else None
+            if found is not None and (best is None or found.others < best.others):
+                best = found
+            if best is not None and not best.others:
+                break
+        if best is not None:
+            return best
     return None
 
 
-def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> tuple[RecordedStep, RecordedStep] | None:
-    """The first conflicting pair of accesses that has the opposite order in the run that passes; None if there is none.
+def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> _Flipped | None:
+    """A conflicting pair of accesses that has the opposite order in the run that passes; None if there is none.
 
-    A step of one run is identified in the other by its thread, place and access, and by the number of such steps of that thread
-    before it. Objects cannot identify it, because every run has a new state.
+    Of several, one whose first access is a read that the other one makes stale, then the pair with the fewest steps between. A step
+    of one run is identified in the other by its thread, place and access, and by the number of such steps of that thread before it.
+    Objects cannot identify it, because every run has a new state.
     """
     order = {name: index for index, name in enumerate(_named(passing))}
     names = _named(failing)
     pairs = [
-        (later - earlier, earlier, later)
+        (failing[earlier].access.kind != "read", later - earlier, earlier, later)
         for later in range(len(failing))
         for earlier in range(max(0, later - 200), later)
         if failing[earlier].conflicts(failing[later])
@@ -108,8 +127,9 @@ def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> tuple[
     ]
     if not pairs:
         return None
-    _, earlier, later = min(pairs)
-    return failing[earlier], failing[later]
+    *_, earlier, later = min(pairs)
+    touched = {failing[pair[2]].where for pair in pairs}
+    return _Flipped(failing[earlier], failing[later], len(touched) - 1)
 
 
 def _named(steps: list[RecordedStep]) -> list[tuple[Any, ...]]:

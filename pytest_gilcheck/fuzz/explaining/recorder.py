@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ...core.classes import in_class, is_a, name_of_class
+from ...core.origin import ours
 from ...core.source import code_position, innermost, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
@@ -89,8 +90,9 @@ class Recorder:
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         self.settle()
         self._objects.let_go()
-        at = innermost(frame, self._takes_part) or frame  # a lock is taken in the standard library
-        step = RecordedStep(point, task.index, access, at.f_code.co_filename, at.f_lineno or 0, at.f_code.co_qualname)
+        at = innermost(frame, self._takes_part) or _outside(frame)  # a lock is taken in the standard library
+        line = at.f_lineno or at.f_code.co_firstlineno  # some instructions have no line
+        step = RecordedStep(point, task.index, access, at.f_code.co_filename, line, at.f_code.co_qualname)
         self.steps.append(step)
         if access.kind in ("read", "write") and at is frame:
             with suppress(Exception):  # of the program's own code, which an attribute may run: the step is shown without a value
@@ -131,6 +133,14 @@ class Recorder:
             self._unread = step, holder
         else:
             step.value = shown(_part(holder, name))
+
+
+def _outside(frame: FrameType) -> FrameType:
+    """The innermost frame that is not ours; the frame itself if all are."""
+    outer: FrameType | None = frame
+    while outer is not None and ours(outer.f_code.co_filename):
+        outer = outer.f_back
+    return outer or frame
 
 
 @lru_cache(maxsize=10_000)

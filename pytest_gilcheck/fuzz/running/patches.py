@@ -50,6 +50,7 @@ _NOT_CHANGED = (
     "_thread",
     "_queue",
 )
+_MOST_IN_TUPLE = 1000  # of data, and no table of functions
 _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 _ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})  # most of what there is: told apart first
@@ -254,7 +255,7 @@ def _rebuilt(value: Any, wrapper: Callable[[Any, str], Any], where: str, depth: 
     if type(value) is staticmethod:
         replacement = _replacement(value.__func__)
         return None if replacement is None else staticmethod(replacement)
-    if not is_a(value, tuple) or depth == 0:
+    if not is_a(value, tuple) or depth == 0 or len(value) > _MOST_IN_TUPLE:
         return None
     made = []
     for each in tuple.__iter__(value):

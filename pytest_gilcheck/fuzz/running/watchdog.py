@@ -19,8 +19,10 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ...core.clocks import monotonic, process_time
+from ...core.clocks import sleep as _sleep
 from ...core.origin import ours
 from ...core.system import HAS_PROC, read
 from .handoff import HandoffSemaphore
@@ -29,11 +31,11 @@ from .stuck import blocked_threads
 from .task import BLOCKED_OUTSIDE, READY, Task, blocked_outside
 from .turns import Turns
 
-_select = select.select
 _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}
 _POLL = 0.005  # seconds between two polls of a run that has not ended
 _POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
+_poll: Any = getattr(select, "poll", None)  # not `select.select`, which refuses descriptors from 1,024 on
 
 
 class Watchdog:
@@ -48,7 +50,7 @@ class Watchdog:
     def __init__(self, turns: Turns, limit: float, *, hangs: bool) -> None:
         self._turns, self._limit, self._hangs = turns, limit, hangs
         self._waiting: object = None  # another object each time that the main thread waits for the end of a run
-        self._stop = HandoffSemaphore()
+        self._stop, self._over = HandoffSemaphore(), False
         self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
 
     def __enter__(self) -> Watchdog:
@@ -56,6 +58,7 @@ class Watchdog:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._over = True
         self._stop.post()
         _join(self._thread)
         self._stop.close()
@@ -73,7 +76,7 @@ class Watchdog:
         turns = self._turns
         polls, last, moved = 0, (-1, turns.main, -1), (0.0, 0.0)
         waiting, started, cpu = self._waiting, 0.0, 0.0
-        while not _select([self._stop.fd], [], [], _POLL)[0]:  # no event: a build without a GIL spins where it waits for a lock
+        while not self._stops():
             before, waiting = waiting, self._waiting
             if waiting is None:
                 continue
@@ -94,6 +97,17 @@ class Watchdog:
             late = monotonic() - started > self._limit and (waits or process_time() - cpu > self._limit / 2)
             if (late or (not HAS_PROC and monotonic() - started > self._limit)) and not turns.record.stuck:
                 self._end_run(owner, *moved)
+
+    def _stops(self) -> bool:
+        """Wait for `_POLL`, or until the check is over; returns whether it is. (An event has a lock, on which 3.13t spins.)"""
+        if _poll is None:
+            _sleep(_POLL)
+            return self._over
+        poll = _poll()
+        poll.register(self._stop.fd, select.POLLIN)
+        if poll.poll(1000 * _POLL) and not self._over:  # the program has closed it
+            _sleep(_POLL)
+        return self._over
 
     def _take_turn_from(self, owner: Task, switches: int) -> None:
         """Let another thread run, if the owner is blocked outside of our control.

@@ -158,12 +158,11 @@ class Explorer:
                 if not run.stuck and not run.refused:
                     broken = self.program.check_invariant(arguments)
             finally:
-                goes_on = run if run is not None and not run.stuck and not run.refused else None
-                if goes_on is not None:  # the teardown may have to tell threads to end that the setup has started
-                    broken = self._torn_down_in(goes_on, broken)
+                goes_on = run is not None and not run.stuck and not run.refused
+                torn = self._torn_down(run) if goes_on else None  # it may have to tell threads to end that the setup has started
                 engine.end()
-                if goes_on is None:
-                    broken = self._torn_down() or broken
+                torn = torn if goes_on else self._torn_down(run)
+                broken = broken or torn
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
         if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
@@ -358,9 +357,12 @@ class Explorer:
                 errors.append(error)
 
         self.engine.in_a_thread(setup)
-        if errors:
+        if not errors:
+            return made.pop()
+        if not isinstance(errors[0], Exception):
             raise errors.pop()
-        return made.pop()
+        self.setup_at_home = True  # it may need the main thread, as `signal.signal` does
+        return self.program.fresh_state()
 
     def _orders(self) -> list[tuple[int, ...]]:
         threads = range(len(self.program.threads))
@@ -368,20 +370,8 @@ class Explorer:
             return list(permutations(threads))
         return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
 
-    def _torn_down_in(self, run: ScheduleRun, broken: str | None) -> str | None:
-        """Tear down while the threads of a run still go on; returns why the run fails, if it does.
-
-        Raises:
-            SetupStuck: the teardown waits for something that no thread will do, and no thread of the run waits for ever.
-        """
-        try:
-            return self._torn_down() or broken
-        except SetupStuck:
-            if broken is None and not run.left:
-                raise
-            return broken
-
-    def _torn_down(self) -> str | None:
+    def _torn_down(self, run: ScheduleRun | None) -> str | None:
+        """Tear down after a run, or a setup that failed; returns why the run fails, if the teardown says so."""
         if self.program.teardown is None:
             return None
         try:
@@ -389,6 +379,8 @@ class Explorer:
         except AssertionError as error:
             self._teardown_error = error
             return f"the teardown raised {describe_error(error)}"
+        except SetupStuck as error:  # perhaps a lock that the run has left held, or a thread that it has left waiting
+            return None if run is None or run.stuck or run.left else f"the teardown is stuck: {error}"
         return None
 
     def _classify(self, run: ScheduleRun, broken: str | None) -> Failure | None:
