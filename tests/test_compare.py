@@ -54,6 +54,7 @@ def test_a_folder_means_its_files_and_an_empty_one_is_refused(written, tmp_path)
 
 
 @pytest.mark.parametrize("how", ["text", "markdown", "json", "csv", "html"])
+@pytest.mark.slow
 def test_every_format_is_printed_or_written_whole(written, tmp_path, how):
     if how == "html":
         pytest.importorskip("jinja2")
@@ -226,6 +227,7 @@ def test_evidence_of_a_hundred_megabytes_is_read(written, tmp_path):
     assert "0.97x" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes_of_brackets_are_one_line(written, tmp_path):
     (tmp_path / "a.json").write_text("[" * 100_000_000)
     done = compare("a.json")

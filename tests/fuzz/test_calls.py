@@ -282,6 +282,7 @@ class TestMemory:
 
     kept = 0
 
+    @pytest.mark.slow
     def test_a_change_of_what_the_caller_shares_is_warned_of_at_the_line_of_the_call(self):
         seen = []
         with pytest.warns(RuntimeWarning, match="the program changed 'seen' of .*which its caller does not see") as caught:
@@ -341,6 +342,7 @@ class TestMemory:
         assert "unguarded   a crash of the program would have ended this process: isolate=none" in str(result)
 
 
+@pytest.mark.slow
 def test_where_threads_run_the_search_stays_in_the_process_and_the_report_says_so():
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait, name="a neighbour")
@@ -449,6 +451,7 @@ def test_what_only_the_first_run_finds_is_no_pass_and_a_setup_that_makes_it_anew
     held.assert_holds()
 
 
+@pytest.mark.slow
 def test_a_class_that_keeps_what_it_has_loaded_is_no_pass():
     with pytest.warns(RuntimeWarning, match="the program changed"):
         result = Gilcheck().fuzz(threads=[Settings.get, Settings.get], schedules=40, seed=1)

@@ -212,6 +212,7 @@ def by_true_chance(counter):
 
 
 @pytest.mark.skipif(not ENTROPY.exists(), reason="no source of chance that nothing controls")
+@pytest.mark.slow
 def test_a_program_that_does_not_do_the_same_twice_is_sampled_all_the_same():
     def buggy(counter):
         for _ in range(8):

@@ -83,6 +83,7 @@ def test_two_locks_taken_in_two_orders_are_a_deadlock_with_a_table_of_who_holds_
     fuzz(first_second, first_second, setup=Pair).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_lost_wake_up_never_ends_and_its_fixed_twin_holds():
     result = fuzz(wait_carelessly, fill, setup=Mailbox)
     result.assert_violated()
@@ -110,6 +111,7 @@ def test_a_replay_fails_again_and_one_of_other_code_diverges():
         fuzz(add_locked, add, setup=Counter, invariant=is_two, replay=found.token)
 
 
+@pytest.mark.slow
 def test_a_replay_of_what_has_been_mended_holds_and_says_so_or_diverges():
     def make(broken):
         def thread(counter):
@@ -202,6 +204,7 @@ def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
     fuzz(racing(True), racing(True), setup=lambda: {"n": 0}).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_thread_that_polls_gets_what_it_waits_for_and_one_that_polls_for_ever_is_a_livelock(monkeypatch):
     monkeypatch.setattr(fairness, "FAIR_STEPS", 2_000)  # a tenth: a livelock takes that many steps to be one
     monkeypatch.setattr(fairness, "MOST_POINTS", 10_000)
@@ -233,6 +236,7 @@ def test_sleeping_orders_nothing():
     assert time.monotonic() - began < 60, "nobody really sleeps"
 
 
+@pytest.mark.slow
 def test_a_timeout_beyond_the_bound_on_delays_comes_only_when_nobody_else_can_go_on():
     def waits(event):
         assert event.wait(timeout=1)
@@ -387,6 +391,7 @@ def test_code_without_visible_steps_is_never_green():
     assert "no visible step" in result.reason
 
 
+@pytest.mark.slow
 def test_a_search_that_is_cut_short_does_not_hold():
     def many(kept):
         for key in range(400):
@@ -397,6 +402,7 @@ def test_a_search_that_is_cut_short_does_not_hold():
     assert "cut short" in result.reason or "has not ended" in result.reason  # a busy machine may not end one run
 
 
+@pytest.mark.slow
 def test_where_all_schedules_are_too_many_a_sample_is_told_with_its_bound():
     def many(counter):
         for _ in range(25):
@@ -519,6 +525,7 @@ def test_nothing_stays_replaced_if_not_all_could_be(monkeypatch):
     assert threading.Lock is before
 
 
+@pytest.mark.slow
 def test_no_thread_is_left_behind():
     before = set(threading.enumerate())
     fuzz(first_second, second_first, setup=Pair)

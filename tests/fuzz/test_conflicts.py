@@ -52,6 +52,7 @@ def test_threads_that_share_nothing_are_proved_by_one_run():
     assert runs(result) == 1
 
 
+@pytest.mark.slow
 def test_eight_threads_of_ten_steps_under_one_lock_are_proved():
     def ten_steps(counter):
         with counter.lock:
@@ -381,6 +382,7 @@ def in_pure_functions(words):
         assert posixpath.join("a", unicodedata.normalize("NFC", plain)) == f"a/{plain}"
 
 
+@pytest.mark.slow
 def test_threads_that_call_functions_of_values_alone_are_proved():
     result = counted(in_pure_functions, in_pure_functions, setup=Words, schedules=100)
     result.assert_holds()
@@ -404,6 +406,7 @@ def four(words):
     return words.counts == {"n": 4}
 
 
+@pytest.mark.slow
 def test_a_function_that_such_a_call_calls_makes_steps_of_its_own():
     counted(counts_matches, counts_matches, setup=Words, invariant=four, schedules=200).assert_violated()
     result = counted(counts_matches_under_a_lock, counts_matches_under_a_lock, setup=Words, invariant=four, schedules=200)
@@ -430,6 +433,7 @@ def changes_it(words):
     words.raw[0] = ord("a")
 
 
+@pytest.mark.slow
 def test_what_looks_into_an_argument_that_others_change_is_no_such_call():
     counted(reads_what_it_matched, changes_it, setup=Words, schedules=200).assert_violated()
 
@@ -472,6 +476,7 @@ class Fake:
 @pytest.mark.parametrize(
     ("uses", "changes"), [(escapes, replaces_what_that_calls), (loads, replaces_a_method), (loads, replaces_an_attribute)]
 )
+@pytest.mark.slow
 def test_whoever_changes_a_module_or_class_or_object_of_the_standard_library_is_met_by_who_uses_it(uses, changes):
     counted(uses, changes, setup=Words, schedules=200).assert_violated()
 

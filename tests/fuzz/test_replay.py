@@ -38,6 +38,7 @@ def test_a_replay_that_switches_at_another_place_than_its_token_has_diverged(tok
         fuzz(replay=str(other))
 
 
+@pytest.mark.slow
 def test_a_replay_that_ends_sooner_than_its_token_has_diverged(token):
     other = Token(token.program, token.threads, Schedule(), (), token.points + 1)
     with pytest.raises(ReplayDiverged, match="points, and the token's run had"):
@@ -62,6 +63,7 @@ def test_only_the_replays_that_fail_are_counted_as_failed(monkeypatch):
     assert "only 5 of 10 replays failed" in result.reason
 
 
+@pytest.mark.slow
 def test_what_a_search_has_learnt_about_names_goes_with_the_token_to_a_replay():
     program = {"setup": Late, "invariant": same_twice}
     result = counted(Late.use, Late.raise_limit, **program)

@@ -113,6 +113,7 @@ def test_polling_of_a_closure_sees_what_another_thread_stores_there():
     counted(lambda made: made[0](), lambda made: made[1](), setup=setup, schedules=60).assert_holds()
 
 
+@pytest.mark.slow
 def test_locks_that_are_tried_and_released_again_are_no_livelock():
     def polite(first, second):
         while True:
@@ -141,6 +142,7 @@ def test_long_work_that_only_reads_is_no_polling():
     counted(read, read, setup=Flag, invariant=is_two, schedules=4).assert_holds()
 
 
+@pytest.mark.slow
 def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
     def wait(flag):
         while not flag.ready:
@@ -156,6 +158,7 @@ def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
     assert "livelock" in result.reason
 
 
+@pytest.mark.slow
 def test_an_exception_with_another_message_is_not_the_one_that_sequential_orders_raise():
     class Closed(Counter):
         def __init__(self):

@@ -41,12 +41,14 @@ def test_it_is_no_proof_either_where_nothing_tests_it(name, monkeypatch):
         (unseen.wait_for_an_event, unseen.set_too_late, unseen.set_in_time),
     ],
 )
+@pytest.mark.slow
 def test_a_wait_for_what_a_predicate_answers_is_lost_if_it_is_notified_too_early(waits, too_late, in_time):
     result = counted(waits, too_late, setup=unseen.Waiting, schedules=1000)
     assert result.verdict == "violated", result.reason
     assert counted(waits, in_time, setup=unseen.Waiting, schedules=300).verdict == "holds"
 
 
+@pytest.mark.slow
 def test_a_claim_names_the_library_code_that_was_one_step_and_with_it_included_the_race_is_found():
     threads = unseen.dump_jobs, unseen.remove_job
     result = counted(*threads, setup=unseen.Groups, schedules=300)

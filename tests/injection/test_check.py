@@ -64,6 +64,7 @@ def test_the_unsafe_line_is_found_and_only_that():
     assert account.whole, "it ran in this very process"
 
 
+@pytest.mark.slow
 def test_the_fixed_version_is_safe_at_every_step():
     account = Account()
     result = gilcheck.interrupt(lambda: account.fixed_transfer(10), inject="every-step", invariant=lambda: account.whole)
@@ -71,6 +72,7 @@ def test_the_fixed_version_is_safe_at_every_step():
     assert result.next_step is None
 
 
+@pytest.mark.slow
 def test_a_lock_left_held_is_found_with_its_name_and_a_with_statement_is_safe():
     account = Account()
     broken = gilcheck.interrupt(account.unlocked_too_late, inject="every-step")
@@ -98,6 +100,7 @@ def test_a_file_left_open_is_found(tmp_path):
     gilcheck.interrupt(careful, inject="every-step", include=()).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_thread_left_alive_is_found():
     def careless():
         thread = threading.Thread(target=time.sleep, args=(60,), name="forgotten", daemon=True)
@@ -143,6 +146,7 @@ def test_any_exception_can_be_injected_and_one_that_is_handled_is_no_break():
     assert "Cancelled" in result.exception
 
 
+@pytest.mark.slow
 def test_a_memory_error_can_occur_at_any_step():
     account = Account()
 
@@ -294,6 +298,7 @@ def test_every_loop_is_where_a_signal_can_land():
     gilcheck.interrupt(work, inject="every-step", invariant=lambda: not Busy.now).assert_violated()
 
 
+@pytest.mark.slow
 def test_a_generator_begun_before_the_run_is_stepped_through():
     account = Account()
 

@@ -20,6 +20,7 @@ def test_every_program_gets_the_verdict_that_real_signals_gave_it(name):
     assert str(result.verdict) == ("violated" if name in UNSAFE else "holds"), str(result)
 
 
+@pytest.mark.slow
 def test_a_defect_of_the_standard_library_is_said_to_be_one_and_names_the_users_line():
     work, intact = PROGRAMS["condition_in_with"]()
     result = gilcheck.interrupt(work, inject="every-step", invariant=intact)
@@ -28,6 +29,7 @@ def test_a_defect_of_the_standard_library_is_said_to_be_one_and_names_the_users_
     assert "no step of your own code breaks anything, so this is a defect of the standard library" in result.reason
 
 
+@pytest.mark.slow
 def test_a_defect_of_the_users_is_not_blamed_on_the_library():
     lock = threading.Lock()
 

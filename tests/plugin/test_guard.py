@@ -5,6 +5,7 @@ import re
 import pytest
 
 
+@pytest.mark.slow
 def test_a_teardown_that_asserts_what_the_test_changed_can_fail(run):
     result = run(
         """
@@ -47,6 +48,7 @@ def test_subtests_do_not_end_the_test_at_the_first(run):
     result.stdout.fnmatch_lines(["gilcheck: gil_scaling cannot be used with subtests*"])
 
 
+@pytest.mark.slow
 def test_the_failure_stays_if_a_hook_runs_the_body_again(run, pytester):
     pytester.makeconftest(
         """
@@ -62,6 +64,7 @@ def test_the_failure_stays_if_a_hook_runs_the_body_again(run, pytester):
     run("def test_it(gilcheck): assert 0").assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_a_body_run_twice_that_fails_first_is_a_failure(run, pytester):
     pytester.makeconftest(
         """
@@ -83,6 +86,7 @@ def test_a_body_run_twice_that_fails_first_is_a_failure(run, pytester):
     ).assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_other_hooks_see_the_failure_and_their_own_failures_stay(run, pytester):
     pytester.makeconftest(
         """
@@ -110,6 +114,7 @@ def test_other_hooks_see_the_failure_and_their_own_failures_stay(run, pytester):
     result.stdout.fnmatch_lines(["*test_fails outcome failed*", "*a leak, seen in the parent*"])
 
 
+@pytest.mark.slow
 def test_expected_failures_stay_what_they_are(run):
     result = run(
         """
@@ -126,6 +131,7 @@ def test_expected_failures_stay_what_they_are(run):
 
 
 @pytest.mark.parametrize("way", ["trylast hook", "fixture"])
+@pytest.mark.slow
 def test_a_marker_that_is_added_late_is_applied(run, pytester, way):
     if way == "trylast hook":
         pytester.makeconftest(
@@ -167,6 +173,7 @@ def test_a_test_to_which_a_fixture_applies_a_marker_may_crash_and_its_fixtures_a
     result.stdout.fnmatch_lines(["*exited with status 3*", "*torn down in*"])
 
 
+@pytest.mark.slow
 def test_a_workload_that_returns_a_coroutine_or_generator_is_an_error(run):
     result = run(
         """
@@ -188,6 +195,7 @@ def test_a_workload_that_returns_a_coroutine_or_generator_is_an_error(run):
     result.stdout.fnmatch_lines(["*nothing awaits or runs*", "*no generator*"])
 
 
+@pytest.mark.slow
 def test_a_decorator_of_a_coroutine_test_is_not_stripped(run):
     result = run(
         """

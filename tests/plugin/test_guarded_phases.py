@@ -76,6 +76,7 @@ def test_whatever_ends_a_phase_the_test_is_no_pass_the_run_goes_on_and_the_evide
     assert {name for name, outcome in outcomes.items() if outcome != "failed"} == {"test_after"}
 
 
+@pytest.mark.slow
 def test_a_crash_in_any_phase_of_a_marked_test_is_a_result(run, pytester):
     result = run(
         """
@@ -112,6 +113,7 @@ def test_a_crash_in_any_phase_of_a_marked_test_is_a_result(run, pytester):
     }
 
 
+@pytest.mark.slow
 def test_a_check_that_was_made_before_the_crash_is_on_record(run, pytester):
     run(
         """
@@ -174,6 +176,7 @@ def test_teardowns_and_finalizers_see_what_the_test_did(run, broken, errors):
     result.assert_outcomes(passed=6, errors=errors)
 
 
+@pytest.mark.slow
 def test_the_reports_of_all_phases_come_home(run, pytester):
     result = run(
         """
@@ -248,6 +251,7 @@ def test_expected_failures_of_every_phase_stay_what_they_are(run):
     ).assert_outcomes(skipped=1, xfailed=4, errors=1, failed=1)
 
 
+@pytest.mark.slow
 def test_the_lines_of_setup_show_are_those_of_one_process(run):
     source = """
         import pytest
@@ -264,6 +268,7 @@ def test_the_lines_of_setup_show_are_those_of_one_process(run):
     assert isolated.outlines[:-1] == plain.outlines[:-1]  # the last one has the time
 
 
+@pytest.mark.slow
 def test_temporary_folders_are_kept_and_removed_as_the_policy_says(run, pytester):
     result = run(
         """
@@ -453,6 +458,7 @@ def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_reports_noth
     assert (record["check"], record["verdict"], record["outcome"]) == ("fuzz", "holds", "passed")
 
 
+@pytest.mark.slow
 def test_a_change_of_a_wider_fixture_that_its_teardown_cannot_see_is_told_once(run):
     result = run(
         """
@@ -493,6 +499,7 @@ def test_a_change_of_a_wider_fixture_that_its_teardown_cannot_see_is_told_once(r
 
 
 @pytest.mark.parametrize("hidden", ["", "fork"])
+@pytest.mark.slow
 def test_properties_of_the_suite_come_home_and_no_file_that_the_run_writes_is_damaged(run, pytester, monkeypatch, hidden):
     monkeypatch.setenv("GILCHECK_HIDE", hidden)
     source = """

@@ -11,6 +11,7 @@ DEAF = """
 """
 
 
+@pytest.mark.slow
 def test_a_test_that_sees_ctrl_c_passes_and_the_summary_says_how_fast(run):
     result = run(
         """
@@ -48,6 +49,7 @@ def test_a_deaf_test_fails_with_the_blocking_call_and_its_stack(run):
     )
 
 
+@pytest.mark.slow
 def test_the_other_tests_run_after_a_test_that_crashes_exits_or_swallows(run):
     result = run(
         """
@@ -115,6 +117,7 @@ def test_a_coroutine_test_runs_in_a_new_event_loop(run):
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
     result = run(
         """

@@ -51,6 +51,7 @@ SWALLOWER = """
 """
 
 
+@pytest.mark.slow
 def test_a_test_that_swallows_every_interrupt_is_killed_and_its_stack_shown(run):
     result = run(SWALLOWER)
     result.assert_outcomes(failed=1, passed=1)
@@ -68,6 +69,7 @@ def test_an_interrupt_in_the_body_of_a_test_with_the_fixture_is_its_failure(run)
     result.assert_outcomes(failed=1, passed=1)
 
 
+@pytest.mark.slow
 def test_pytest_exit_still_ends_the_run(run):
     result = run("import pytest\ndef test_it(gilcheck): pytest.exit('enough')\ndef test_after(): pass")
     result.assert_outcomes()

@@ -182,6 +182,7 @@ def test_the_closest_marker_wins_argument_by_argument(run):
     result.stdout.fnmatch_lines(["*with 4 threads; asked for at least 2x*"])
 
 
+@pytest.mark.slow
 def test_of_two_markers_the_closest_wins_and_the_other_gives_what_it_does_not_say(run):
     result = run(
         """
@@ -224,6 +225,7 @@ def test_what_the_test_raises_is_its_failure(run):
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "*SystemExit: 4*", "SKIPPED*not today*"])
 
 
+@pytest.mark.slow
 def test_a_skip_in_one_thread_does_not_mask_the_failure_in_another(run):
     result = run(
         """
@@ -241,6 +243,7 @@ def test_a_skip_in_one_thread_does_not_mask_the_failure_in_another(run):
     result.assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_a_skip_in_a_later_call_is_a_failure_and_not_a_skip(run):
     result = run(
         """

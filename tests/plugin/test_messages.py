@@ -48,6 +48,7 @@ def run(pytester, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_failure_says_its_headline_once_and_how_to_mend_it(run):
     text = run(FAILING).stdout.str()
     headline = "test_counts: violated GIL-MASKED: invariant: counter.value == 2 is False (counter.value = 1)"
@@ -57,6 +58,7 @@ def test_a_failure_says_its_headline_once_and_how_to_mend_it(run):
     assert re.search(r"^inconclusive +scaling .*\n  GC901 ", text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_story_fits_80_columns_and_has_the_place_of_each_step(run):
     text = run(FAILING).stdout.str()
     story = text[text.index("      T0      T1") : text.index("  decided by")].splitlines()

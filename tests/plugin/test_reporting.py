@@ -33,6 +33,7 @@ def test_the_plugin_prints_nothing_in_a_run_without_checks(run):
     assert "holds" not in text
 
 
+@pytest.mark.slow
 def test_with_quiet_there_is_no_header_and_no_summary(run):
     result = run(CERTAIN, "-q")
     assert "gilcheck: " not in result.stdout.str()
@@ -65,6 +66,7 @@ def test_junit_has_the_figures_as_properties_also_under_xdist(run, pytester, wor
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.slow
 def test_the_evidence_of_every_check_reaches_one_file_and_one_summary(run, pytester, workers):
     result = run(CERTAIN, "--gilcheck-json=e.json", f"-n{workers}")
     result.assert_outcomes(passed=2, skipped=1)
@@ -91,6 +93,7 @@ HOLDS_QUICKLY = """
 """
 
 
+@pytest.mark.slow
 def test_html_and_markdown_are_written_where_they_are_asked_for(run, pytester):
     pytest.importorskip("jinja2")
     result = run(HOLDS_QUICKLY, "--gilcheck-html=r.html", "--gilcheck-markdown=r.md", "--gilcheck-json=r.json")
@@ -183,6 +186,7 @@ def test_a_check_whose_test_ended_early_is_recorded_as_inconclusive(run, pyteste
     result.stdout.fnmatch_lines(["*= gilcheck: 2 inconclusive*=*"])
 
 
+@pytest.mark.slow
 def test_a_test_that_skips_itself_leaves_no_record(run, pytester):
     run(
         """
@@ -242,6 +246,7 @@ def test_threads_that_plugins_start_before_the_first_test_do_not_prevent_a_fork(
     result.assert_outcomes(failed=1, passed=1)
 
 
+@pytest.mark.slow
 def test_collect_only_keeps_the_old_evidence_file(run, pytester):
     (pytester.path / "e.json").write_text("what was there")
     run("def test_it(gilcheck): pass", "--gilcheck-json=e.json", "--collect-only")
@@ -259,6 +264,7 @@ def test_collect_only_keeps_the_old_evidence_file(run, pytester):
         ([f"--gilcheck-json={'x' * 300}"], "json='*'*expected a file that can be written*"),
     ],
 )
+@pytest.mark.slow
 def test_a_report_file_that_would_overwrite_something_is_a_usage_error(run, options, message):
     result = run("def test_it(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -362,6 +368,7 @@ def test_a_test_that_is_run_again_has_its_record_under_the_same_number(run, pyte
     assert [record["number"] for record in records] == [1]
 
 
+@pytest.mark.slow
 def test_a_test_that_replaces_the_standard_library_changes_no_fact_of_the_machine_and_breaks_no_record(run, pytester):
     run(
         """

@@ -62,6 +62,7 @@ def test_a_run_that_finished_says_so_and_is_compared(run_in):
     assert comparison.returncode == 0, comparison.stderr
 
 
+@pytest.mark.slow
 def test_a_failing_test_is_no_unfinished_run(run_in):
     status, _, comparison = run_in({"test_it": HOLDS + "    def test_other(): assert 0\n"})
     assert (status, comparison.returncode) == (1, 0)
@@ -125,6 +126,7 @@ def test_a_run_that_does_not_come_to_its_tests_leaves_no_older_records(run_in, f
     assert comparison.returncode == 3
 
 
+@pytest.mark.slow
 def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     pytester.makepyfile(test_it=HOLDS + "    def test_long(): open('here', 'w').close(); time.sleep(60)\n")
     process = subprocess.Popen(pytest_command(), cwd=pytester.path, stdout=subprocess.DEVNULL)

@@ -53,6 +53,7 @@ def test_the_tests_that_use_no_check_are_selected(names, options):
     assert names(*options) == ["test_of_neither"]
 
 
+@pytest.mark.slow
 def test_a_skipped_test_names_the_option(run):
     run(SOURCE, "--gilcheck-skip", "-rs").stdout.fnmatch_lines(["SKIPPED*--gilcheck-skip: it uses a check"])
 
@@ -90,6 +91,7 @@ DISABLED = """
 """
 
 
+@pytest.mark.slow
 def test_disabled_checks_run_the_body_once_and_are_recorded_as_inconclusive(run, pytester):
     result = run(DISABLED, "--gilcheck-disable", "--gilcheck-json=e.json", "-rs")
     result.assert_outcomes(passed=3, skipped=1, failed=1)
@@ -153,6 +155,7 @@ def test_of_two_markers_that_both_hold_the_test_passes(run, pytester):
     assert len(json.loads((pytester.path / "e.json").read_text())["records"]) == 2
 
 
+@pytest.mark.slow
 def test_the_hooks_get_results_and_records_and_add_a_section(run, pytester):
     pytester.makeconftest(
         """

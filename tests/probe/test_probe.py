@@ -21,6 +21,7 @@ from pytest_gilcheck.probe.result import TEXT
 from pytest_gilcheck.probe.rows import FACTS, GROUPS
 from pytest_gilcheck.probe.session import ExperimentFailed
 from pytest_gilcheck.probe.table import table
+from tests.slow import one_in
 
 from .interpreters import found, left, patched
 
@@ -70,30 +71,35 @@ def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
 
 @pytest.mark.parametrize(
     ("command", "patch", "rows", "words"),
-    [
-        (
-            "pair",
-            "lambda order: os._exit(9)",
-            {"count", "json", "sleep", "json_unit"},
-            "it exited with status 9 during the experiment",
-        ),
-        pytest.param(
-            "prepare", "lambda order: time.sleep(600)", {"count", "sha256"}, "it did not answer in 3 s", marks=pytest.mark.slow
-        ),
-        ("prepare", "lambda order: {}", {"count", "sha256"}, "it answered None instead of a number"),
-        ("pair", "lambda order: {'sequence': 1, 'threads': 0}", {"count", "sleep"}, "its clock does not advance"),
-        (
-            "busy_threads",
-            "lambda order: os.abort()",
-            {"convoy_1", "convoy_0_p50"},
-            "it was killed by SIGABRT during the experiment",
-        ),
-        ("echo", "lambda order: {}", {"convoy_2_p99"}, "it did not answer in 3 s"),
-        ("interrupt", "lambda order: {'left': 1}", {"interrupt_c", "interrupt_join"}, "instead of 'ready'"),
-        ("wakeups", "lambda order: {'late': ['soon', 'later']}", {"wakeups_alone"}, "it answered 'soon' instead of a number"),
-        ("wakeups", "lambda order: {}", {"wakeups_beside_p99"}, "its answer contains no times"),
-        ("threads", "lambda order: 1 / 0", {"cost_thread", "cost_thread_memory"}, "ZeroDivisionError"),
-    ],
+    one_in(
+        3,
+        [
+            pytest.param(
+                "pair",
+                "lambda order: os._exit(9)",
+                {"count", "json", "sleep", "json_unit"},
+                "it exited with status 9 during the experiment",
+            ),
+            pytest.param(
+                "prepare", "lambda order: time.sleep(600)", {"count", "sha256"}, "it did not answer in 3 s", marks=pytest.mark.slow
+            ),
+            pytest.param("prepare", "lambda order: {}", {"count", "sha256"}, "it answered None instead of a number"),
+            pytest.param("pair", "lambda order: {'sequence': 1, 'threads': 0}", {"count", "sleep"}, "its clock does not advance"),
+            pytest.param(
+                "busy_threads",
+                "lambda order: os.abort()",
+                {"convoy_1", "convoy_0_p50"},
+                "it was killed by SIGABRT during the experiment",
+            ),
+            pytest.param("echo", "lambda order: {}", {"convoy_2_p99"}, "it did not answer in 3 s"),
+            pytest.param("interrupt", "lambda order: {'left': 1}", {"interrupt_c", "interrupt_join"}, "instead of 'ready'"),
+            pytest.param(
+                "wakeups", "lambda order: {'late': ['soon', 'later']}", {"wakeups_alone"}, "it answered 'soon' instead of a number"
+            ),
+            pytest.param("wakeups", "lambda order: {}", {"wakeups_beside_p99"}, "its answer contains no times"),
+            pytest.param("threads", "lambda order: 1 / 0", {"cost_thread", "cost_thread_memory"}, "ZeroDivisionError"),
+        ],
+    ),
 )
 def test_a_failed_command_is_the_result_of_its_own_rows_only(tmp_path, monkeypatch, command, patch, rows, words):
     only(monkeypatch, {group.name for group in GROUPS if rows & {row.name for row in group.rows}})
@@ -120,6 +126,7 @@ def test_a_signal_without_an_answer_is_a_result(tmp_path, monkeypatch):
     assert not left(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_the_evidence_is_of_the_probed_interpreter_and_has_no_verdict(tmp_path, monkeypatch):
     only(monkeypatch, {"sleep"})
     other = patched(
@@ -205,6 +212,7 @@ def test_an_interpreter_that_cannot_be_probed_is_one_line_and_the_others_still_r
         (["--json=/no/folder/e.json"], "json='/no/folder/e.json'"),
     ],
 )
+@pytest.mark.slow
 def test_bad_usage_is_one_line_and_status_2(arguments, words):
     status, out, err = run(*arguments)
     assert (status, out, err.count("\n"), words in err) == (2, "", 1, True), err

@@ -1,7 +1,7 @@
 """Every bug of the corpus is found, called what it is, and replayed; the fixed twins and the correct programs give no alarm.
 
 By default, every 27th bug and program and the first bug of each kind and symptom. These searches end after a number of schedules,
-so their verdicts do not depend on the speed of the machine. With ``-m slow`` all have `BUDGET` seconds instead, as a search has
+so their verdicts do not depend on the speed of the machine. With ``-m slow`` all have `BUDGET` instead, as a search has
 whose number of schedules nobody gave. A machine that does not get through leaves a test undecided.
 """
 
@@ -18,7 +18,7 @@ from .correct import PROGRAMS
 
 TO_FIND = 1000  # schedules; most bugs take less than 100
 TO_FIND_NOTHING = 200  # schedules: in nine of ten programs more than all of at most 1 preemption
-BUDGET = 2.0  # seconds
+BUDGET = 1.0  # second
 REPLAYS = 2
 LONG = ("executor_jobs", "polled_for_ever", "threads_of_its_own")  # bugs whose searches take seconds: with -m slow only
 
@@ -53,7 +53,9 @@ def fuzzed(twin, **more):
 
 def cut_short(result):
     """Leave the test undecided if the time ended before the search, or the machine kept a thread from running."""
-    if result.verdict == "inconclusive" and result.reason.startswith(("cut short", "partly uncontrolled")):
+    if result.verdict == "inconclusive" and result.reason.startswith(
+        ("cut short", "partly uncontrolled", "not explorable: a run of it has not ended")
+    ):
         undecided(result.reason)  # on a busy machine, an import may look like a thread that waits in C
 
 
@@ -80,7 +82,7 @@ def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
         assert result.preemptions <= MOST_PREEMPTIONS.get(case.name, case.preemptions + more), str(result)
 
 
-@limited("case", CASES, CORE, TO_FIND_NOTHING)
+@limited("case", CASES, CORE[::2], TO_FIND_NOTHING)
 def test_the_fixed_twin_gives_no_alarm(case, limit):
     expect_nothing(case.fixed, limit)
 
