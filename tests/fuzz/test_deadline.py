@@ -99,3 +99,10 @@ def test_a_phase_gets_its_share_and_never_more_than_a_tenth_beyond_the_budget():
     clock.now = 1012.0
     assert deadline.left() == 0.0
     assert deadline.is_past(deadline.share(0.4))
+
+
+def test_a_budget_that_the_sequential_orders_spend_is_spent_on_nothing_else(clock):
+    result, seconds = checked(clock, Lexer.locked, Lexer.locked, budget=RUN)
+    assert result.reason.startswith("cut short"), str(result)
+    assert seconds <= 5 * RUN + ROUNDING  # two first runs, the two orders, and one run of the search
+    checked(clock, Lexer.locked, Lexer.locked, budget=60.0)[0].assert_holds()
