@@ -144,6 +144,7 @@ class Slots:
         return int(random.random() * len(self.slots))
 
 
+@pytest.mark.slow
 def test_a_failure_that_needs_another_draw_is_found_and_its_token_has_the_draw():
     def buggy(slots):
         slots.slots[slots.draw()] += 1

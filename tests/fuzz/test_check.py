@@ -102,6 +102,7 @@ def test_the_report_names_the_pair_that_decides_and_what_was_read_and_written():
     assert "replay: gilcheck replay gil1_" in report
 
 
+@pytest.mark.slow
 def test_a_replay_fails_again_and_one_of_other_code_diverges():
     found = fuzz(add, add, setup=Counter, invariant=is_two)
     again = fuzz(add, add, setup=Counter, invariant=is_two, replay=found.token)

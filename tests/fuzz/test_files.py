@@ -65,6 +65,7 @@ def by_selector_of_select(wire):
 
 
 @pytest.mark.parametrize("ready", one_in(4, [by_select, by_select_of_pipe, by_selector, by_selector_of_select]))
+@pytest.mark.slow
 def test_a_wait_for_a_file_may_time_out_beside_a_slow_thread(ready):
     def buggy(wire):
         ready(wire)

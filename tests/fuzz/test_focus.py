@@ -98,6 +98,7 @@ def program(body):
     return Program((body, body), State, both_count, body.__name__, None)
 
 
+@pytest.mark.slow
 def test_a_lost_update_is_found_and_minimised_and_its_token_replays(short):
     plan = FuzzPlan(budget=10.0)
     result = fuzz(program(lose), plan)
@@ -109,6 +110,7 @@ def test_a_lost_update_is_found_and_minimised_and_its_token_replays(short):
     assert again.verdict is Verdict.VIOLATED, again.message
 
 
+@pytest.mark.slow
 def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short):
     result = fuzz(program(keep), FuzzPlan(budget=2.0))
     if result.reason.startswith("cut short"):

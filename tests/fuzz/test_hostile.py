@@ -169,6 +169,7 @@ def test_a_program_of_150_000_steps_is_neither_a_livelock_nor_too_long():
     counted(long, add_locked, setup=Counter, invariant=is_two, schedules=3).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_thread_that_comes_late_in_a_long_program_is_in_reach():
     def long(counter):
         for index in range(30_000):

@@ -127,6 +127,7 @@ def test_exactly_so_many_schedules_are_explored_enumerated_and_sampled_ones_toge
 
 
 @pytest.mark.parametrize("number", one_in(2, [1, 2, 7, 99]))
+@pytest.mark.slow
 def test_a_number_below_the_enumeration_is_kept_to_as_well(number):
     result = fuzz(long_and_locked, long_and_locked, invariant=None, schedules=number)
     result.assert_holds()

@@ -20,6 +20,7 @@ def explored(one, state, **arguments):
 
 
 @pytest.mark.parametrize("one", one_in(12, PAIRS), ids=lambda one: one.name)
+@pytest.mark.slow
 def test_what_time_breaks_is_found_and_its_fixed_twin_holds(one):
     found = explored(one, one.buggy)
     found.assert_violated()

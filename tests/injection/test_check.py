@@ -50,6 +50,7 @@ class Account:
         return self.left + self.right == 100
 
 
+@pytest.mark.slow
 def test_the_unsafe_line_is_found_and_only_that():
     account = Account()
     result = gilcheck.interrupt(lambda: account.transfer(10), inject="every-step", invariant=lambda: account.whole)

@@ -83,6 +83,7 @@ def test_there_were_many():
     result.assert_outcomes(passed=3)
 
 
+@pytest.mark.slow
 def test_parameters_methods_and_temporary_folders_work(run):
     run(
         COUNTER
@@ -263,6 +264,7 @@ def test_it(kept):
     run(program, "--gilcheck-strict").assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_state_that_outlives_a_schedule_fails_the_test_by_its_own_error_and_is_no_violation(run, pytester):
     result = run(
         """
@@ -371,6 +373,7 @@ def pytest_runtest_protocol(item, nextitem):  # as pytest-rerunfailures does
 """
 
 
+@pytest.mark.slow
 def test_a_schedule_that_broke_a_test_once_is_a_proof_that_no_rerun_takes_back(run, pytester):
     pytester.makeconftest(RERUNS)
     result = run(

@@ -171,6 +171,7 @@ class TestMethods:
 
 
 @pytest.mark.parametrize(("broken", "errors"), [("[1]", 5), ("[]", 0)], ids=["broken", "fixed"])
+@pytest.mark.slow
 def test_teardowns_and_finalizers_see_what_the_test_did(run, broken, errors):
     result = run(f"{TEARDOWNS}\n@pytest.fixture\ndef broken(): return {broken}\n")
     result.assert_outcomes(passed=6, errors=errors)

@@ -37,6 +37,7 @@ def test_a_test_that_sees_ctrl_c_passes_and_the_summary_says_how_fast(run):
     )
 
 
+@pytest.mark.slow
 def test_a_deaf_test_fails_with_the_blocking_call_and_its_stack(run):
     result = run(DEAF)
     result.assert_outcomes(failed=1)

@@ -26,6 +26,7 @@ CERTAIN = """
 """
 
 
+@pytest.mark.slow
 def test_the_plugin_prints_nothing_in_a_run_without_checks(run):
     result = run("def test_it(): pass", "-v", autoload=True)
     text = result.stdout.str()
@@ -40,6 +41,7 @@ def test_with_quiet_there_is_no_header_and_no_summary(run):
     assert "= gilcheck" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_there_is_one_summary_with_every_check(run):
     result = run(CERTAIN)
     result.stdout.fnmatch_lines(
@@ -199,6 +201,7 @@ def test_a_test_that_skips_itself_leaves_no_record(run, pytester):
     assert json.loads((pytester.path / "e.json").read_text())["records"] == []
 
 
+@pytest.mark.slow
 def test_the_recorded_outcome_is_that_of_the_test_and_not_of_the_phase_that_measured(run, pytester):
     run(
         """

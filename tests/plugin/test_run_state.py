@@ -47,6 +47,7 @@ def compared(folder, *options):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_run_that_finished_says_so_and_is_compared(run_in):
     status, written, comparison = run_in({"test_it": HOLDS + "    def test_other(): pass\n"}, "-k", "holds")
     assert status == 0

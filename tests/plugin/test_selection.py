@@ -58,6 +58,7 @@ def test_a_skipped_test_names_the_option(run):
     run(SOURCE, "--gilcheck-skip", "-rs").stdout.fnmatch_lines(["SKIPPED*--gilcheck-skip: it uses a check"])
 
 
+@pytest.mark.slow
 def test_tests_without_a_check_are_deselected_by_only(run):
     run(SOURCE, "--gilcheck-only").assert_outcomes(passed=3, deselected=1)
 
