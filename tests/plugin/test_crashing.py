@@ -155,7 +155,6 @@ def test_a_crash_is_a_finding_with_its_schedule_signal_place_and_token(run, pyte
 
 
 @pytest.mark.parametrize("kind", CRASHING)
-@pytest.mark.slow
 def test_the_fixed_twin_of_a_crashing_program_holds(run, pytester, kind):
     run(program(kind, True, pytester.path / "log"), "-rs").assert_outcomes(passed=4)
 
@@ -263,7 +262,6 @@ def test_a_call_without_the_fixture_cannot_kill_pytest(run):
 
 
 @pytest.mark.parametrize("way", ["--gilcheck-isolate=none", "--pdb"])
-@pytest.mark.slow
 def test_a_report_says_where_a_crash_would_have_ended_pytest(run, way):
     result = run(
         """

@@ -83,7 +83,6 @@ def test_the_bug_is_found_and_called_what_it_is_and_replays(case, limit):
 
 
 @limited("case", CASES, CORE[::2], TO_FIND_NOTHING)
-@pytest.mark.slow
 def test_the_fixed_twin_gives_no_alarm(case, limit):
     expect_nothing(case.fixed, limit)
 
