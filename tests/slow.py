@@ -24,7 +24,7 @@ def only(chosen: Collection[str], names: Iterable[str]) -> list[Any]:
 
 
 def _marked(value: Any, by_default: bool) -> Any:
-    marks = () if by_default else pytest.mark.slow
-    if hasattr(value, "values") and hasattr(value, "marks"):  # a pytest.param
-        return pytest.param(*value.values, id=value.id, marks=(*value.marks, *(() if by_default else (pytest.mark.slow,))))
-    return pytest.param(value, marks=marks)
+    parameters = value if hasattr(value, "marks") else pytest.param(value)
+    if by_default:
+        return parameters
+    return pytest.param(*parameters.values, id=parameters.id, marks=(*parameters.marks, pytest.mark.slow))

@@ -24,6 +24,7 @@ from ..fuzz.result import FuzzResult
 from ..runner import Runner
 
 DEFAULT_THREADS = 2
+_CONTAINERS = (list, dict, set, bytearray, tuple, deque)  # that hypothesis draws, and a test may change
 _NOT_RENEWED = frozenset({"gilcheck", "request"})
 _PARAMETER = getattr(_pytest.python, "get_direct_param_fixture_func", None)  # of a value of `parametrize`, the same each time
 _MARKER_ARGUMENTS = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
@@ -47,20 +48,31 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
     fixtures = _FunctionScopedFixtures(item)
-    body = _named(lambda call_test: call_test(), item)
-    program = Program(
-        (body,) * threads,
-        setup=fixtures.set_up,
+    program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj)
+    fixtures.discard_first()
+    result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays())
+    return result
+
+
+def _program(
+    item: pytest.Function,
+    fixtures: _FunctionScopedFixtures,
+    set_up: Callable[[], Callable[[], object]],
+    threads: int,
+    invariant: Any,
+    test: Callable[..., Any],
+) -> Program:
+    """The program whose threads call what ``set_up`` returns: the test with the values of a schedule."""
+    return Program(
+        (_named(lambda call_test: call_test(), item),) * threads,
+        setup=set_up,
         invariant=None if invariant is None else _without_arguments(invariant),
         name=item.name,
         teardown=fixtures.tear_down,
         may_raise=False,
-        calls=(item.obj,),
+        calls=(test,),
         shared=_shared_by_runs(item),
     )
-    fixtures.discard_first()
-    result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays())
-    return result
 
 
 def _without_arguments(invariant: Callable[[], Any]) -> Callable[..., Any]:
@@ -113,16 +125,7 @@ def _with_hypothesis(
             drawn = (*instance, *(_copied(value) for value in values[len(instance) :]))
             return lambda: inner(*drawn, **arguments)
 
-        program = Program(
-            (_named(lambda call_test: call_test(), item),) * threads,
-            setup=made_anew,
-            invariant=None if invariant is None else _without_arguments(invariant),
-            name=item.name,
-            teardown=fixtures.tear_down,
-            may_raise=False,
-            calls=(inner,),
-            shared=_shared_by_runs(item),
-        )
+        program = _program(item, fixtures, made_anew, threads, invariant, inner)
         result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
         results.append(result)
         if result.verdict == "inconclusive":
@@ -154,9 +157,6 @@ def _copied(value: Any) -> Any:
         return copy.deepcopy(value)
     except Exception:  # what is in it cannot be copied
         return value
-
-
-_CONTAINERS = (list, dict, set, bytearray, tuple, deque)
 
 
 def _shared_by_runs(item: pytest.Function) -> str:

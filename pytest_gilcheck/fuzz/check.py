@@ -146,33 +146,31 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
-        return _left_for_others(result, found, "the first run", "later runs found it so, and none has the race of its making")
+        return _left_behind(
+            result, f"the first run changed {_few(found)}, and later runs found it so, and none has the race of its making"
+        )
     if result.verdict is Verdict.HOLDS and explorer.first_alone:
-        why = f"not repeatable: only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache"
-        why += f" or a file, keeps later runs from there, and none has the races of its making: {_MAKE_ANEW}"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}; otherwise {result.reason}")
+        why = f"only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache or a file, keeps"
+        return _left_behind(result, f"{why} later runs from there, and none has the races of its making")
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
             return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         if found := first_run.changed_since:
-            return _left_for_others(result, found, "one of the runs", "the runs after it found it so")
+            return _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
     return result
 
 
-_MAKE_ANEW = "make it anew in setup (for a test, in a fixture), or before the check"
+def _left_behind(result: FuzzResult, why: str) -> FuzzResult:
+    """The result for a program of which a run leaves something for all that come after it."""
+    what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
+    reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
 
 
-def _left_for_others(result: FuzzResult, changed: tuple[str, ...], who: str, others: str) -> FuzzResult:
-    """The result for a program of which a run changed these names for all that came after it.
-
-    Args:
-        who, others: that run, and what follows for those after it, in words.
-    """
-    names = f"{'; '.join(changed[:3])}{' and more' * (len(changed) > 3)}"
-    why = f"not repeatable: {who} changed {names}, and {others}"
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=f"{why}: {_MAKE_ANEW}; otherwise {result.reason}")
+def _few(names: tuple[str, ...]) -> str:
+    return f"{'; '.join(names[:3])}{' and more' * (len(names) > 3)}"
 
 
 def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
@@ -255,10 +253,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     """
     if token.threads != len(explorer.program.threads) or token.program != explorer.program.checksum:
         raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
-    explorer.events.names.learn(token.learnt)
     explorer.engine.chance.draw = token.draw
-    if not explorer.events.tables_unchanged():
-        explorer.measured()  # as the search did: when a thread is taken for one that polls depends on how many steps it makes
+    explorer.learn(token.learnt)
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
     if policy.unused is not None:

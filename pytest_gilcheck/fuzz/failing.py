@@ -50,8 +50,8 @@ def violated(
     if unrepeatable and (alone := _fails_alone(explorer, failure, _RUNS_ALONE)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
     late: list[str] = []  # what expired: on a faster machine, the report may be another
-    if not unrepeatable and _may_be_smaller(searched, failure):
-        failure = _smaller(explorer, plan, failure, deadline, late)
+    if not unrepeatable:
+        failure = _smaller(explorer, plan, searched, failure, deadline, late)
     failure, kind = _classified(explorer, plan, failure, sequential, deadline, late)
     explorer.progress("replaying")
     again = _replayed(explorer, plan, failure, deadline, _REPLAYS_BY_CHANCE if unrepeatable else _REPLAYS)
@@ -85,11 +85,6 @@ def violated(
         rows=explanation.rows,
         coverage=_until_failure(plan, searched),
     )
-
-
-def _may_be_smaller(searched: SearchOutcome, failure: Failure) -> bool:
-    """Whether fewer preemptions may do: an enumeration comes to those first, samples and runs that turn a conflict round do not."""
-    return bool(searched.sampled) or failure.schedule.preemptions > 1
 
 
 def _fails_alone(explorer: Explorer, failure: Failure, runs: int) -> str:
@@ -154,7 +149,15 @@ def _replayed(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: De
     return again
 
 
-def _smaller(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline, late: list[str]) -> Failure:
+def _smaller(
+    explorer: Explorer, plan: FuzzPlan, searched: SearchOutcome, failure: Failure, deadline: Deadline, late: list[str]
+) -> Failure:
+    """The failure of a search with as few preemptions as are found to do.
+
+    An enumeration comes to the fewest first; samples, and runs that turn a conflict round, do not.
+    """
+    if not searched.sampled and failure.schedule.preemptions <= 1:
+        return failure
     explorer.progress("minimising")
     limit = _limit(plan, deadline, _MINIMISING, _MINIMISING_RUNS)
     smaller = minimised(explorer, failure, limit)
@@ -175,8 +178,7 @@ def _classified(
     limit = _limit(plan, deadline, _CLASSIFYING, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
     today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
     if today.failure is not None:
-        smaller = _may_be_smaller(today, today.failure)
-        return _smaller(explorer, plan, today.failure, deadline, late) if smaller else today.failure, Kind.BREAKS_TODAY
+        return _smaller(explorer, plan, today, today.failure, deadline, late), Kind.BREAKS_TODAY
     if today.expired:
         late.append("the search for a failure with a GIL")
         return failure, None

@@ -14,6 +14,7 @@ import pytest
 from pytest_gilcheck import BadValue, ReplayDiverged
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.fork_safety import can_fork
+from tests.slow import only
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="a fork is not safe here")
 
@@ -100,7 +101,7 @@ print("said after")
 """
 
 
-@pytest.mark.parametrize("harm", [*list(ENDS)[:2], *(pytest.param(harm, marks=pytest.mark.slow) for harm in list(ENDS)[2:])])
+@pytest.mark.parametrize("harm", only(list(ENDS)[:2], ENDS))
 def test_what_kills_the_process_of_a_search_is_a_finding_with_a_token_and_the_script_goes_on(script, harm):
     said = script(RUN.format(harm=harm, threads="BROKEN"))
     assert said.count("said before\n") == said.count("said after\n") == 1, "the output of the script is not written twice"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.slow import one_in
+
 DEAF = """
     import pytest
 
@@ -201,7 +203,7 @@ def test_too_short_is_a_skip_with_its_reason(run):
 OPTIONS = [("-n", "2"), ("-p", "no:faulthandler"), ("-s",), ("--gilcheck-isolate=none",)]
 
 
-@pytest.mark.parametrize("options", [pytest.param(each, marks=pytest.mark.slow if each in OPTIONS[1:] else ()) for each in OPTIONS])
+@pytest.mark.parametrize("options", one_in(len(OPTIONS), OPTIONS))
 def test_it_works_under(run, options):
     result = run(DEAF + "\n    def test_other(): pass", *options)
     result.assert_outcomes(passed=1, failed=1)

@@ -19,6 +19,7 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, name_of_class
+from ...core.lookup import looked_up
 
 _MOST_LOOKED_AT = 10_000  # objects that end with one
 _LOOKS = 32  # kept objects that are looked at for each step
@@ -44,7 +45,7 @@ class Objects:
     def number(self, thing: Any) -> int:
         """The number of an object; a new one, if it has none."""
         key = id(thing)
-        known = self._numbers[key] if key in self._numbers else None  # noqa: SIM401 - no `get`: see `Events`
+        known = looked_up(self._numbers, key)
         if known is not None and ((alive := known[1]) is None or alive() is thing):
             return known[0]
         self._last += 1
@@ -58,7 +59,7 @@ class Objects:
     def knows(self, thing: Any) -> bool:
         """Whether this object, not only one at its address, has a number."""
         key = id(thing)
-        known = self._numbers[key] if key in self._numbers else None  # noqa: SIM401
+        known = looked_up(self._numbers, key)
         return known is not None and (known[1] is None or known[1]() is thing)
 
     def alive(self) -> dict[int, Any]:

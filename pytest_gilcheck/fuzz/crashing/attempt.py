@@ -104,9 +104,7 @@ def _done(
     with explorer_for(program, plan, lambda label: None, journal) as explorer:
         explorer.engine.chance.draw = draw
         explorer.sequential(visible=False)
-        explorer.events.names.learn(learnt)
-        if not explorer.events.tables_unchanged():
-            explorer.measured()
+        explorer.learn(learnt)
         try:
             return job(explorer, journal)
         finally:

@@ -90,7 +90,7 @@ class Recorder:
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         self.settle()
         self._objects.let_go()
-        at = innermost(frame, self._takes_part) or _outside(frame)  # a lock is taken in the standard library
+        at = innermost(frame, self._takes_part) or innermost(frame, _not_ours) or frame  # a lock is taken in the standard library
         line = at.f_lineno or at.f_code.co_firstlineno  # some instructions have no line
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, line, at.f_code.co_qualname)
         self.steps.append(step)
@@ -135,12 +135,8 @@ class Recorder:
             step.value = shown(_part(holder, name))
 
 
-def _outside(frame: FrameType) -> FrameType:
-    """The innermost frame that is not ours; the frame itself if all are."""
-    outer: FrameType | None = frame
-    while outer is not None and ours(outer.f_code.co_filename):
-        outer = outer.f_back
-    return outer or frame
+def _not_ours(file: str) -> bool:
+    return not ours(file)
 
 
 @lru_cache(maxsize=10_000)

@@ -14,13 +14,12 @@ What does not work: global instruction events (they stop the world on a free-thr
 
 from __future__ import annotations
 
-import contextlib
 import dis
 import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import CO_GENERATOR
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
@@ -28,6 +27,7 @@ from typing import Any
 
 from ...core.classes import bases_of, derived_from, is_a, module_of_class
 from ...core.clocks import PUBLIC
+from ...core.lookup import looked_up
 from ...core.origin import foreign, ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
@@ -215,7 +215,7 @@ class Events:
         package = getattr(module, "__package__", None) or ""
         path = getattr(module, "__file__", None)
         for name in imports_of(path) if type(path) is str else ():
-            with contextlib.suppress(ImportError):  # it is beyond the topmost package
+            with suppress(ImportError):  # it is beyond the topmost package
                 yield importlib.util.resolve_name(name, package) if name.startswith(".") else name
 
     def tables_unchanged(self) -> bool:
@@ -240,7 +240,7 @@ class Events:
 
     def _table(self, code: CodeType, frame: FrameType) -> StepTable:
         key = id(code)
-        table = self._tables[key] if key in self._tables else None  # noqa: SIM401 - see `_call`
+        table = looked_up(self._tables, key)
         if table is None:
             self.names.started(code, under_test=True)
             table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
@@ -313,7 +313,7 @@ class Events:
         def instruction(code: CodeType, offset: int) -> object:
             if covered is not None and engine.exploring:
                 covered.add(code, offset)
-            try:  # no `get`: see `_call`
+            try:  # no `get`: see `looked_up`
                 access, checks = tables[id(code)].locations[offset]
             except KeyError:
                 return disable
@@ -345,9 +345,7 @@ class Events:
         engine = self._engine
         if not engine.exploring:
             return None
-        # Not ``dict.get``: 3.13t takes the lock of the dictionary twice in it, if another thread has made the key or the value. It
-        # waits for itself with 40 system calls, each of which may cost a core to who is beside it for 4 ms.
-        try:
+        try:  # no `get`: see `looked_up`
             access, arguments, ends = self._tables[id(code)].calls[offset]
         except KeyError:
             return monitoring.DISABLE

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
+from ...core.lookup import looked_up
 from ..schedule import CLOCK, Choice, checksum
 from ..steps.visible import Access
 from .deadlines import Deadlines
@@ -125,10 +126,9 @@ class Turns:
         Raises:
             Abort: the run is over.
         """
-        ident = _get_ident()
-        if ident not in self.by_ident:  # and no `get`: see `Events`
+        task = looked_up(self.by_ident, _get_ident())
+        if task is None:
             return None
-        task = self.by_ident[ident]
         with self.changing:
             if task is self.owner:
                 return task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import cycle, islice, permutations
@@ -321,6 +321,15 @@ class Explorer:
                 where = f"{code.co_filename}:{trace.tb_lineno}"
             trace = trace.tb_next
         return f"{where} {_NUMBERS.sub('#', describe_error(error))}"
+
+    def learn(self, learnt: Iterable[int]) -> None:
+        """Take over what an earlier search has learnt about names (`Changing.learnt`), and what follows from it.
+
+        When a thread is taken for one that polls depends on how many steps it makes, so these are counted anew.
+        """
+        self.events.names.learn(learnt)
+        if not self.events.tables_unchanged():
+            self.measured()
 
     def measured(self) -> list[ScheduleRun]:
         """Run every sequential order, after the visible steps have become more."""

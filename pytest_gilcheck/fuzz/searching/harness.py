@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ...core.errors import BadValue
+from ...core.lookup import looked_up
 from ...core.origin import ours, under_test
 from ..plan import FuzzPlan
 from ..program import Program
@@ -73,7 +74,7 @@ def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
     known: dict[str, bool] = {}
 
     def takes_part(file: str) -> bool:
-        answer = known[file] if file in known else None  # noqa: SIM401 - no `get`: see `Events`
+        answer = looked_up(known, file)
         if answer is None:
             made = file.startswith("<") and not file.startswith("<frozen")  # code that has no file: made by exec
             tested = under_test(file) or made or file in files or any(file.startswith(folder) for folder in folders)

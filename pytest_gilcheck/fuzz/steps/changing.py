@@ -30,6 +30,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorT
 from typing import Any
 
 from ...core.classes import derived_from, in_class, module_of_class, names_of
+from ...core.lookup import looked_up
 from ...core.source import file_text
 from ..schedule import checksum
 from .instructions import MOST_KNOWN, instructions_of
@@ -359,7 +360,7 @@ def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
 
     What is nested in it starts by itself.
     """
-    known = _codes[code] if code in _codes else None  # noqa: SIM401 - no `get`: see `Events`
+    known = looked_up(_codes, code)
     if known is None:
         if len(_codes) >= MOST_KNOWN:
             _codes.clear()
@@ -424,7 +425,7 @@ def read_ahead(paths: Iterable[str]) -> None:
 
 
 def _of_file(path: str) -> _File:
-    found = _files[path] if path in _files else None  # noqa: SIM401
+    found = looked_up(_files, path)
     if found is None:
         found = _files[path] = _read(path)
     return found

@@ -25,6 +25,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Member
 from typing import Any, NamedTuple
 
 from ...core.classes import bases_of, module_of_class, names_of, qualified_name_of_class
+from ...core.lookup import looked_up
 from ...core.origin import ours, under_test
 from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
@@ -274,7 +275,7 @@ _sites: dict[tuple[int, int], tuple[CodeType, CallSite]] = {}
 
 def _site(code: CodeType, offset: int) -> CallSite:
     key = id(code), offset
-    known = _sites[key] if key in _sites else None  # noqa: SIM401 - no `get`: see `Events`
+    known = looked_up(_sites, key)
     if known is None:
         known = _sites[id(code), offset] = code, _found(code, offset)  # a reference to the code, so that its id stays in use
     return known[1]

@@ -11,7 +11,8 @@ import dis
 from collections.abc import Sequence
 from types import CodeType
 
-from .operands import NO_NEXT, Operand, Stack, handlers_of, parameters_of
+from .operands import Operand, Stack, parameters_of
+from .successors import Successors
 
 _UNNOTICED = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.RANGE_TYPE, Operand.PURE_FUNCTION})
 _KEPT = _UNNOTICED | {Operand.HELD}
@@ -30,7 +31,6 @@ class Dropping:
 
     def __init__(self, code: CodeType, instructions: Sequence[dis.Instruction], stacks: dict[int, Stack]) -> None:
         self._instructions, self._stacks = instructions, stacks
-        self._index = {instruction.offset: index for index, instruction in enumerate(instructions)}
         self._bound = self._followed(code) if stacks else {}
 
     def may_end(self, instruction: dis.Instruction) -> bool:
@@ -59,7 +59,7 @@ class Dropping:
     def _followed(self, code: CodeType) -> dict[int, frozenset[str]]:
         """By offset, the locals that may refer to an object whose end can be noticed."""
         before: dict[int, frozenset[str]] = {0: frozenset(parameters_of(code))}
-        handlers, waiting = handlers_of(code), [0]
+        successors, waiting = Successors(code, self._instructions), [0]
 
         def join(index: int, bound: frozenset[str]) -> None:
             known = before.get(index)
@@ -70,16 +70,12 @@ class Dropping:
         while waiting:
             index = waiting.pop()
             instruction, bound = self._instructions[index], before[index]
-            for start, end, target, _, _ in handlers:
-                if start <= instruction.offset < end and target in self._index:
-                    join(self._index[target], bound)
+            for handler, _, _ in successors.handlers(index):
+                join(handler, bound)
             after = self._after(instruction, bound)
-            if instruction.opname not in NO_NEXT and index + 1 < len(self._instructions):
-                join(index + 1, after)
-            if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-                landing = self._index.get(instruction.argval)
-                if landing is not None:
-                    join(landing, after)
+            for following in (successors.next(index), successors.jump(index)):
+                if following is not None:
+                    join(following, after)
         return {self._instructions[index].offset: bound for index, bound in before.items()}
 
     def _after(self, instruction: dis.Instruction, bound: frozenset[str]) -> frozenset[str]:

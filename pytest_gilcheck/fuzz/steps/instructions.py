@@ -9,13 +9,15 @@ import dis
 from types import CodeType
 from typing import Any
 
+from ...core.lookup import looked_up
+
 MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
 _known: dict[CodeType, list[dis.Instruction]] = {}
 
 
 def instructions_of(code: CodeType) -> list[dis.Instruction]:
     """The instructions of a code object, in order."""
-    known = _known[code] if code in _known else None  # noqa: SIM401 - no `get`: see `Events`
+    known = looked_up(_known, code)
     if known is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
@@ -31,11 +33,11 @@ def backward_jumps(code: CodeType) -> list[dis.Instruction]:
 def instruction_at(code: CodeType, offset: int) -> tuple[str, int, Any]:
     """``opname``, ``arg`` and ``argval`` of the instruction at an offset; an empty name if there is none."""
     key = id(code)
-    known = _at[key] if key in _at else None  # noqa: SIM401
+    known = looked_up(_at, key)
     if known is None:
         found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}
         known = _at[id(code)] = code, found  # a reference to the code, so that its id stays in use
-    return known[1][offset] if offset in known[1] else ("", 0, None)  # noqa: SIM401
+    return looked_up(known[1], offset) or ("", 0, None)
 
 
 _at: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}

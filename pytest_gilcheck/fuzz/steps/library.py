@@ -52,6 +52,6 @@ def one_step(code: CodeType) -> str:
     """The module of code of the standard library which may work on shared objects in one step; empty if it does not."""
     file = code.co_filename
     top = module_of(file).partition(".")[0] if standard(file) and file not in STEPPED else ""
-    if top in _KNOWN and not code.co_qualname.startswith(_KEEPING.get(top, ("\0",))):
+    if top in _KNOWN and not code.co_qualname.startswith(_KEEPING.get(top, ())):
         return ""
     return top

@@ -19,6 +19,7 @@ from types import CodeType
 from typing import Any
 
 from .instructions import MOST_KNOWN
+from .successors import Successors
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
@@ -85,9 +86,6 @@ _REBINDING = frozenset(
     }
 )  # fmt: skip
 _FRESH = frozenset({"BUILD_LIST", "BUILD_TUPLE", "BUILD_SET"})
-NO_NEXT = frozenset(
-    {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
-)
 ITERATOR_DEPTH = 1 + dis.stack_effect(dis.opmap["GET_ITER"], 0 if dis.opmap["GET_ITER"] in getattr(dis, "hasarg", ()) else None)
 """Where FOR_ITER finds the iterator: on top, and from 3.15 on below an index into what is iterated."""
 _COMPARED_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on: the result is turned into a truth
@@ -119,16 +117,6 @@ def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: 
     return found
 
 
-def handlers_of(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
-    """The exception handlers of a function.
-
-    Returns:
-        (first offset, offset after the last, offset of the handler, depth of its stack, whether an offset is pushed too).
-    """
-    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
-    return [(entry.start, entry.end, entry.target, entry.depth, bool(entry.lasti)) for entry in entries]
-
-
 def parameters_of(code: CodeType) -> tuple[str, ...]:
     """The locals that a call binds, those of ``*`` and ``**`` included."""
     several = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
@@ -137,10 +125,10 @@ def parameters_of(code: CodeType) -> tuple[str, ...]:
 
 def _followed(code: CodeType, instructions: Sequence[dis.Instruction], operand_of: OperandOf) -> dict[int, Stack]:
     unknown = set(parameters_of(code))
-    handlers = handlers_of(code)
+    successors = Successors(code, instructions)
     for _ in range(_MOST_ROUNDS):
         before = len(unknown)
-        found = _Flow(instructions, handlers, unknown, operand_of).run()
+        found = _Flow(instructions, successors, unknown, operand_of).run()
         if len(unknown) == before:
             return found
     return {}
@@ -157,19 +145,17 @@ class _Flow:
     """One pass along the jumps of a function.
 
     Args:
-        handlers: (first offset, offset after the last, offset of the handler, depth of its stack, whether an offset is pushed too).
         unknown: the locals that may be anything; grows.
     """
 
     def __init__(
         self,
         instructions: Sequence[dis.Instruction],
-        handlers: Sequence[tuple[int, int, int, int, bool]],
+        successors: Successors,
         unknown: set[str],
         operand_of: OperandOf,
     ) -> None:
-        self._instructions, self._handlers, self._unknown, self._operand_of = instructions, handlers, unknown, operand_of
-        self._index = {instruction.offset: index for index, instruction in enumerate(instructions)}
+        self._instructions, self._successors, self._unknown, self._operand_of = instructions, successors, unknown, operand_of
         self._before: dict[int, Stack] = {}
         self._locals: dict[str, Operand] = {}
 
@@ -179,16 +165,13 @@ class _Flow:
         while waiting:
             index = waiting.pop()
             instruction, stack = self._instructions[index], self._before[index]
-            for start, end, target, depth, with_offset in self._handlers:
-                if start <= instruction.offset < end and target in self._index:
-                    self._join(self._index[target], (*stack[:depth], *[Operand.UNKNOWN] * (1 + with_offset)), waiting)
+            for handler, depth, with_offset in self._successors.handlers(index):
+                self._join(handler, (*stack[:depth], *[Operand.UNKNOWN] * (1 + with_offset)), waiting)
             after = self._after(instruction, stack)
-            if instruction.opname not in NO_NEXT and index + 1 < len(self._instructions):
-                self._join(index + 1, after, waiting)
-            if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-                landing = self._index.get(instruction.argval)
-                if landing is not None:
-                    self._join(landing, self._jumped(instruction, stack, after), waiting)
+            if (following := self._successors.next(index)) is not None:
+                self._join(following, after, waiting)
+            if (landing := self._successors.jump(index)) is not None:
+                self._join(landing, self._jumped(instruction, stack, after), waiting)
         return {self._instructions[index].offset: stack for index, stack in self._before.items()}
 
     def _join(self, index: int, stack: Stack, waiting: list[int]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from types import FrameType, GetSetDescriptorType, MemberDescriptorType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
 
 from ...core.classes import bases_of, names_of
+from ...core.lookup import looked_up
 from .stack import operands_of
 
 _FUNCTIONS = {id(setattr): 3, id(delattr): 2}  # by id, the number of arguments; these objects do not end
@@ -23,7 +24,7 @@ _MEMBERS = (MemberDescriptorType, GetSetDescriptorType)
 def setter(callee: object) -> int | None:
     """The number of arguments, the object included, if a callee is C code that stores or deletes an attribute; None if not."""
     key = id(callee)
-    found = _FUNCTIONS[key] if key in _FUNCTIONS else None  # noqa: SIM401 - no `get`: see `Events`
+    found = looked_up(_FUNCTIONS, key)
     if found is None and type(callee) in (WrapperDescriptorType, MethodWrapperType):
         return _METHODS.get(callee.__name__)  # type: ignore[attr-defined]
     return found

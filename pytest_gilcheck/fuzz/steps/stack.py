@@ -19,16 +19,15 @@ from inspect import CO_OPTIMIZED
 from types import CellType, CodeType, FrameType
 from typing import Any
 
+from ...core.lookup import looked_up
 from .instructions import instructions_of
+from .successors import NO_NEXT
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _FRAME = object.__basicsize__ + _WORD  # in a frame object, after the reference to the frame before: the interpreter's own frame
 _FIRST, _LAST = 7, 16  # words of the interpreter's frame among which its locals begin
 _TAGS = 3  # the low bits of a reference, from 3.14 on
 _TAGGED = sys.version_info >= (3, 14)
-_WITHOUT_NEXT = frozenset(
-    {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
-)
 _REFERENCE, _SIZE = ctypes.py_object, ctypes.c_size_t
 _codes: dict[int, tuple[CodeType, dict[int, int], int]] = {}
 
@@ -48,7 +47,7 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
     code = frame.f_code
     depths, locals_ = _depths(code)
     at = frame.f_lasti
-    depth = depths[at] if at in depths else None  # noqa: SIM401 - no `get`: see `Events`
+    depth = looked_up(depths, at)
     if depth is None or depth < count:
         return None
     first = _locals_at(frame) + (locals_ + depth - count) * _WORD
@@ -94,7 +93,7 @@ def locals_of(frame: FrameType) -> Mapping[str, Any]:
 
 def _depths(code: CodeType) -> tuple[dict[int, int], int]:
     key = id(code)
-    known = _codes[key] if key in _codes else None  # noqa: SIM401
+    known = looked_up(_codes, key)
     if known is None:
         locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
         known = _codes[id(code)] = code, depths(code) if OFFSET else {}, locals_  # a reference to the code: its id stays in use
@@ -124,7 +123,7 @@ def depths(code: CodeType) -> dict[int, int]:
                 if landing is None:
                     return {}
                 waiting.append((landing, depth + dis.stack_effect(instruction.opcode, argument, jump=True)))
-            if name in _WITHOUT_NEXT:
+            if name in NO_NEXT:
                 break
             if sys.version_info < (3, 12) and name in ("PRECALL", "CALL"):  # the effect of a call is divided, in the table alone
                 depth -= 0 if name == "PRECALL" else (argument or 0) + 1

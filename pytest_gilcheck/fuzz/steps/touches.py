@@ -32,6 +32,7 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.classes import bases_of, in_class, name_of_class, names_of
+from ...core.lookup import looked_up
 from ...core.origin import ours
 from . import pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
@@ -104,9 +105,10 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
         name, argument, value: ``opname``, ``arg`` and ``argval`` of the instruction.
         under_test: the predicate for files whose code makes steps of its own.
     """
-    if name not in _RULES:
+    rule = looked_up(_RULES, name)
+    if rule is None:
         return UNKNOWN
-    return _RULES[name](_At(frame, name, argument, value, under_test))
+    return rule(_At(frame, name, argument, value, under_test))
 
 
 class _At(NamedTuple):
@@ -351,7 +353,7 @@ def _asks_nobody(kind: type, under_test: UnderTest) -> bool:
 
 def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
     key = id(kind)
-    known = _plain_kinds[key] if key in _plain_kinds else None  # noqa: SIM401 - no `get`: see `Events`
+    known = looked_up(_plain_kinds, key)
     if known is None:
         plain = quiet = type(kind) is type
         for base in kind.__mro__[:-1] if plain else ():
@@ -507,7 +509,7 @@ def _answers(kind: type, names: Iterable[str]) -> bool:
 
 def _returns_truths(code: CodeType) -> bool:
     key = id(code)
-    known = _of_truths[key] if key in _of_truths else None  # noqa: SIM401
+    known = looked_up(_of_truths, key)
     if known is None:
         instructions = [each for each in instructions_of(code) if each.opname not in ("EXTENDED_ARG", "CACHE")]
         plain = True

@@ -27,6 +27,7 @@ from .dropping import Dropping
 from .instructions import instructions_of
 from .opcodes import Operation, touched
 from .operands import Stack, operands
+from .successors import Successors
 
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
@@ -35,7 +36,6 @@ _NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES"
 ENTRY = "entry"  # the name of a step that nothing but C can notice
 BY_C = 2  # in `StepTable.locations`: a step only if C has called the function
 _GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-_LAST = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
 _NONE_PASSED = 3  # arguments of a call of __exit__ at the end of a with statement
 
 
@@ -184,25 +184,16 @@ class Visibility:
 
 def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
     """Whether a function may end without one of these steps. (A call that is judged when it happens need be none.)"""
-    index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
-    handlers = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
-    seen, waiting = set[int](), [0]
+    successors, seen, waiting = Successors(code, instructions), set[int](), [0]
     while waiting:
         index = waiting.pop()
-        if index in seen or index >= len(instructions):
+        if index in seen or instructions[index].offset in steps:
             continue
         seen.add(index)
-        instruction = instructions[index]
-        name, offset = instruction.opname, instruction.offset
-        if offset in steps:
-            continue
-        if name in _LAST:
+        after = [following for following in (successors.next(index), successors.jump(index)) if following is not None]
+        if not after:
             return True
-        waiting += [index_of[each.target] for each in handlers if each.start <= offset < each.end and each.target in index_of]
-        if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-            waiting += [index_of[instruction.argval]] if instruction.argval in index_of else []
-        if not name.startswith(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")) or "_IF" in name:
-            waiting.append(index + 1)
+        waiting += [*after, *(handler for handler, _, _ in successors.handlers(index))]
     return False
 
 
