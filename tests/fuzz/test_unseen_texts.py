@@ -1,7 +1,7 @@
 """Names that change, and code that C enters, where no instruction of the program's file shows it.
 
-Each program is a file of its own, because one of these words makes everything in its file visible. Nothing tests a proof here, so
-that the mend itself is tested.
+Each program is a file of its own, with its invariant, because one of these words makes everything visible where its file is used.
+Nothing tests a proof here, so that the mend itself is tested.
 """
 
 import importlib.util
@@ -11,8 +11,9 @@ import types
 
 import pytest
 
+from pytest_gilcheck.fuzz.schedule import Token, checksum
 from pytest_gilcheck.fuzz.searching.search import Search
-from pytest_gilcheck.fuzz.steps.changing import Changing
+from pytest_gilcheck.fuzz.steps import changing
 
 from ..slow import one_in
 from .programs import counted
@@ -113,6 +114,15 @@ def change(s): s.config.update(host="b", port=2)
 def look(s): s.url = URL.substitute(s.config)
 """,
 }  # fmt: skip
+REST = """
+import threading
+LOCK = threading.Lock()
+def same(s): return s.same
+def look_in_turn(s):
+    with LOCK: look(s)
+def change_in_turn(s):
+    with LOCK: change(s)
+"""
 HELPER = """
 class AttrDict(dict):
     __getattr__ = dict.__getitem__
@@ -134,7 +144,7 @@ def made(tmp_path, monkeypatch):
         name = f"unseen_{abs(hash(tmp_path))}"
         (tmp_path / f"{name}_helper.py").write_text(HELPER)
         path = tmp_path / f"{name}.py"
-        path.write_text(text.replace("{helper}", f"{name}_helper"))
+        path.write_text(text.replace("{helper}", f"{name}_helper") + REST)
         spec = importlib.util.spec_from_file_location(name, path)
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, name, module)
@@ -144,44 +154,28 @@ def made(tmp_path, monkeypatch):
     return make
 
 
-LOCK = threading.Lock()
-
-
-def in_turn(thread):
-    def locked(s):
-        with LOCK:
-            thread(s)
-
-    return locked
-
-
-def same(s):
-    return s.same
-
-
 @pytest.mark.parametrize("name", one_in(4, PROGRAMS))
 def test_it_is_found_and_its_twin_with_a_lock_holds(name, made, monkeypatch):
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
     module = made(PROGRAMS[name])
-    result = counted(module.look, module.change, setup=module.State, invariant=same, schedules=400)
+    result = counted(module.look, module.change, setup=module.State, invariant=module.same, schedules=400)
     assert result.verdict == "violated", str(result)
-    assert counted(module.look, module.change, setup=module.State, invariant=same, replay=result.token).verdict == "violated"
-    twin = counted(in_turn(module.look), in_turn(module.change), setup=module.State, invariant=same, schedules=60)
+    assert counted(module.look, module.change, setup=module.State, invariant=module.same, replay=result.token).verdict == "violated"
+    twin = counted(module.look_in_turn, module.change_in_turn, setup=module.State, invariant=module.same, schedules=60)
     assert twin.verdict == "holds", str(twin)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="there, this program is not proved, so nothing is tested")
 def test_a_failure_that_only_the_test_of_a_proof_finds_replays(made, monkeypatch):
     """Where every instruction is visible, a thread takes more steps until it counts as one that polls. A replay has to know it."""
-    work = "\ndef work():\n    total = 0\n    for number in range(400): total = (total * 31 + number) % 997\n"
-    text = PROGRAMS["attributes that are keys, of another file"].replace("def look(s):\n", "def look(s):\n    work()\n")
+    work = "\ndef work():\n    total = 0\n    for number in range(60): total = (total * 31 + number) % 997\n"
+    text = PROGRAMS["the arguments of a signature"].replace("def look(s):\n", "def look(s):\n    work()\n")
     module = made(text.replace("def change(s): ", "def change(s): work(); ") + work)
-    monkeypatch.setattr(Changing, "imported", lambda *of: None)
-    monkeypatch.setattr(Changing, "in_classes", lambda *of: None)
-    result = counted(module.look, module.change, setup=module.State, invariant=same, schedules=1000)
+    monkeypatch.setattr(changing, "_computed_elsewhere", lambda: frozenset())
+    result = counted(module.look, module.change, setup=module.State, invariant=module.same, schedules=1000)
     assert result.verdict == "violated", str(result)
-    again = counted(module.look, module.change, setup=module.State, invariant=same, replay=result.token)
+    assert checksum("all_visible") in Token.read(result.token).learnt
+    again = counted(module.look, module.change, setup=module.State, invariant=module.same, replay=result.token)
     assert (again.verdict, again.symptom) == ("violated", "invariant")
 
 
