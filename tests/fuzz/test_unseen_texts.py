@@ -123,16 +123,20 @@ def look_in_turn(s):
 def change_in_turn(s):
     with LOCK: change(s)
 """
-HELPER = """
+HELPERS = {  # the other file of a program: one for each, because any of them makes every name changing
+    "attributes that are keys, of another file": """
 class AttrDict(dict):
     __getattr__ = dict.__getitem__
 CONFIG = AttrDict(rate=1)
+""",
+    "attributes in a dictionary of another file": """
 class Settings:
     def __init__(self, values): self.__dict__ = values
 VALUES = {"rate": 1}
 SETTINGS = Settings(VALUES)
-namespace = vars
-"""
+""",
+    "a function of another file that gives a dictionary": "namespace = vars",
+}
 
 
 @pytest.fixture
@@ -140,9 +144,9 @@ def made(tmp_path, monkeypatch):
     """Makes the module of a program."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def make(text):
+    def make(text, helper=""):
         name = f"unseen_{abs(hash(tmp_path))}"
-        (tmp_path / f"{name}_helper.py").write_text(HELPER)
+        (tmp_path / f"{name}_helper.py").write_text(helper)
         path = tmp_path / f"{name}.py"
         path.write_text(text.replace("{helper}", f"{name}_helper") + REST)
         spec = importlib.util.spec_from_file_location(name, path)
@@ -157,7 +161,7 @@ def made(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", one_in(4, PROGRAMS))
 def test_it_is_found_and_its_twin_with_a_lock_holds(name, made, monkeypatch):
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
-    module = made(PROGRAMS[name])
+    module = made(PROGRAMS[name], HELPERS.get(name, ""))
     result = counted(module.look, module.change, setup=module.State, invariant=module.same, schedules=400)
     assert result.verdict == "violated", str(result)
     assert counted(module.look, module.change, setup=module.State, invariant=module.same, replay=result.token).verdict == "violated"
