@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 
 import pytest
 
@@ -7,6 +8,10 @@ from pytest_gilcheck.settings import SETTINGS, variable
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: the programs that tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Hundreds of tests start a Python: without cached bytecode each would compile, and pytest rewrite, all of our modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The first test that imports numpy would start threads of its OpenBLAS, and no later test of that process could be forked.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

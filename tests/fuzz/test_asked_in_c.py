@@ -6,6 +6,7 @@ import pytest
 
 from pytest_gilcheck.core.verdict import Verdict
 
+from ..slow import one_in
 from .programs import counted
 
 
@@ -105,7 +106,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", one_in(3, PROGRAMS))
 def test_what_c_asks_in_the_middle_of_its_work_makes_it_more_than_one_step(name):
     one, other = PROGRAMS[name]
     found = counted(one, other, setup=State, invariant=good, schedules=300)
@@ -118,7 +119,7 @@ class Plain(State):
         self.index, self.keys, self.mixed = 2, {7}, [3, 5]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", one_in(3, PROGRAMS))
 def test_plain_numbers_are_asked_for_nothing(name):
     one, other = PROGRAMS[name]
     held = counted(one, other, setup=Plain, invariant=good, schedules=300)

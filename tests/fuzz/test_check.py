@@ -15,6 +15,7 @@ from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
 from pytest_gilcheck.fuzz.running.patches import Patches
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 
+from ..slow import one_in
 from .programs import (
     Counter,
     Mailbox,
@@ -254,7 +255,7 @@ class Begun(threading.local):
         self.begun = True
 
 
-@pytest.mark.parametrize("kind", [threading.local, Named, Begun])
+@pytest.mark.parametrize("kind", one_in(3, [Begun, threading.local, Named]))
 def test_what_threads_keep_for_themselves_is_gone_in_the_next_run(kind):
     local = kind()
 

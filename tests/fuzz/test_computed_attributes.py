@@ -71,7 +71,7 @@ def same(job):
     return job.same
 
 
-@pytest.mark.parametrize("kind", one_in(3, [Inherited, Decorated, Made, Called, Unpacked, InLocals, SetByName, OfType]))
+@pytest.mark.parametrize("kind", one_in(4, [Inherited, Decorated, Made, Called, Unpacked, InLocals, SetByName, OfType]))
 def test_an_attribute_that_a_descriptor_computes_is_a_step_wherever_it_was_put_into_the_class(kind):
     found = counted(run, look, setup=kind, invariant=same, schedules=300)
     assert found.verdict is Verdict.VIOLATED, str(found)

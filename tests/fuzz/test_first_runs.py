@@ -9,6 +9,7 @@ import pytest
 
 from pytest_gilcheck.core.verdict import Verdict
 
+from ..slow import one_in
 from .programs import counted
 
 
@@ -84,7 +85,7 @@ def load():
     return len(LOADED)
 
 
-@pytest.mark.parametrize("name", ["of_slots", "of_default", "of_environment", "of_function", "of_cached"])
+@pytest.mark.parametrize("name", one_in(3, ["of_slots", "of_default", "of_environment", "of_function", "of_cached"]))
 def test_what_only_the_first_run_makes_is_no_pass_wherever_it_is_kept(name, monkeypatch):
     monkeypatch.delenv("GILCHECK_OF_A_TEST", raising=False)
     use = getattr(Held, name)

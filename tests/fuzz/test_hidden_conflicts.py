@@ -225,7 +225,7 @@ PROGRAMS = {
 SETUPS = {"a slot with two names": Renamed, "attributes that are keys": keyed_attributes.State}
 
 
-@pytest.mark.parametrize("name", one_in(5, PROGRAMS))
+@pytest.mark.parametrize("name", one_in(8, PROGRAMS))
 def test_a_conflict_in_the_middle_of_what_looks_like_one_step_or_under_another_name_is_found(name):
     one, other, invariant = PROGRAMS[name]
     found = counted(one, other, setup=SETUPS.get(name, State), invariant=invariant, schedules=300)

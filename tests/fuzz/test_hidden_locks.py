@@ -218,6 +218,6 @@ def test_a_hidden_lock_is_found_or_its_wait_is_noticed(way):
 FOUND = tuple(way for way in WAYS if way is not by_tuple)
 
 
-@pytest.mark.parametrize("way", one_in(5, FOUND), ids=lambda way: getattr(way, "__name__", type(way).__name__))
+@pytest.mark.parametrize("way", one_in(8, FOUND), ids=lambda way: getattr(way, "__name__", type(way).__name__))
 def test_it_is_found(way):
     counted(way, way, setup=Counter, invariant=is_two, schedules=10).assert_holds()

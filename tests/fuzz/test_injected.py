@@ -76,7 +76,7 @@ class OfNamedTuple(Cache):
         self.clock = options.clock
 
 
-@pytest.mark.parametrize("kind", one_in(3, [OfDefault, OfStaticMethod, OfClass, OfTuple, OfMethod, OfNamedTuple]))
+@pytest.mark.parametrize("kind", one_in(6, [OfDefault, OfStaticMethod, OfClass, OfTuple, OfMethod, OfNamedTuple]))
 def test_a_value_that_expires_between_two_questions_is_found_whichever_way_the_clock_came(kind):
     result = counted(kind.asks_twice, kind.asks_twice, setup=kind, schedules=100)
     assert result.verdict == "violated", str(result)

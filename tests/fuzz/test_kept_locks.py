@@ -7,6 +7,7 @@ import pytest
 
 from pytest_gilcheck.core.verdict import Verdict
 
+from ..slow import one_in
 from .programs import counted
 
 LOCK = threading.Lock()
@@ -38,7 +39,7 @@ class State:
         self.value, self.lock = 0, threading.Lock()
 
 
-@pytest.mark.parametrize("guarded", [guarded_by_default, guarded_by_partial])
+@pytest.mark.parametrize("guarded", one_in(2, [guarded_by_default, guarded_by_partial]))
 def test_methods_of_a_lock_in_defaults_and_partials_guard_as_the_lock_does(guarded):
     held = counted(guarded, guarded, setup=State, invariant=lambda state: state.value == 2, schedules=200)
     assert held.verdict is Verdict.HOLDS, str(held)

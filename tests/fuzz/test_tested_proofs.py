@@ -9,6 +9,7 @@ from pytest_gilcheck.fuzz.conflicts import trace
 from pytest_gilcheck.fuzz.searching.search import Search
 from pytest_gilcheck.fuzz.steps.changing import Changing
 
+from ..slow import one_in
 from .programs import Counter, Sums, add, add_locked, alike, counted, is_two, look, move, work_alone
 
 PROGRAMS = {"lost update": (add, add, Counter, is_two), "torn pair": (move, look, Sums, alike)}
@@ -34,7 +35,7 @@ def constant_names(monkeypatch):
 MISTAKES = [blind_recorder, constant_names]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", one_in(2, PROGRAMS))
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_what_a_step_touches_or_in_which_one_is_visible_is_no_false_proof(mistake, name, monkeypatch):
     first, second, setup, invariant = PROGRAMS[name]

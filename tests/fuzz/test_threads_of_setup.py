@@ -8,6 +8,7 @@ import pytest
 
 from pytest_gilcheck.fuzz.running import short_slices
 
+from ..slow import one_in
 from .programs import counted
 
 VARIABLE = contextvars.ContextVar("variable", default="nothing")
@@ -39,7 +40,7 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", one_in(5, CLAIMS))
 def test_what_the_setup_leaves_with_its_thread_is_there_for_the_invariant(name):
     claim = CLAIMS[name]
     counted(add, add, setup=State, invariant=claim, schedules=40).assert_holds()

@@ -17,7 +17,7 @@ from .programs import calls_of_one, counted, plan, under_the_lock
 FOUND = unseen.PROGRAMS | unseen.ENTERED | unseen.LIBRARY
 
 
-@pytest.mark.parametrize("name", one_in(7, FOUND))
+@pytest.mark.parametrize("name", one_in(12, FOUND))
 def test_a_conflict_that_no_instruction_shows_is_found_and_its_twin_with_a_lock_holds(name):
     setup, *threads, invariant = FOUND[name]
     result = counted(*threads, setup=setup, invariant=invariant, schedules=600)
@@ -26,7 +26,7 @@ def test_a_conflict_that_no_instruction_shows_is_found_and_its_twin_with_a_lock_
     assert twin.verdict == "holds", twin.reason
 
 
-@pytest.mark.parametrize("name", one_in(5, unseen.PROGRAMS))
+@pytest.mark.parametrize("name", one_in(10, unseen.PROGRAMS))
 def test_it_is_no_proof_either_where_nothing_tests_it(name, monkeypatch):
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
     setup, *threads, invariant = unseen.PROGRAMS[name]

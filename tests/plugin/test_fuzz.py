@@ -497,7 +497,7 @@ def test_threads_that_a_fixture_starts_may_go_on_until_its_teardown_stops_them(r
     result = run(
         WORKER
         + """
-@pytest.mark.gil_fuzz(schedules=60)
+@pytest.mark.gil_fuzz(schedules=15)
 def test_good(worker, heartbeat):
     worker.jobs.put(1)
 

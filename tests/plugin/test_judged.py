@@ -13,8 +13,8 @@ CALLS = """
 
     values = []
     def add(): values.append(1)
-    VIOLATED = dict(threads=[add, add], invariant=lambda: False)
-    HOLDS = dict(threads=[add, add])
+    VIOLATED = dict(threads=[add, add], invariant=lambda: False, schedules=5)
+    HOLDS = dict(threads=[add, add], schedules=5)
     UNDECIDED = dict(threads=[add, add], schedules=10_000, budget=0.000001)
 
     def test_violated_and_not_judged(gilcheck):

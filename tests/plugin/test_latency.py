@@ -30,7 +30,7 @@ LIBRARY = """
 """
 
 
-@pytest.mark.parametrize("source", [WAITS, LIBRARY], ids=["marker", "call"])
+@pytest.mark.parametrize("source", [WAITS, pytest.param(LIBRARY, marks=pytest.mark.slow)], ids=["marker", "call"])
 def test_a_workload_that_releases_the_gil_passes_and_the_summary_has_the_delay(run, source):
     result = run(source, "-v")
     result.assert_outcomes(passed=1)

@@ -9,6 +9,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from ..slow import one_in
+
 WAITS = """
     import time, pytest
     @pytest.mark.gil_scaling(threads=2, min_speedup=1.5, budget=10)
@@ -160,7 +162,7 @@ UNFINISHED = {
 }
 
 
-@pytest.mark.parametrize("what", UNFINISHED)
+@pytest.mark.parametrize("what", one_in(2, UNFINISHED))
 def test_a_check_whose_test_ended_early_is_recorded_as_inconclusive(run, pytester, what):
     result = run(
         f"""

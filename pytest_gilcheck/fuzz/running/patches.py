@@ -24,6 +24,7 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from enum import Enum, auto
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -50,12 +51,17 @@ _NOT_CHANGED = (
     "_thread",
     "_queue",
 )
+_dictoffset_of = type.__dict__["__dictoffset__"].__get__  # without asking the metaclass
 _MOST_IN_TUPLE = 1000  # of data, and no table of functions
 _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 _ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})  # most of what there is: told apart first
 _LEAVES = (*_PLAIN, Engine, Repeatable, primitives.Lock)  # through our own, everything could be reached
 
+_CONTAINERS = (
+    dict, list, deque, tuple, set, frozenset, partial, type, staticmethod, classmethod, property, weakref.ref,
+    types.MappingProxyType, types.FunctionType, types.MethodType,
+)  # fmt: skip
 _FIXED = (types.ModuleType, tuple, set, frozenset)  # their contents have no names that could be replaced
 
 Undo = Callable[[], object]
@@ -71,7 +77,8 @@ class Patches:
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
         self._engine, self._roots = engine, list(roots)
         self._undo: list[Undo] = []
-        self._kinds: dict[int, type] = {}  # classes under test, by id: the hash of a class may be code of the program
+        self._kinds: list[type] = []  # under test
+        self._looked_at: dict[int, type] = {}  # by id: the hash of a class may be code of the program
 
     def __enter__(self) -> Patches:
         try:
@@ -98,7 +105,7 @@ class Patches:
             self._set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
         self._wrap_existing_locks()
         futures = sys.modules.get("concurrent.futures._base")
-        self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds.values()])
+        self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
         self._engine.chance = self._repeatable
         primitives.active = self._engine
         switch_points.hook = self._engine.at_switch_point
@@ -150,6 +157,7 @@ class Patches:
             return wrapped[id(lock)]
 
         seen: set[int] = set()
+        sorts = _Sorts()
         waiting: deque[tuple[Any, str]] = deque()
         for module in list(sys.modules.values()):
             name = getattr(module, "__name__", "")
@@ -162,11 +170,14 @@ class Patches:
             if id(thing) in seen or is_a(thing, _LEAVES):
                 continue
             seen.add(id(thing))
-            kind = thing if is_a(thing, type) else type(thing)
-            if id(kind) not in self._kinds and self._is_of_module_under_test(module_of_class(kind)):
-                self._kinds[id(kind)] = kind
+            self._learn(thing if is_a(thing, type) else type(thing))
             for place, name, value in _contents(thing, path):
-                if type(value) in _ATOMS:
+                sort = sorts.of(value)
+                if sort is _Sort.LEAF:
+                    continue
+                if sort is _Sort.WHOLE:
+                    if id(value) not in seen:
+                        waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
                     continue
                 if is_a(value, threading.local):
                     if type(value).__init__ is threading.local.__init__:
@@ -184,6 +195,13 @@ class Patches:
                     self._set_anywhere(place, name, staticmethod(replacement) if unbound else replacement)
                 elif not is_a(value, _LEAVES) and id(value) not in seen:
                     waiting.append((value, f"{path}.{name}" if isinstance(name, str) else path))
+
+    def _learn(self, kind: type) -> None:
+        """Remember a class that is under test."""
+        if id(kind) not in self._looked_at:
+            self._looked_at[id(kind)] = kind
+            if self._is_of_module_under_test(module_of_class(kind)):
+                self._kinds.append(kind)
 
     def _is_of_module_under_test(self, name: object) -> bool:
         file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
@@ -233,6 +251,62 @@ class Patches:
             except (AttributeError, TypeError):
                 return
         self._undo.append(lambda: _restore(target, name, before))
+
+
+class _Sort(Enum):
+    LEAF = auto()  # neither replaced, nor is anything in it
+    WHOLE = auto()  # not replaced; there may be something in it
+    OTHER = auto()  # to be looked at closely
+
+
+class _Sorts:
+    """Which objects have to be looked at closely. Of the tens of thousands of a check, most are told apart by their class."""
+
+    def __init__(self) -> None:
+        self._of_kinds: dict[int, tuple[_Sort, type]] = {}  # by id, with the class, so that no other gets its number
+
+    def of(self, value: Any) -> _Sort:
+        kind = type(value)
+        if kind in _ATOMS:
+            return _Sort.LEAF
+        if kind is types.FunctionType:
+            if id(value) in _REPLACED:
+                return _Sort.OTHER
+            return _Sort.LEAF if _is_bare(value) else _Sort.WHOLE
+        if kind is tuple:
+            for each in value:
+                if type(each) not in _ATOMS:
+                    return _Sort.OTHER
+            return _Sort.LEAF
+        found = self._of_kinds.get(id(kind))
+        if found is None:
+            found = self._of_kinds[id(kind)] = (_sort_of(kind), kind)
+        if found[0] is _Sort.OTHER and kind in (type, types.BuiltinFunctionType) and id(value) not in _REPLACED:
+            if kind is type:
+                return _Sort.WHOLE
+            return _Sort.OTHER if type(value.__self__) in (_LOCK, _RLOCK) else _Sort.LEAF
+        return found[0]
+
+
+def _sort_of(kind: type) -> _Sort:
+    if id(kind) in _KINDS or kind in (_LOCK, _RLOCK) or issubclass(kind, (threading.local, tuple, staticmethod)):
+        return _Sort.OTHER
+    if issubclass(kind, _LEAVES) or (not issubclass(kind, _CONTAINERS) and not _has_attributes(kind)):
+        return _Sort.LEAF
+    return _Sort.WHOLE
+
+
+def _has_attributes(kind: type) -> bool:
+    """Whether the instances of a class have attributes of their own."""
+    return bool(_dictoffset_of(kind)) or any("__slots__" in names_of(base) for base in bases_of(kind))
+
+
+def _is_bare(function: types.FunctionType) -> bool:
+    """Whether nothing but its code belongs to a function, which has the names of its module."""
+    if function.__closure__ is not None or function.__defaults__ is not None or function.__kwdefaults__ is not None:
+        return False
+    home = sys.modules.get(function.__module__ or "")
+    return not function.__dict__ and function.__globals__ is getattr(home, "__dict__", None)
 
 
 def _lock_behind(value: Any) -> Any:
@@ -393,3 +467,4 @@ if "clock_settime" in PUBLIC:
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
 _KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)
+_REPLACED = frozenset(map(id, _REPLACEMENTS))
