@@ -92,12 +92,10 @@ def test_a_hang_beside_an_exception_reports_both():
 
 
 def test_a_lap_starts_its_threads_together_and_in_turn_does_not():
-    def wait():
-        time.sleep(0.02)
-
+    both = threading.Barrier(2)
     with Team(2) as team:
-        together = team.lap([wait] * 2, limit=10, label="lap").timings
-        sequential = team.run_sequentially(wait, limit=10, label="lap").timings
+        together = team.lap([lambda: both.wait(60)] * 2, limit=60, label="lap").timings
+        sequential = team.run_sequentially(lambda: None, limit=60, label="lap").timings
     assert max(s.start for s in together) < min(s.end for s in together)
     assert sequential[0].end <= sequential[1].start
 

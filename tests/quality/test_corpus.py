@@ -32,9 +32,14 @@ def core(programs, kind=lambda program: None):
 
 
 def limited(name, programs, by_default, schedules):
-    """The parameters ``name`` and ``limit``: of the core by default, of every search with ``-m slow``."""
+    """The parameters ``name`` and ``limit``: of the core by default, of every second program, for a time, with ``-m slow``.
+
+    `benchmarks/fuzz_quality.py` runs all of them.
+    """
     by_count = [pytest.param(each, {"schedules": schedules}, id=f"{each.name}-{schedules} schedules") for each in by_default]
-    by_time = [pytest.param(each, {"budget": BUDGET}, id=f"{each.name}-{BUDGET:g} s", marks=pytest.mark.slow) for each in programs]
+    by_time = [
+        pytest.param(each, {"budget": BUDGET}, id=f"{each.name}-{BUDGET:g} s", marks=pytest.mark.slow) for each in programs[::2]
+    ]
     return pytest.mark.parametrize((name, "limit"), by_count + by_time)
 
 
