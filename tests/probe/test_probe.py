@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+from dataclasses import replace
 from importlib import resources
 from types import SimpleNamespace
 
@@ -56,16 +57,20 @@ def test_a_probe_of_this_python_yields_every_row():
 
 # By default, every Python here compiles the script.
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in ("2.7.18", "3.8.18", "pypy3", "jython")])
-def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name):
+def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name, monkeypatch):
     if name not in found():
         pytest.skip(f"there is no {name} here")
-    [column], refused, _ = probe([found()[name]], effort=LITTLE, answer_timeout=120)
+    if name == "jython":  # each of its processes takes five seconds to start
+        only(monkeypatch, EXPERIMENTS.keys() - {"json", "sha256", "convoy"})
+    [column], refused, _ = probe([found()[name]], effort=replace(LITTLE, signals=1), answer_timeout=120)
     assert not refused
     assert column.figures.keys() == {row.name for row in ROWS}
-    missing = {name: figure.note for name, figure in column.figures.items() if figure.value is None and figure.unit != TEXT}
+    missing = {row: figure.note for row, figure in column.figures.items() if figure.value is None and figure.unit != TEXT}
+    if name == "jython":
+        missing = {row: why for row, why in missing.items() if "left out" not in why}
     uninterruptible = {"interrupt_acquire", "interrupt_join"} if name == "2.7.18" else set()
     assert {row for row, why in missing.items() if "one core" not in why} == uninterruptible, missing
-    assert all("not within 3 s (2 of 2)" in missing[row] for row in uninterruptible)
+    assert all("not within 3 s (1 of 1)" in missing[row] for row in uninterruptible)
     assert (column.figures["cost_coroutine"].note == "a generator: no asyncio") is (name in ("2.7.18", "jython"))
 
 

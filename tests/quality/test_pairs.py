@@ -1,6 +1,6 @@
 """Programs that were written before the engine was read: each buggy one is found, and no fixed one is condemned.
 
-A few of each class by default, in searches that end after a number of schedules. With ``-m slow`` every eighth.
+A few of each class by default, in searches that end after a number of schedules. With ``-m slow`` every twelfth.
 `benchmarks/fuzz_pairs.py` compares with other tools, and `benchmarks/fuzz_pairs_truth.py` shows the truth in real threads.
 """
 
@@ -23,10 +23,10 @@ QUICK = ("TryLockOfTwo", "UuidPrefixCollides")  # what is shared, and chance
 
 
 def sampled():
-    """The parameters of a test: two by default, every eighth with ``-m slow``. `benchmarks/fuzz_pairs.py` runs all of them."""
+    """The parameters of a test: two by default, every twelfth with ``-m slow``. `benchmarks/fuzz_pairs.py` runs all of them."""
     out = []
     for index, pair in enumerate(PAIRS):
-        if index % 8 and pair.name not in QUICK:
+        if index % 12 and pair.name not in QUICK:
             continue
         if pair.kind == "loops" or pair.name in LONG:  # event loops are refused
             continue
