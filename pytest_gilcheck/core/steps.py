@@ -49,7 +49,7 @@ WAITING = frozenset(  # names of calls that check for signals while they wait: a
         "recv", "result", "select", "send", "sendall", "shutdown", "sleep", "wait", "write",
     }
 )  # fmt: skip
-AFTER_CALL = "after a call"
+AFTER_CALL, AT_ENTRY = "after a call", "at function entry"
 _OWN_TOOL = 3
 
 
@@ -111,6 +111,8 @@ class Steps:
     Args:
         at: called with each step. An exception that it raises is raised in the code under test, at that step.
         library: whether a file that is not under test is stepped through as well.
+        entries: whether there is a step at each entry of other code from code that is stepped through: a signal that is handled
+            there ends what is in the middle of a line.
 
     Attributes:
         seen: all code that ran and is stepped through, by id.
@@ -118,11 +120,12 @@ class Steps:
         lost: whether other code replaced the trace function; set on exit, before Python 3.12 only.
     """
 
-    def __init__(self, at: Callable[[Step], None], library: Callable[[str], bool] = lambda file: False) -> None:
-        self._at, self._library = at, library
+    def __init__(self, at: Callable[[Step], None], library: Callable[[str], bool] = lambda file: False, *, entries: bool = False) -> None:
+        self._at, self._library, self._entries = at, library, entries
         self.seen: dict[int, CodeType] = {}
         self.passed: set[str] = set()
         self._of_library: dict[int, bool] = {}  # by id of the code in `seen`
+        self._entered: dict[int, CodeType] = {}  # by id: all other code that such code has entered
         self._python_callee: dict[tuple[int, int], bool] = {}  # by id of the code and offset of the step after the call
         self.lost = False
         self._count = 0
@@ -139,7 +142,7 @@ class Steps:
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
             monitoring.set_events(_OWN_TOOL, 0)
-            for code in self.seen.values():
+            for code in (*self.seen.values(), *self._entered.values()):
                 monitoring.set_local_events(_OWN_TOOL, code, 0)
             monitoring.free_tool_id(_OWN_TOOL)
         else:
@@ -166,9 +169,23 @@ class Steps:
 
     def _enter(self, frame: FrameType) -> object:
         monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        if id(frame.f_code) not in self.seen and self._is_stepped(frame):
-            monitoring.set_local_events(_OWN_TOOL, frame.f_code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        code = frame.f_code
+        if id(code) in self.seen or id(code) in self._entered:
+            return monitoring.DISABLE
+        if self._is_stepped(frame):
+            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        elif self._enters(frame):
+            self._entered[id(code)] = code
+            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
+        elif self._entries:
+            return None  # it may be entered from code that is stepped through later on
         return monitoring.DISABLE
+
+    def _enters(self, frame: FrameType) -> bool:
+        """Whether code that is stepped through has entered this frame, whose code is not."""
+        if not self._entries or frame.f_back is None or id(frame.f_back.f_code) not in self.seen:
+            return False
+        return not ours(frame.f_code.co_filename)
 
     def _is_stepped(self, frame: FrameType) -> bool:
         """Whether the code of this frame is stepped through; remembers it as seen or as passed."""
@@ -192,26 +209,36 @@ class Steps:
         self._python_callee[id(code), after] = type(function) is FunctionType
 
     def _instruction(self, code: CodeType, offset: int) -> object:
-        if offset not in _table(code):
+        entered = id(code) in self._entered
+        if offset != _entry(code) if entered else offset not in _table(code):
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
-        if threading.get_ident() == self._thread:
+        if threading.get_ident() == self._thread and (not entered or self._enters(sys._getframe(1))):
             self._step(code, offset)
         return None
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
         if event == "call":
             if not self._is_stepped(frame):
-                return None
+                if not self._enters(frame):
+                    return None
+                frame.f_trace_opcodes, frame.f_trace_lines = True, False
+                return self._trace_entry
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         elif event == "opcode" and frame.f_lasti in _table(frame.f_code):
             self._step(frame.f_code, frame.f_lasti)
         return self._trace
 
+    def _trace_entry(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "opcode" and frame.f_lasti == _entry(frame.f_code):
+            frame.f_trace_opcodes = False
+            self._step(frame.f_code, frame.f_lasti)
+        return self._trace_entry
+
     def _step(self, code: CodeType, offset: int) -> None:
         reachable, kind = _table(code)[offset]
         if kind == AFTER_CALL and self._python_callee.get((id(code), offset), False):
             reachable = False
-        library = self._of_library[id(code)]
+        library = self._of_library.get(id(code), True)
         step = Step(self._count, code, offset, reachable, kind, library)
         self._count += not library
         self._at(step)
@@ -250,8 +277,14 @@ def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
             table[offset] = (False, f"before {name}")
         after = AFTER_CALL if name in _CALLS else ""
         if name == "RESUME" and (instruction.arg or 0) & 3 < 2:  # this instruction has no event of its own
-            after = "at function entry"
+            after = AT_ENTRY
     return table
+
+
+@cache
+def _entry(code: CodeType) -> int | None:
+    """The offset of the step at the entry of a function; None for what resumes only."""
+    return next((offset for offset, (_, kind) in _table(code).items() if kind == AT_ENTRY), None)
 
 
 @cache

@@ -21,7 +21,7 @@ from ..core.invariants import why_false
 from ..core.origin import foreign, module_of, ours, standard
 from ..core.packing import packed
 from ..core.source import innermost
-from ..core.steps import Step, Steps, identity
+from ..core.steps import AT_ENTRY, Step, Steps, identity
 from ..core.workloads import Workload
 from . import library
 from .leaks import ResourceBaseline
@@ -76,12 +76,15 @@ class StepCounter:
 
     def _count_in_library(self, step: Step) -> None:
         """Count one visit of a step of a library; those after the first `VISITS` are neither counted nor targets."""
-        called_from = library.caller(_stepped_frame(step), self.stepped)
+        frame = _stepped_frame(step)
+        entered = step.kind == AT_ENTRY and frame is not None and frame.f_back is not None
+        called_from = library.caller(frame.f_back if frame is not None and entered else frame, self.stepped)
         if called_from is None:
             return
         key = library.key(step, called_from)
         visit = self._visits.get(key, 0)
-        if visit >= library.VISITS:
+        directly = entered and frame is not None and frame.f_back is called_from
+        if visit >= library.VISITS and not directly:
             return
         self._visits[key] = visit + 1
         if self._target is None:
@@ -92,7 +95,7 @@ class StepCounter:
     def _interrupt(self, step: Step, can_occur: bool) -> None:
         frame = _stepped_frame(step)
         origin = "the standard library" if standard(step.code.co_filename) else "an installed package"
-        origin = origin if foreign(step.code.co_filename) else ""
+        origin = origin if foreign(step.code.co_filename) and not library.made(step.code.co_filename) else ""
         user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if origin else None
         self.raised_at = (step.place, step.source, step.kind, can_occur, origin if user else "", library.call_line(user))
         self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
@@ -122,7 +125,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
     """
     pid = os.getpid()
     counter = StepCounter(side.send_note, plan, target)
-    stepped = Steps(counter, counter.stepped)
+    stepped = Steps(counter, counter.stepped, entries=plan.include != ())
     failure: BaseException | None = None
     returned = False
     gc.freeze()  # objects of the parent: examining them in the collection after every run would take most of its time

@@ -5,14 +5,15 @@ runs Python code of `threading`; an exception between its ``acquire`` and its re
 
 A step of the code under test is known by its number. The number of steps that library code takes varies from run to run: it waits,
 retries and draws random names. So a step of a library is known by its place, the line of the code under test that
-called it, and how often it came by on that line. Only the first visits are tried: a loop in a library would use up the budget.
+called it, and how often it came by on that line. Only the first visits are tried: a loop in a library would use up the budget. The
+entry of a library from code under test is tried on each visit, as each step of that code is.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 
 from ..core.errors import BadValue
@@ -22,11 +23,14 @@ from ..core.steps import Step
 
 VISITS = 2  # of a step of a library, for each line of the code under test that calls it
 
-DEFAULT = (  # modules that hold resources or change state of the process for their caller; the rest computes, or is C code
-    "_compression", "bz2", "concurrent", "contextlib", "dbm", "fileinput", "ftplib", "functools", "gzip", "http",
-    "imaplib", "logging", "lzma", "mailbox", "multiprocessing", "pathlib", "poplib", "queue", "sched", "selectors", "shelve",
-    "shutil", "smtplib", "socket", "socketserver", "sqlite3", "subprocess", "tarfile", "telnetlib", "tempfile", "threading",
-    "_threading_local", "unittest.mock", "urllib.request", "warnings", "wave", "xmlrpc", "zipfile",
+_PASSED = (  # modules of the standard library that make code or text of it, or schedule it, and keep no state for their caller
+    "importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "re", "sre_compile", "sre_parse", "ast", "typing",
+    "dataclasses", "enum", "inspect", "traceback", "linecache", "tokenize", "token", "dis", "opcode", "abc", "_py_abc", "encodings",
+    "codecs", "locale", "gettext", "unittest", "doctest", "pdb", "bdb", "trace", "code", "codeop", "sysconfig", "_sysconfig",
+    "platform", "site", "asyncio",
+)  # fmt: skip
+_OF_THESE_STEPPED = (
+    "unittest.mock",
     # what a coroutine awaits; the event loop itself only schedules it
     "asyncio.locks", "asyncio.mixins", "asyncio.queues", "asyncio.streams", "asyncio.subprocess",
     "asyncio.taskgroups", "asyncio.tasks", "asyncio.threads", "asyncio.timeouts",
@@ -37,12 +41,12 @@ def chosen(include: Iterable[str] | None) -> Callable[[str], bool]:
     """The predicate for files of libraries that are stepped through.
 
     Args:
-        include: names of modules and packages; None for the default ones.
+        include: names of modules and packages; None for all of the standard library that may leave something half done.
 
     Raises:
         BadValue: a module cannot be imported or is not written in Python.
     """
-    names = DEFAULT if include is None else tuple(include)
+    names = None if include is None else tuple(include)
     for name in include or ():
         try:
             __import__(name)
@@ -55,11 +59,25 @@ def chosen(include: Iterable[str] | None) -> Callable[[str], bool]:
 
     def stepped(file: str) -> bool:
         if file not in known:
-            module = "" if ours(file) or not os.path.isabs(file) else module_of(file)
-            known[file] = any(module == name or module.startswith(f"{name}.") for name in names)
+            known[file] = not ours(file) and (made(file) or (os.path.isabs(file) and _is_chosen(module_of(file), names)))
         return known[file]
 
     return stepped
+
+
+def made(file: str) -> bool:
+    """Whether code has no file because the program has made it: a method of a dataclass, what `exec` runs."""
+    return file.startswith("<") and not file.startswith("<frozen ")
+
+
+def _is_chosen(module: str, names: Sequence[str] | None) -> bool:
+    if names is not None:
+        return _is_among(module, names)
+    return not _is_among(module, _PASSED) or _is_among(module, _OF_THESE_STEPPED)
+
+
+def _is_among(module: str, names: Iterable[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
 def caller(frame: FrameType | None, stepped: Callable[[str], bool]) -> FrameType | None:

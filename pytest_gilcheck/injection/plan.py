@@ -29,7 +29,8 @@ class InjectionPlan:
         budget: seconds for all runs together.
         timeout: seconds for one run. Once the duration of a run is known, the check uses a shorter limit derived from it.
         setup: called first in each child process.
-        include: modules and packages of libraries to step through, by name; None for `library.DEFAULT`.
+        include: modules and packages of libraries to step through, by name; None for all of the standard library that may leave
+            something half done. If it is empty, there is no step where libraries are entered, either.
     """
 
     mode: str
