@@ -11,10 +11,12 @@ import copy
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import _pytest.python
 import pytest
+from _pytest.outcomes import OutcomeException
 
 from ..checks import FUZZ
 from ..core.errors import BadValue
@@ -211,16 +213,19 @@ class _FunctionScopedFixtures:
         """Tear all of them down."""
         storage = self._item.stash._storage
         kept = dict(storage)  # the teardown of tmp_path removes an entry that its next teardown reads
-        for definition in reversed(self._definitions):
-            definition.finish(self._item._request)  # which only passes the request to plugins
-        storage.update({key: value for key, value in kept.items() if key not in storage})
+        try:
+            for definition in reversed(self._definitions):
+                definition.finish(self._item._request)  # which only passes the request to plugins
+        finally:
+            storage.update({key: value for key, value in kept.items() if key not in storage})
 
     def discard_first(self) -> None:
-        """Tear down the fixtures that pytest set up before the search. No thread has used them: their assertions are ignored."""
-        try:
-            self.tear_down()
-        except AssertionError:
-            self.tear_down()
+        """Tear down the fixtures that pytest set up before the search. No thread has used them, so what they raise for that is
+        ignored: an assertion, an error, the call of `pytest.fail`."""
+        for _ in range(len(self._definitions) + 1):  # what has raised is finished, and what comes after it is not
+            with suppress(Exception, OutcomeException):
+                self.tear_down()
+                return
 
 
 def _named(function: Callable[..., object], item: pytest.Function) -> Callable[..., object]:

@@ -120,7 +120,9 @@ class Steps:
         lost: whether other code replaced the trace function; set on exit, before Python 3.12 only.
     """
 
-    def __init__(self, at: Callable[[Step], None], library: Callable[[str], bool] = lambda file: False, *, entries: bool = False) -> None:
+    def __init__(
+        self, at: Callable[[Step], None], library: Callable[[str], bool] = lambda file: False, *, entries: bool = False
+    ) -> None:
         self._at, self._library, self._entries = at, library, entries
         self.seen: dict[int, CodeType] = {}
         self.passed: set[str] = set()

@@ -95,9 +95,9 @@ class StepCounter:
     def _interrupt(self, step: Step, can_occur: bool) -> None:
         frame = _stepped_frame(step)
         origin = "the standard library" if standard(step.code.co_filename) else "an installed package"
-        origin = origin if foreign(step.code.co_filename) and not library.made(step.code.co_filename) else ""
-        user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if origin else None
-        self.raised_at = (step.place, step.source, step.kind, can_occur, origin if user else "", library.call_line(user))
+        user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if foreign(step.code.co_filename) else None
+        origin = origin if user is not None and not library.made(step.code.co_filename) else ""
+        self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))
         self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
         handler = signal.getsignal(signal.SIGINT)
         if self._plan.exception is KeyboardInterrupt and handler is not self._first_handler and callable(handler):

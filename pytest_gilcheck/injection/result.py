@@ -28,7 +28,7 @@ class Break:
         broken: what was wrong afterwards.
         origin: ``"the standard library"`` or ``"an installed package"`` if the step is in code that users rarely can change, and
             was called from the user's; otherwise empty.
-        called_from: the line of the user's code that called it, with its place; empty without an origin.
+        called_from: the line of the user's code that called it, with its place; empty for a step of that code.
     """
 
     index: int
@@ -41,7 +41,8 @@ class Break:
     called_from: str = ""
 
     def __str__(self) -> str:
-        inside = f", in {self.origin}, called from {self.called_from}" if self.origin else ""
+        inside = f", in {self.origin}" if self.origin else ""
+        inside += f", called from {self.called_from}" if self.called_from else ""
         return f"step {self.index}, {self.kind}, `{self.source}` at {self.place}{inside}: {'; '.join(self.broken)}"
 
 

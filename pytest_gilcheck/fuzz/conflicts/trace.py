@@ -31,7 +31,7 @@ from ..running.task import Task
 from ..steps import quiet_keys
 from ..steps.instructions import instruction_at
 from ..steps.stack import topmost
-from ..steps.touches import ALL, UNKNOWN, Touch, Touches, behind_a_lock, touches
+from ..steps.touches import ALL, SIZE, UNKNOWN, Touch, Touches, behind_a_lock, touches
 from ..steps.visible import ENTRY, Access
 from .objects import Objects
 
@@ -87,6 +87,8 @@ class Trace:
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
+        self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
+        self._reached: set[tuple[int, Any]] = set()  # what other code touches
         self._generators: dict[int, weakref.ref[GeneratorType[Any, Any, Any]]] = {}  # advanced, by the ids of their frames
 
     def __enter__(self) -> Trace:
@@ -161,12 +163,18 @@ class Trace:
 
     def _touched(self, found: Touches) -> None:
         """The running thread touches this."""
-        for holder, part, changes in found or ():
+        for holder, part, changes, inner in found or ():
             if type(holder) is GeneratorType and changes:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder)
             number = self.objects.number(holder)
             if changes and part is ALL:
                 self._quiet_keys.changed(number)
+            reached = number, part if type(part) is str and part not in (ALL, SIZE) else None  # of a container, any part
+            (self._inner if inner else self._reached).add(reached)
+            if reached in (self._reached if inner else self._inner):  # in the middle of several steps, perhaps
+                self.not_known.setdefault(
+                    self._engine.point, "what a queue, a condition or an event keeps, and the program reaches into,"
+                )
             deed = Deed.WRITE if changes else Deed.READ
             self.parts.setdefault(self._engine.point, []).append(Part(number, part, deed))
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from types import CodeType
 
+from ...core.origin import standard
 from ...core.source import code_position
 
+_OF_ABC = (".__subclasshook__", ".__subclasscheck__", ".__instancecheck__", "_check_methods")
 _Key = tuple[str, str, int]  # a run may make the same code anew
 
 
@@ -29,6 +31,8 @@ class Covered:
     def beyond(self, others: Covered) -> str:
         """The first place to which these runs came and the others did not, ``"file:line (function)"``; empty if there is none."""
         for key, offsets in self._offsets.items():
+            if key[1].endswith(_OF_ABC) and standard(key[0]):  # a class in C keeps what they answered, and no run can make it anew
+                continue
             if alone := offsets - others._offsets.get(key, set()):
                 return f"{key[0]}:{code_position(self._codes[key], min(alone)).line} ({key[1]})"
         return ""

@@ -7,12 +7,13 @@ instances of the real types, and of which all instances of the real types are in
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
 from .primitives import now_of_caller
 
-REAL_DATETIME, REAL_DATE = datetime, date
+REAL: Mapping[str, Any] = {"datetime": datetime, "date": date}  # no names of a module: freezegun replaces those
 
 
 class _Stands(type):
@@ -29,20 +30,20 @@ class VirtualDatetime(datetime, metaclass=_Stands):
     """``datetime.datetime``."""
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
-        return REAL_DATETIME.__new__(_kind(cls, VirtualDatetime, REAL_DATETIME), *arguments, **keywords)
+        return REAL["datetime"].__new__(_kind(cls, VirtualDatetime, REAL["datetime"]), *arguments, **keywords)
 
     @classmethod
     def now(cls, tz: Any = None) -> Any:
         seconds = now_of_caller(sys._getframe(1))
-        return _kind(cls, VirtualDatetime, REAL_DATETIME).fromtimestamp(seconds, tz)
+        return _kind(cls, VirtualDatetime, REAL["datetime"]).fromtimestamp(seconds, tz)
 
     @classmethod
     def today(cls) -> Any:
-        return _kind(cls, VirtualDatetime, REAL_DATETIME).fromtimestamp(now_of_caller(sys._getframe(1)))
+        return _kind(cls, VirtualDatetime, REAL["datetime"]).fromtimestamp(now_of_caller(sys._getframe(1)))
 
     @classmethod
     def utcnow(cls) -> Any:
-        at = REAL_DATETIME.fromtimestamp(now_of_caller(sys._getframe(1)), UTC)
+        at = REAL["datetime"].fromtimestamp(now_of_caller(sys._getframe(1)), UTC)
         return at.replace(tzinfo=None)
 
 
@@ -50,23 +51,23 @@ class VirtualDate(date, metaclass=_Stands):
     """``datetime.date``."""
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
-        return REAL_DATE.__new__(_kind(cls, VirtualDate, REAL_DATE), *arguments, **keywords)
+        return REAL["date"].__new__(_kind(cls, VirtualDate, REAL["date"]), *arguments, **keywords)
 
     @classmethod
     def today(cls) -> Any:
-        return _kind(cls, VirtualDate, REAL_DATE).fromtimestamp(now_of_caller(sys._getframe(1)))
+        return _kind(cls, VirtualDate, REAL["date"]).fromtimestamp(now_of_caller(sys._getframe(1)))
 
 
 def _kind(cls: Any, stands: Any, kind: Any) -> Any:
     return kind if cls is stands else cls
 
 
-_replaced: dict[type, type] = {VirtualDatetime: REAL_DATETIME, VirtualDate: REAL_DATE}
+_replaced: dict[type, type] = {VirtualDatetime: REAL["datetime"], VirtualDate: REAL["date"]}
 for _stand, _real in _replaced.items():
     _stand.__module__, _stand.__qualname__ = _real.__module__, _real.__qualname__  # under which pickle finds it meanwhile
 
 
 def reduced(value: Any) -> tuple[Any, ...]:
     """For ``copyreg``: how an instance of a real type is pickled, while its name refers to the type that stands for it."""
-    stand = VirtualDatetime if type(value) is REAL_DATETIME else VirtualDate
+    stand = VirtualDatetime if type(value) is REAL["datetime"] else VirtualDate
     return stand, value.__reduce_ex__(2)[1]

@@ -97,7 +97,7 @@ class Patches:
                 self._replace_names(vars(module))
         for target, name, value in self._others():
             self._set(target, name, value)
-        for kind in (dates.REAL_DATETIME, dates.REAL_DATE):
+        for kind in (dates.REAL["datetime"], dates.REAL["date"]):
             if kind not in copyreg.dispatch_table:
                 copyreg.dispatch_table[kind] = dates.reduced
                 self._undo.append(partial(copyreg.dispatch_table.pop, kind, None))
@@ -132,6 +132,7 @@ class Patches:
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
             (threading.Thread, "join", primitives.join),
+            (threading.Thread, "is_alive", primitives.is_alive),
             (threading, "RLock", primitives.RLock),
             (builtins, "__import__", primitives.importing(builtins.__import__)),
             (threading, "excepthook", primitives.excepthook_for(threading.excepthook)),
@@ -454,8 +455,8 @@ _REPLACEMENTS: dict[Any, Any] = {
     PUBLIC["process_time_ns"]: primitives.process_time_ns,
     PUBLIC["thread_time"]: primitives.process_time,
     PUBLIC["thread_time_ns"]: primitives.process_time_ns,
-    dates.REAL_DATETIME: dates.VirtualDatetime,
-    dates.REAL_DATE: dates.VirtualDate,
+    dates.REAL["datetime"]: dates.VirtualDatetime,
+    dates.REAL["date"]: dates.VirtualDate,
     _thread.start_new_thread: primitives.start_new_thread,
 }
 if "clock_gettime" in PUBLIC:

@@ -30,6 +30,7 @@ from .task import DONE, Abort, Task, Uncontrolled
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)
 _QUEUE = Access("write", "a queue", 0)
+_THREAD = Access("read", "the end of a thread", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
 disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
@@ -38,7 +39,7 @@ _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
 _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
-_join = threading.Thread.join
+_join, _is_alive = threading.Thread.join, threading.Thread.is_alive
 _get_ident = threading.get_ident
 _WAIT = threading.Condition.wait.__code__
 locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
@@ -253,7 +254,7 @@ class SimpleQueue:
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         _used(sys._getframe(1))
         self._items.append(item)
-        self._count.release()
+        self._count.release()  # up to here, the item is nowhere to be seen
 
     def put_nowait(self, item: Any) -> None:
         _used(sys._getframe(1))
@@ -272,11 +273,11 @@ class SimpleQueue:
 
     def empty(self) -> bool:
         _used(sys._getframe(1))
-        return not self._items
+        return not self._count._value
 
     def qsize(self) -> int:
         _used(sys._getframe(1))
-        return len(self._items)
+        return self._count._value
 
 
 def _used(frame: FrameType) -> None:
@@ -435,6 +436,16 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
         if engine.park(me, task, deadline):
             return
     engine.await_end_of(thread)
+
+
+def is_alive(thread: threading.Thread) -> bool:
+    """``Thread.is_alive``: a thread has ended with its last step, and not when the system has done with it."""
+    found = _current()
+    task = None if found is None else found[0].workers.by_thread.get(id(thread))
+    if found is None or task is None:
+        return _is_alive(thread)
+    found[0].step(_THREAD, sys._getframe(1))
+    return task.state is not DONE
 
 
 def is_executor_worker(task: Task) -> bool:

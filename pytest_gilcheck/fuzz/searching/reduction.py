@@ -15,6 +15,7 @@ known, or one run changes what the next one finds, or time plays a part, or the 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -30,6 +31,7 @@ from ..steps.touches import UNKNOWN, called
 from .explorer import Explorer, Failure, Symptom
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
+_SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
 _NO_TIME = "there was no time to record every run"
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
@@ -154,6 +156,8 @@ class Reduction:
         if self.gil:
             for pair in races.contended:
                 self._start_in_vain(pair, run, trace, races)
+        if run.schedule.preemptions == 0 and trace.not_known and not self.gil:
+            self._hint_at_unknown(run, trace)
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
@@ -222,6 +226,27 @@ class Reduction:
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
             self._enter(self._hints, node, thread, pair, trace)
+
+    def _hint_at_unknown(self, run: ScheduleRun, trace: Trace) -> None:
+        """Enter hints for another thread to come right before, and right after, each step of which it is not known what it touches;
+        those first that a run seldom makes. No race says so, and in a long program few samples switch there."""
+        uses = Counter(trace.not_known.values())
+        self._hint(min(trace.owners), 0, run, trace)  # the steps of the threads that come last are not interrupted in this run
+        for point, what in trace.not_known.items():
+            if uses[what] <= _SELDOM:
+                for at in (point, point + 1):
+                    if at == point or trace.owners.get(at) == trace.owners[point]:
+                        self._hint(at, uses[what], run, trace)
+
+    def _hint(self, point: int, uses: int, run: ScheduleRun, trace: Trace) -> None:
+        """Enter hints for all other threads to run from this point on."""
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        self._tried.setdefault(node, {trace.owners[point]})
+        hinted = self._hinted.setdefault(node, {trace.owners[point]})
+        for thread in trace.enabled(point):
+            if thread not in hinted:
+                hinted.add(thread)
+                self._enter(self._hints, node, thread, Race(point, point, uses), trace)
 
     def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""

@@ -16,6 +16,7 @@ method of a built-in container. Anything else may be computed by a descriptor in
 
 from __future__ import annotations
 
+import _io
 import ast
 import builtins
 import collections
@@ -94,6 +95,8 @@ _ALIASING = frozenset(  # what a module may leave to others when it is imported:
 )
 _MAY_ALIAS = re.compile("|".join(sorted(_ALIASING | {"locals"})))  # in the text of such a module
 _OF_CALLS = frozenset({".__code__", ".__defaults__", ".__kwdefaults__", ".__call__"})  # each call reads them, and is no step
+_CLOSED_AT_END = _io._IOBase  # where an instance ends, it calls its method `close`
+_BUFFERS = re.compile(r"\b(iter_unpack|finditer)\b")  # these keep a bytearray from changing its size, up to their end
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
 _STORES = {"STORE_ATTR": ".", "DELETE_ATTR": ".", "STORE_GLOBAL": "global ", "DELETE_GLOBAL": "global ", "STORE_NAME": "global "}
 _STORES |= {"DELETE_NAME": "global ", "STORE_DEREF": "cell ", "DELETE_DEREF": "cell "}
@@ -230,6 +233,8 @@ class Changing:
         """Take note of the attributes of these classes that a descriptor computes, however it has come there."""
         found: set[str] = set()
         for kind in {id(kind): kind for kind in kinds}.values():  # no set: a metaclass may hash classes its own way
+            if "__del__" in names_of(kind) or kind is _CLOSED_AT_END:
+                self._set("ends_matter")
             if module_of_class(kind).partition(".")[0] in sys.stdlib_module_names:
                 continue
             found.update(_computed(kind))
@@ -456,7 +461,7 @@ def _of_text(text: str) -> _File:
     if "locals" in module.co_names:  # there, it gives the globals
         found.words.add("globals")
         found.aliases = True
-    if any(map(_ends_with_a_step, ast.walk(tree))):
+    if any(map(_ends_with_a_step, ast.walk(tree))) or ("bytearray" in text and _BUFFERS.search(text)):
         found.words.add("__del__")
     if any(map(_renames, ast.walk(tree))):
         found.words.add("setattr")
@@ -492,6 +497,9 @@ def _is_borrowed(method: object, kind: type) -> bool:
     return method is not None and type(method) is not FunctionType and getattr(method, "__objclass__", None) is not kind
 
 
+_HELD_BY_ONE = frozenset({"contextmanager", "asynccontextmanager", "fixture"})
+
+
 def _ends_with_a_step(node: ast.AST) -> bool:
     """Whether this is a generator function with a ``yield`` inside of a ``with`` or ``try``, which goes on where a generator ends.
 
@@ -499,12 +507,19 @@ def _ends_with_a_step(node: ast.AST) -> bool:
     """
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    if any(ast.unparse(each).endswith(("contextmanager", "fixture")) for each in node.decorator_list):
+    if any(ast.unparse(each).rpartition(".")[2] in _HELD_BY_ONE for each in node.decorator_list):
         return False
-    return any(
-        isinstance(block, (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)) and any(map(_yields, block.body))
-        for block in _within_function(node)
-    )
+    return any(any(map(_yields, _guarded_by(block))) for block in _within_function(node))
+
+
+def _guarded_by(block: ast.AST) -> list[ast.stmt]:
+    """The statements of a block after which, or after an exception in which, code of the same block runs."""
+    if isinstance(block, (ast.With, ast.AsyncWith)):
+        return block.body
+    if not isinstance(block, (ast.Try, ast.TryStar)):
+        return []
+    others = [*block.orelse, *itertools.chain.from_iterable(handler.body for handler in block.handlers)]
+    return [*block.body, *(others if block.finalbody else ())]
 
 
 def _renames(node: ast.AST) -> bool:
@@ -517,7 +532,10 @@ def _renames(node: ast.AST) -> bool:
 
 
 def _yields(statement: ast.stmt) -> bool:
-    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in (statement, *_within_function(statement)))
+    return any(isinstance(each, _SUSPENDING) for each in (statement, *_within_function(statement)))
+
+
+_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
 def _within_function(node: ast.AST) -> Iterator[ast.AST]:

@@ -45,6 +45,7 @@ _KEEPING = {  # in a known module, the code that works on what others may hold a
     "contextlib": ("ExitStack.", "AsyncExitStack.", "_BaseExitStack."),
     "functools": ("singledispatch",),
     "inspect": ("BoundArguments.",),
+    "unittest": ("Base.", "NonCallableMock.", "CallableMixin.", "MagicMixin.", "AsyncMockMixin.", "_patch"),
 }
 
 

@@ -66,11 +66,11 @@ _MAKING = frozenset(
 )  # fmt: skip
 # ... and by an immutable one if the operands are immutable, ...
 _PURE = frozenset({"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"})
-# ... or in any case: C makes a truth or a text of what the operand's methods return.
+# ... or in any case: C makes a truth or a text of what the operand's methods return. (Not of what ``__format__`` returns, which may
+# be of a class of its own.)
 _IMMUTABLE_IN_ANY_CASE = frozenset(
     {
-        "IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE",
-        "BUILD_STRING", "CHECK_EXC_MATCH",
+        "IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "BUILD_STRING", "CHECK_EXC_MATCH",
     }
 )  # fmt: skip
 _NEUTRAL = frozenset(

@@ -51,11 +51,13 @@ class Touch(NamedTuple):
         holder: the object.
         part: of it: the name of an attribute, the key of an element in a tuple, `SIZE` or `ALL`.
         changes: whether the step may change it.
+        inner: whether code of the standard library does, in several steps behind a lock of its own.
     """
 
     holder: Any
     part: Any
     changes: bool
+    inner: bool = False
 
 
 Touches = list[Touch] | None
@@ -211,9 +213,29 @@ def _in_standard_library(thing: Any) -> bool:
     return top in sys.stdlib_module_names and top != "__main__"
 
 
-def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
+_used: dict[int, tuple[type, frozenset[str]]] = {}
+
+
+def _uses(kind: type, name: str) -> bool:
+    """Whether a method of a class of the standard library uses this name."""
+    key = id(kind)
+    known = looked_up(_used, key)
+    if known is None:
+        names: set[str] = set()
+        for value in list(names_of(kind).values()):
+            parts = (value, *(getattr(value, part, None) for part in ("__func__", "fget", "fset", "fdel", "func", "__wrapped__")))
+            waiting_codes = [part.__code__ for part in parts if type(part) is FunctionType]
+            while waiting_codes:
+                code = waiting_codes.pop()
+                names.update(code.co_names)
+                waiting_codes += [each for each in code.co_consts if type(each) is CodeType]
+        known = _used[id(kind)] = kind, frozenset(names)
+    return name in known[1]
+
+
+def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: bool = False) -> Touches:
     kind = type(holder)
-    if _in_standard_library(holder) or _in_standard_library(kind):
+    if _in_standard_library(holder) or any(_in_standard_library(base) and _uses(base, name) for base in bases_of(kind)):
         return UNKNOWN  # code that makes no steps may look it up
     if kind is ModuleType:
         return [Touch(vars(holder), name, True)]
@@ -228,8 +250,9 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest) -> Touches:
     found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
     if type(found) is property:
-        return of_classes if type(found.fset) is FunctionType and _makes_steps(found.fset, under_test) else UNKNOWN
-    setter = None if found is None else in_class(type(found), "__set__")
+        stores = found.fdel if deletes else found.fset
+        return of_classes if type(stores) is FunctionType and _makes_steps(stores, under_test) else UNKNOWN
+    setter = None if found is None else in_class(type(found), "__delete__" if deletes else "__set__")
     if setter is not None and type(found) is not MemberDescriptorType:
         return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
     slot = found.__name__ if type(found) is MemberDescriptorType else name
@@ -243,7 +266,7 @@ def _load_attr(at: _At) -> Touches:
 
 def _store_attr(at: _At) -> Touches:
     found = at.top(1)
-    return UNKNOWN if found is None else _attribute_stored(found[0], at.value, at.under_test)
+    return UNKNOWN if found is None else _attribute_stored(found[0], at.value, at.under_test, deletes=at.name == "DELETE_ATTR")
 
 
 def _load_super_attr(at: _At) -> Touches:
@@ -774,7 +797,11 @@ def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
 
 
 def _of_state(state: waiting.State | None) -> Touches:
-    return UNKNOWN if state is None else [Touch(holder, ALL if part is None else part, changes) for holder, part, changes in state]
+    return (
+        UNKNOWN
+        if state is None
+        else [Touch(holder, ALL if part is None else part, changes, True) for holder, part, changes in state]
+    )
 
 
 def _of_values(callee: Any, arguments: list[Any], under_test: UnderTest) -> bool:

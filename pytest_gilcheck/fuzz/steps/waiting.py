@@ -39,6 +39,7 @@ _FIRST_LOCKS = frozenset(  # these acquire their lock before they touch anything
 _READING = frozenset({"is_set"})
 _NOT_FOLLOWED = frozenset({"__init__", "__repr__", "_at_fork_reinit", "__class_getitem__", "isSet", "notifyAll"})
 _LOCKS = ("Lock", "RLock")
+_TIMEOUTS = (int, float, type(None))
 State = list[tuple[Any, str | None, bool]]  # (object, its attribute, or None for a container's contents, whether it may change)
 
 
@@ -72,7 +73,9 @@ def touched_by_call(function: FunctionType, arguments: list[Any]) -> State | Non
 
 def predicate_of(function: FunctionType, arguments: list[Any]) -> Any:
     """What a call of such a method calls, to go on with the truth of its answer; None if nothing."""
-    return arguments[1] if _CODES.get(function.__code__) == "wait_for" and len(arguments) > 1 else None
+    if _CODES.get(function.__code__) != "wait_for":
+        return None
+    return next((each for each in arguments[1:] if type(each) not in _TIMEOUTS), None)  # keywords come in any order
 
 
 def entered(kind: type) -> bool:
