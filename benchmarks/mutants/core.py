@@ -203,8 +203,8 @@ MUTANTS = (
     Mutant(
         "steps-other-threads",
         "core/steps.py",
-        "        if threading.get_ident() == self._thread:\n            self._step(code, offset)\n",
-        "        self._step(code, offset)\n",
+        "        if threading.get_ident() == self._thread and (not entered or",
+        "        if (not entered or",
         "an injected exception comes in another thread of the workload, and the run counts as not deterministic",
         ("tests/core/test_steps.py",),
     ),

@@ -216,6 +216,8 @@ class _FunctionScopedFixtures:
         try:
             for definition in reversed(self._definitions):
                 definition.finish(self._item._request)  # which only passes the request to plugins
+        except pytest.fail.Exception as error:
+            raise AssertionError(str(error)) from error
         finally:
             storage.update({key: value for key, value in kept.items() if key not in storage})
 

@@ -21,7 +21,7 @@ class Program:
         setup: makes the state; None if the threads share something that it does not make.
         invariant: called afterwards, with the threads' arguments; it is broken if it returns False or raises.
         name: for reports.
-        teardown: called last, also after a failed run; an assertion in it counts as a broken invariant.
+        teardown: called last, also after a failed run; what it raises counts as a broken invariant.
         may_raise: whether an exception that every sequential order raises is no failure; the body of a test may never raise.
         calls: the functions that the threads call, where they themselves are of this package.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.

@@ -1,5 +1,6 @@
 """What one run of a program changes for all that come after it: the races of its making are in none of them."""
 
+import collections.abc
 import functools
 import logging
 import os
@@ -205,3 +206,18 @@ def test_a_place_to_which_only_the_first_run_comes_is_no_pass_wherever_its_state
     assert f"{work.__name__})" in result.reason or "(connection)" in result.reason
     made_anew = counted(work, work, setup=anew, invariant=lambda kept: kept.seen < 2 or not broken, schedules=200)
     assert made_anew.verdict is (Verdict.VIOLATED if broken else Verdict.HOLDS), str(made_anew)
+
+
+class Bag:
+    def __iter__(self):
+        return iter(())
+
+
+def ask_whether_iterable(state):
+    state.append(isinstance(Bag(), collections.abc.Iterable))
+
+
+@pytest.mark.slow
+def test_what_an_abstract_class_of_the_library_remembers_is_nothing_that_a_run_leaves():
+    result = counted(ask_whether_iterable, ask_whether_iterable, setup=list, schedules=20)
+    assert result.verdict == "holds", str(result)

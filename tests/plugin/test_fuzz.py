@@ -609,3 +609,49 @@ def test_given_back(box):
     )
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*test_kept*violated*the teardown is stuck*"])
+
+
+def test_what_a_teardown_says_of_fixtures_that_no_thread_has_used_is_ignored(run):
+    result = run(
+        """
+import pytest
+
+class Notes:
+    def __init__(self):
+        self.last = None
+
+@pytest.fixture
+def notes():
+    notes = {}
+    yield notes
+    assert notes["last"] == "x"
+
+@pytest.fixture
+def checked():
+    notes = {}
+    yield notes
+    if notes.get("count", 0) != 2:
+        pytest.fail("not both")
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("")
+    yield path
+    assert path.read_text() == "x"
+
+@pytest.mark.gil_fuzz(schedules=20)
+def test_error(notes):
+    notes["last"] = "x"
+
+@pytest.mark.gil_fuzz(schedules=60)
+def test_fails(checked):
+    checked["count"] = checked.get("count", 0) + 1
+
+@pytest.mark.gil_fuzz(schedules=20)
+def test_in_a_folder_of_its_own(file):
+    file.write_text("x")
+"""
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*test_fails*violated*"])

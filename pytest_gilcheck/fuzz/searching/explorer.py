@@ -126,7 +126,7 @@ class Explorer:
     pace: float = 0.0
     setup_at_home: bool = False
     first_alone: str = ""
-    _teardown_error: AssertionError | None = None
+    _teardown_error: Exception | None = None
     _confirming: bool = False
     _noted: int = -1
     _narrow: bool = False
@@ -385,11 +385,13 @@ class Explorer:
             return None
         try:
             self.program.teardown()
-        except AssertionError as error:
-            self._teardown_error = error
-            return f"the teardown raised {describe_error(error)}"
         except SetupStuck as error:  # perhaps a lock that the run has left held, or a thread that it has left waiting
             return None if run is None or run.stuck or run.left else f"the teardown is stuck: {error}"
+        except Exception as error:
+            if not isinstance(error, AssertionError) and not self.passing:  # it is the program's own error, without any concurrency
+                raise
+            self._teardown_error = error
+            return f"the teardown raised {describe_error(error)}"
         return None
 
     def _classify(self, run: ScheduleRun, broken: str | None) -> Failure | None:

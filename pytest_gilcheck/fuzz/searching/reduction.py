@@ -233,7 +233,7 @@ class Reduction:
         uses = Counter(trace.not_known.values())
         self._hint(min(trace.owners), 0, run, trace)  # the steps of the threads that come last are not interrupted in this run
         for point, what in trace.not_known.items():
-            if uses[what] <= _SELDOM:
+            if uses[what] <= _SELDOM and point in trace.owners:
                 for at in (point, point + 1):
                     if at == point or trace.owners.get(at) == trace.owners[point]:
                         self._hint(at, uses[what], run, trace)

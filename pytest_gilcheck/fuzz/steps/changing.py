@@ -30,7 +30,7 @@ from inspect import CO_OPTIMIZED
 from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from ...core.classes import derived_from, in_class, module_of_class, names_of
+from ...core.classes import bases_of, derived_from, in_class, module_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.source import file_text
 from ..schedule import checksum
@@ -233,10 +233,10 @@ class Changing:
         """Take note of the attributes of these classes that a descriptor computes, however it has come there."""
         found: set[str] = set()
         for kind in {id(kind): kind for kind in kinds}.values():  # no set: a metaclass may hash classes its own way
-            if "__del__" in names_of(kind) or kind is _CLOSED_AT_END:
-                self._set("ends_matter")
             if module_of_class(kind).partition(".")[0] in sys.stdlib_module_names:
                 continue
+            if any("__del__" in names_of(base) or base is _CLOSED_AT_END for base in bases_of(kind)):
+                self._set("ends_matter")
             found.update(_computed(kind))
             if any(_is_borrowed(names_of(kind).get(name), kind) for name in _CATCHERS):
                 self._set("anything")  # any name may stand for what changes
