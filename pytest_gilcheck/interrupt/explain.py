@@ -167,6 +167,9 @@ def _deaf(trial: Trial, calls: Sequence[CCall], main: int | None) -> str:
         file, line, function, *rest = trial.place
         where = Frame(file, line, function)
         text = expression(file, line, *rest) or where.source
+        if build() == GIL and text.partition("(")[0].rpartition(".")[2] in WAITING:  # it would have handled the signal at once
+            kept = "another thread, which kept the GIL, or what ran in C just before"
+            return f"{kept}: the main thread was in `{text}` at {where}, which waits and checks for signals"
         return f"{f'`{text}` at ' if text else ''}{where}, or what ran in C just before"
     return "the main thread, at an unknown place"
 

@@ -1,0 +1,17 @@
+"""What is blamed for a late signal, where the line at which it was handled is all that is known."""
+
+import pytest
+
+from pytest_gilcheck.core.interpreter import GIL, build
+from pytest_gilcheck.interrupt.explain import culprit_of
+from pytest_gilcheck.interrupt.trial import SignalOutcome, Trial
+
+
+@pytest.mark.skipif(build() != GIL, reason="no other thread can keep a GIL")
+@pytest.mark.parametrize(("line", "innocent"), [("time.sleep(0.01)", True), ("lock.acquire()", True), ("sorted(numbers)", False)])
+def test_a_call_that_waits_and_checks_for_signals_is_not_blamed_for_a_late_one(tmp_path, line, innocent):
+    file = tmp_path / "work.py"
+    file.write_text(f"def work():\n    {line}\n")
+    trial = Trial(2, 0.1, outcome=SignalOutcome.LATE, place=(str(file), 2, "work"))
+    assert culprit_of(trial).startswith("another thread, which kept the GIL") is innocent
+    assert f"`{line}` at " in culprit_of(trial)
