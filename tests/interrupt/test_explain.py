@@ -12,6 +12,6 @@ from pytest_gilcheck.interrupt.trial import SignalOutcome, Trial
 def test_a_call_that_waits_and_checks_for_signals_is_not_blamed_for_a_late_one(tmp_path, line, innocent):
     file = tmp_path / "work.py"
     file.write_text(f"def work():\n    {line}\n")
-    trial = Trial(2, 0.1, outcome=SignalOutcome.LATE, place=(str(file), 2, "work"))
+    trial = Trial(2, 0.1, outcome=SignalOutcome.LATE, place=(str(file), 2, "work", 2, 4, 4 + len(line)))
     assert culprit_of(trial).startswith("another thread, which kept the GIL") is innocent
     assert f"`{line}` at " in culprit_of(trial)
