@@ -120,7 +120,7 @@ def counts_the_weak_references(state):
 @pytest.mark.slow
 @pytest.mark.parametrize("body", [counts_the_references_to_a_list, collects_a_cycle, counts_the_weak_references])
 def test_what_only_fails_while_it_is_recorded_is_no_failure_of_the_program(body):
-    result = counted(body, body, setup=State, schedules=60)
+    result = counted(body, body, setup=State, schedules=15)
     assert result.verdict is Verdict.HOLDS, str(result)
     assert "every interleaving" not in result.reason
 

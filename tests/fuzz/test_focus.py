@@ -90,7 +90,7 @@ def short(monkeypatch):
     """There is never time for every step, and no schedule is run by its conflicts but the first."""
     monkeypatch.setattr(Search, "_too_long_for_every_step", lambda self: self._focus is not None)
     monkeypatch.setattr(search, "_SHORT", math.inf)
-    for name in ("_turn_round", "_follow_hint"):
+    for name in ("_turn_round", "_follow_hint", "_hint_at_unknown"):
         whole = getattr(Reduction, name)
         monkeypatch.setattr(Reduction, name, lambda self, *args, whole=whole: whole(self, *args) if self.gil else None)
     monkeypatch.setattr(Reduction, "_doubt_of", lambda self, *arguments: "there is no time")
