@@ -5,7 +5,8 @@ all their code. So a line that takes a lock, and at which most samples find a th
 
 With a GIL the sampler reads ``sys._current_frames``, because no other thread runs meanwhile. On a free-threaded build the frames
 of other threads must not be read. There each thread records its own line in a trace function. That slows the thread down many
-times, but is precise enough to find a line, and is never active in a timed lap.
+times, but is precise enough to find a line, and is never active in a timed lap. It ends with the sampling, be the call over or not:
+a lap of a workload that counts did not end within a minute.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def watch(sampler: Sampler) -> WatchSummary:
     places: _CurrentFrames | _RecordedPlaces = _RecordedPlaces() if build() == FREE_THREADED else _CurrentFrames()
     samples_taken: list[dict[int, tuple[ThreadSpot, bool]]] = []
     ended = threading.Event()
+    deadline = time.monotonic() + _LONG_ENOUGH
 
     def sample() -> None:
         clocks: dict[int, int | None] = {}
@@ -82,10 +84,11 @@ def watch(sampler: Sampler) -> WatchSummary:
             spots = places.read(idents)
             samples_taken.append({ident: (spot, now[ident] != clocks.get(ident)) for ident, spot in spots.items()})
             clocks = now
+            if time.monotonic() >= deadline or len(samples_taken) >= _ENOUGH:
+                places.stop()
 
     observer = threading.Thread(target=sample, name="gilcheck-observer", daemon=True)
     observer.start()
-    deadline = time.monotonic() + _LONG_ENOUGH
     try:
         while time.monotonic() < deadline and len(samples_taken) < _ENOUGH:
             sampler.threaded("watching the threads", places.around)
@@ -131,6 +134,9 @@ class _CurrentFrames:
     def around(self, call: Callable[[], None]) -> Callable[[], None]:
         return call
 
+    def stop(self) -> None:
+        """Nothing slows the threads down."""
+
     def read(self, idents: list[int]) -> dict[int, ThreadSpot]:
         frames = sys._current_frames()
         spots = {ident: _spot(frames[ident]) for ident in idents if ident in frames}
@@ -142,12 +148,17 @@ class _RecordedPlaces:
 
     def __init__(self) -> None:
         self._recorded: dict[int, ThreadSpot] = {}
+        self._stopped = False
 
     def around(self, call: Callable[[], None]) -> Callable[[], None]:
         def traced() -> None:
             ident = threading.get_ident()
 
             def trace(frame: FrameType, event: str, _: Any) -> Any:
+                if self._stopped:
+                    sys.settrace(None)
+                    self._recorded.pop(ident, None)
+                    return None
                 if event in ("call", "line") and (spot := _spot(frame)) is not None:
                     self._recorded[ident] = spot
                 return trace
@@ -160,6 +171,10 @@ class _RecordedPlaces:
                 self._recorded.pop(ident, None)
 
         return traced
+
+    def stop(self) -> None:
+        """Let the threads go on without being recorded."""
+        self._stopped = True
 
     def read(self, idents: list[int]) -> dict[int, ThreadSpot]:
         return {ident: spot for ident in idents if (spot := self._recorded.get(ident)) is not None}

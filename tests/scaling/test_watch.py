@@ -1,5 +1,6 @@
 import linecache
 import queue
+import sys
 import threading
 
 import pytest
@@ -55,3 +56,19 @@ def test_a_line_inside_the_standard_library_is_reported_where_it_was_called():
     stack = (f"{queue.__file__}:137 (Queue.put)", "/home/me/work.py:3 (produce)")
     assert watch._own_line(stack) == "/home/me/work.py:3 (produce), in Queue.put"
     assert watch._own_line(stack[1:]) == "/home/me/work.py:3 (produce)"
+
+
+def test_a_long_call_is_recorded_only_until_the_sampling_has_ended():
+    places, seen = watch._RecordedPlaces(), []
+
+    def work():
+        ident = threading.get_ident()
+        for number in range(6):
+            if number == 3:
+                places.stop()
+            seen.append((len(places.read([ident])), sys.gettrace() is None))
+
+    thread = threading.Thread(target=places.around(work))
+    thread.start()
+    thread.join()
+    assert seen == [(1, False)] * 3 + [(0, True)] * 3
