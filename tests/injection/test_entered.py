@@ -66,7 +66,7 @@ BETWEEN = {
 }
 
 
-@pytest.mark.parametrize("name", one_in(4, BETWEEN))
+@pytest.mark.parametrize("name", one_in(7, BETWEEN))
 def test_library_code_that_an_operator_enters_is_no_place_where_no_signal_can_come(name):
     between = BETWEEN[name]()
     account = Account(between)
@@ -82,6 +82,7 @@ def test_library_code_that_an_operator_enters_is_no_place_where_no_signal_can_co
     gilcheck.interrupt(whole.transfer_at_once, inject="every-step", invariant=whole.intact).assert_holds()
 
 
+@pytest.mark.slow
 def test_each_entry_of_a_library_is_tried_and_not_the_first_ones_alone():
     folder, state = pathlib.Path("a"), Account(None)
 
