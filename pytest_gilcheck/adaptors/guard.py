@@ -426,7 +426,7 @@ class _TestInChild:
             case "end":
                 show_warnings(message["warnings"])
                 add_to_parent(message["coverage"])
-                read_ahead.in_parent(message.get("files", ()))
+                read_ahead.in_parent(message.get("sources", {}))
                 add_to_suite(self._item.config, message.get("suite", ()))
                 self._warn_of_changes(message.get("changed", ()))
         return message

@@ -108,7 +108,7 @@ class GuardedChild:
                 "kind": "end",
                 "coverage": self._coverage.end(),
                 "warnings": packed_warnings(self._caught),
-                "files": read_ahead.files_of_child(),
+                "sources": read_ahead.of_child(),
                 "changed": self._wider.changed(),
                 "suite": suite_properties(self._item.config)[self._suite_properties :],
             }

@@ -1,28 +1,29 @@
 """What a fuzz check learns about source files, for the tests after it.
 
 Each test runs in a fork, and what it has read is lost with it: for a short test, reading takes longer than its search. So the child
-names the files, and the parent reads those that it has imported itself, which the test cannot have changed for it.
+sends what it has learnt of each file, and the parent keeps it for its next forks.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
-_READER = "pytest_gilcheck.fuzz.steps.changing"
+_READER = "pytest_gilcheck.fuzz.steps.sources"
 _ENTRY = "pytest_gilcheck.fuzz.entry"
 
 
-def files_of_child() -> list[str]:
-    """The files that a fuzz check of this process has read; none without such a check."""
+def of_child() -> dict[str, Any]:
+    """What a fuzz check of this process has learnt, by file; nothing without such a check."""
     reader = sys.modules.get(_READER)
-    files: list[str] = [] if reader is None else reader.files_read()
-    return files
+    facts: dict[str, Any] = {} if reader is None else reader.learnt()
+    return facts
 
 
-def in_parent(files: Iterable[str]) -> None:
-    """Read them here too, and import the check: the next fork has both."""
-    if files:
+def in_parent(facts: Mapping[str, Any]) -> None:
+    """Keep it here, and import the check: the next fork has both."""
+    if facts:
         import_module(_ENTRY)
-        import_module(_READER).read_ahead(files)
+        import_module(_READER).keep(facts)

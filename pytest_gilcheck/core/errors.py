@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
+
 
 class BadValue(ValueError):
     """An argument or setting that cannot be used; the message is one line with its name, value and source.
@@ -18,7 +20,10 @@ class BadValue(ValueError):
         super().__init__(name, value, expected, source)
 
     def __str__(self) -> str:
-        return f"{self.name}={self.value!r} (from {self.source}): expected {self.expected}"
+        value = repr(self.value)
+        if isinstance(self.value, FunctionType | MethodType):  # whose repr has an address in place of a module
+            value = f"{self.value.__module__}.{self.value.__qualname__}"
+        return f"{self.name}={value} (from {self.source}): expected {self.expected}"
 
 
 class EndedByItself(RuntimeError):

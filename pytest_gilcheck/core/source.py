@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -57,6 +57,14 @@ def code_position(code: CodeType, offset: int) -> Position:
     if offset < 0:
         return Position()
     return Position(*next(itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4))
+
+
+def with_nested(code: CodeType) -> Iterator[CodeType]:
+    """A code object, and all that are inside of it: of functions, classes and comprehensions."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from with_nested(constant)
 
 
 def position_text(file: str, position: Position) -> str:

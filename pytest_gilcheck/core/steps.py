@@ -23,7 +23,7 @@ import dis
 import gc
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
@@ -31,7 +31,7 @@ from typing import Any
 
 from .monitoring import take_over
 from .origin import ours, under_test
-from .source import line_text, place, syntax_tree
+from .source import line_text, place, syntax_tree, with_nested
 
 VISIBLE = frozenset(
     {
@@ -94,7 +94,7 @@ def work_out(seen: set[tuple[str, int, str]]) -> None:
     """
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
-            for code in _with_nested(thing.__code__):
+            for code in with_nested(thing.__code__):
                 if identity(code) in seen:
                     _table(code)
                     _lines(code)
@@ -311,10 +311,3 @@ def _waiting_calls(file: str) -> frozenset[tuple[int | None, ...]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in WAITING
     )
-
-
-def _with_nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _with_nested(constant)

@@ -25,6 +25,7 @@ from .program import Program
 from .result import FuzzResult
 from .running.journal import Journal, Stage
 from .searching.harness import run_limit
+from .steps import sources
 
 _LOOK = 0.05  # seconds between two looks at the child
 
@@ -62,7 +63,8 @@ def search(program: Program, plan: FuzzPlan, journal: Journal, longest: float, p
     outcome, overdue = _followed(side, HangWatch(journal, run_limit(plan)), longest, progress)
     if outcome.ending is not Ending.ANSWERED:
         return Searched(outcome, overdue)
-    result, failure, error, changed = loads(outcome.payload)
+    result, failure, error, changed, learnt = loads(outcome.payload)
+    sources.keep(learnt)
     if result is not None and failure is not None:
         result = replace(result, failure=unpacked(failure))
     return Searched(outcome, False, result, None if error is None else unpacked(error), changed)
@@ -88,7 +90,7 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
         flush()
         own_modules.keep()  # and those that the program has taken away are put back
         changed = () if values is None else values.changed()
-        side.answer(dumps((result, _packed(failure), _packed(error), changed)))
+        side.answer(dumps((result, _packed(failure), _packed(error), changed, sources.learnt())))
     finally:
         exit_at_once(1)
 

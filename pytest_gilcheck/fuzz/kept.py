@@ -7,14 +7,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..core.changes import Looked, held_by
 from ..core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of, qualified_name_of_class
 from ..core.origin import under_test
+from ..core.source import with_nested
 from .program import Program
-from .steps.instructions import instructions_of
+from .steps.instructions import stores_of
 
 _CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})
 _NOTHING = object()
@@ -148,7 +149,7 @@ class _Reached:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             with suppress(ValueError):  # not assigned yet
                 yield from self._of(cell.cell_contents, f"{name!r} of {function.__code__.co_qualname}")
-        names = list(dict.fromkeys(_names(function.__code__)))
+        names = list(dict.fromkeys(name for code in with_nested(function.__code__) for name in code.co_names))
         yield from self._of_module(function.__globals__, function.__module__, names)
         for name in _stored_globals(function):
             if name not in function.__globals__:  # not yet
@@ -226,14 +227,4 @@ def _stored_by(setup: Any) -> Iterator[str]:
 
 
 def _stored_globals(function: FunctionType) -> Iterator[str]:
-    for instruction in instructions_of(function.__code__):
-        if instruction.opname == "STORE_GLOBAL":
-            yield instruction.argval
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """The names that a function looks up in its module, and those of the functions inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+    return (name for opname, name in stores_of(function.__code__) if opname == "STORE_GLOBAL")

@@ -115,7 +115,7 @@ DRAWS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("draw", one_in(7, DRAWS), ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", one_in(20, DRAWS), ids=lambda draw: draw.__name__)
 def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fixed_twin_holds(draw):
     def buggy(counter):
         draw(counter)

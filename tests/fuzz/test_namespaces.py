@@ -11,7 +11,6 @@ from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.steps.changing import Changing
-from pytest_gilcheck.fuzz.steps.instructions import instructions_of
 from pytest_gilcheck.fuzz.steps.namespaces import uses_of
 
 READING = (
@@ -39,7 +38,7 @@ def uses(statement):
     made = {}
     exec(f"def function(x, k):\n    {statement}\n", made)
     code = made["function"].__code__
-    return code, uses_of(code, instructions_of(code))
+    return code, uses_of(code)
 
 
 @pytest.mark.parametrize("statement", READING)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, touches, waiting
+from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, sources, touches, waiting
 
 from ..slow import one_in, only
 from .generated import Drawn, programs
@@ -71,7 +71,7 @@ def pure(*callees):
 
 
 def blind_to(names, word):
-    return lambda monkeypatch: monkeypatch.setattr(changing, names, getattr(changing, names) - {word})
+    return lambda monkeypatch: monkeypatch.setattr(sources, names, getattr(sources, names) - {word})
 
 
 def together(*plants):
@@ -84,7 +84,7 @@ def reader(topic, reading, changed, *, before="s.n += 1"):
 
 
 never = replaced(changing.Changing, "attribute_changes", lambda self, name, method: False)
-no_setattr = together(blind_to("_STORING", "setattr"), replaced(changing.Changing, "set_by_call", lambda self, name: None))
+no_setattr = together(blind_to("STORING", "setattr"), replaced(changing.Changing, "set_by_call", lambda self, name: None))
 unended = replaced(dropping.Dropping, "may_end", lambda self, instruction: False)
 immutable_results = replaced(operands, "_IMMUTABLE_RESULTS", operands._IMMUTABLE_RESULTS | {sum, sorted})
 TRIALS = {
@@ -178,7 +178,7 @@ TRIALS = {
     "a method is rebound": (reader("dynamic", "y = s.action()", "s.action = other_action"), never),
     "and by mock.patch": (
         reader("dynamic", "y = s.action()", "mock.patch.object(State, 'action', other_action).start()"),
-        both(replaced(changing, "_STORING", frozenset()), replaced(changing, "_stored_in_classes", lambda tree: set())),
+        both(replaced(sources, "STORING", frozenset()), replaced(sources, "_stored_in_classes", lambda parts: set())),
     ),
     "a cell is rebound": (
         reader("cells", "y = cell_twice()", "cell_set(4)"),
@@ -361,9 +361,9 @@ def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(na
     differing, brute, _ = missed(drawn, preemptions=1)
     assert not differing
     assert len(brute.found) > 1
-    for module, known in ((operands, "_known"), (changing, "_codes"), (changing, "_files")):
+    for module, known in ((operands, "_known"), (sources, "_codes"), (sources, "_files")):
         monkeypatch.setattr(module, known, {})  # what was worked out without the mistake, and what will be with it
-    monkeypatch.setattr(changing, "_of_text", changing._of_text.__wrapped__)
+    monkeypatch.setattr(sources, "_of_text", sources._of_text.__wrapped__)
     plant(monkeypatch)
     _, brute, ours = missed(drawn, preemptions=1, brute=brute)
     assert brute.found.keys() - ours.found.keys(), f"{sys.version_info[:2]}: nothing is missed: {sorted(ours.found)}"

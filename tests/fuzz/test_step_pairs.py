@@ -10,11 +10,7 @@ from .programs import counted
 from .step_pairs import PAIRS
 
 SCHEDULES = 300
-QUICK = (
-    "LimitResetByInit",
-    "SharedGenerator",
-    "ChangedClass",
-)
+QUICK = ("SharedGenerator",)
 A_FEW = PAIRS[::4]  # the truth depends on no change of ours
 most_are_slow = pytest.mark.parametrize(
     "pair", [pytest.param(pair, id=pair.name, marks=[] if pair.name in QUICK else [pytest.mark.slow]) for pair in PAIRS]

@@ -158,7 +158,7 @@ def made(tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("name", one_in(8, PROGRAMS))
+@pytest.mark.parametrize("name", one_in(20, PROGRAMS))
 def test_it_is_found_and_its_twin_with_a_lock_holds(name, made, monkeypatch):
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
     module = made(PROGRAMS[name], HELPERS.get(name, ""))

@@ -18,7 +18,13 @@ def representatives():
 
 
 REPRESENTATIVES = representatives()
-LONG = ("future_of_busy_workers", "extension_that_holds_in_another_thread", "caught_by_all")  # with -m slow only
+LONG = (  # with -m slow only
+    "sorted_list",
+    "sum_in_another_thread",
+    "future_of_busy_workers",
+    "extension_that_holds_in_another_thread",
+    "caught_by_all",
+)
 PARAMETERS = [
     pytest.param(case, id=case.name, marks=() if id(case) in REPRESENTATIVES and case.name not in LONG else pytest.mark.slow)
     for case in CASES

@@ -20,6 +20,7 @@ from pytest_gilcheck.core.team import TeamHung
 from pytest_gilcheck.latency.check import latency
 from pytest_gilcheck.latency.result import LatencyResult
 from tests.latency.made import claim, plan
+from tests.slow import one_in
 from tests.undecided import expect
 
 pytestmark = pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
@@ -50,7 +51,7 @@ def hash_buffer():
 
 
 @pytest.mark.exclusive
-@pytest.mark.parametrize("work", [hold, hold_in_a_loop])
+@pytest.mark.parametrize("work", one_in(2, [hold, hold_in_a_loop]))
 def test_a_call_into_c_that_holds_the_gil_is_violated_and_named(work):
     result = check(work, p99=0.02)
     if not ON_GIL:
@@ -68,6 +69,7 @@ def test_a_call_into_c_that_holds_the_gil_is_violated_and_named(work):
 @pytest.mark.exclusive
 @pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
 @pytest.mark.skipif(os.name == "nt", reason="no usleep here")
+@pytest.mark.slow
 def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
     """It uses no CPU time while it holds everybody up."""
     usleep = ctypes.PyDLL(None).usleep  # a PyDLL keeps the GIL, as an extension does that forgets to let go

@@ -493,6 +493,7 @@ def heartbeat():
 """
 
 
+@pytest.mark.slow
 def test_threads_that_a_fixture_starts_may_go_on_until_its_teardown_stops_them(run):
     result = run(
         WORKER

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.core.extensions import FREE_THREADED_BUILD, built, needs_free_threading
+from tests.slow import one_in
 
 REENABLED = "the GIL was re-enabled"
 NEEDS = "the GIL was re-enabled: extension module 'ext_needs' does not declare that it runs without the GIL"
@@ -354,7 +355,7 @@ class TestOnAGilBuild:
         assert silent(result)
 
 
-@pytest.mark.parametrize("layer", ["option", "environment", "ini"])
+@pytest.mark.parametrize("layer", one_in(3, ["option", "environment", "ini"]))
 def test_the_setting_comes_from_the_usual_places_and_a_bad_one_is_named(run, pytester, monkeypatch, layer):
     spelled = {
         "option": "command line --gilcheck-gil-reenabled",

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.slow import one_in
+
 
 @pytest.mark.slow
 def test_a_teardown_that_asserts_what_the_test_changed_can_fail(run):
@@ -217,7 +219,7 @@ def test_a_decorator_of_a_coroutine_test_is_not_stripped(run):
     result.stdout.fnmatch_lines(["*the decorator's own*"])
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("strict", one_in(2, [False, True]))
 def test_inconclusive_is_a_skip_wherever_it_is_raised(run, strict):
     result = run(
         """

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.slow import one_in
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork")
 
 WORST = """
@@ -392,7 +394,7 @@ CTRACE = pytest.param(
 
 
 @pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)], ids=["fork", "a process of its own"])
-@pytest.mark.parametrize("core", [CTRACE, "pytrace", SYSMON])
+@pytest.mark.parametrize("core", one_in(3, [CTRACE, "pytrace", SYSMON]))
 def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden):
     monkeypatch.setenv("COVERAGE_CORE", core)
     monkeypatch.setenv("GILCHECK_HIDE", hidden)

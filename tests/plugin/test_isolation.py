@@ -12,7 +12,7 @@ WORST = {
     "GIL held in C": ("import ctypes; ctypes.PyDLL(None).sleep(600)", "*did not end within its time limit*"),
     "interrupt": ("raise KeyboardInterrupt", "*KeyboardInterrupt*"),
 }
-LONG = ("abort", "exit", "GIL held in C")
+LONG = ("abort", "exit", "GIL held in C", "interrupt")
 
 
 def body(code):

@@ -4,6 +4,8 @@ import importlib.util
 
 import pytest
 
+from tests.slow import one_in
+
 WAITS = """
     import time, pytest
 
@@ -60,7 +62,7 @@ def test_an_undecided_test_is_skipped_with_its_reason(run):
     result.stdout.fnmatch_lines(["SKIPPED * *test_*.py:*: inconclusive: the workload is too short to time*"])
 
 
-@pytest.mark.parametrize("layer", ["option", "ini", "environment"])
+@pytest.mark.parametrize("layer", one_in(3, ["option", "ini", "environment"]))
 def test_strict_makes_an_undecided_test_fail(run, pytester, monkeypatch, layer):
     options = ["--gilcheck-strict"] if layer == "option" else []
     if layer == "ini":
@@ -100,6 +102,7 @@ def test_methods_parameters_fixtures_and_xunit_setup_work(run):
 
 
 @pytest.mark.exclusive
+@pytest.mark.slow
 def test_a_coroutine_test_without_a_plugin_is_measured_in_new_event_loops(run):
     result = run(
         """
@@ -167,6 +170,7 @@ def test_a_unittest_method_is_refused_with_what_to_do_instead(run):
 
 
 @pytest.mark.exclusive
+@pytest.mark.slow
 def test_the_closest_marker_wins_argument_by_argument(run):
     result = run(
         """

@@ -73,15 +73,22 @@ def test_a_failing_test_is_no_unfinished_run(run_in):
     ("files", "options", "status", "message"),
     [
         ({"test_it": HOLDS, "test_broken": "import no_such_module"}, [], 2, "1 test module could not be collected"),
-        (
+        pytest.param(
             {"test_it": HOLDS, "test_broken": "import no_such_module"},
             ["--continue-on-collection-errors"],
             1,
             "1 test module could not be collected",
+            marks=pytest.mark.slow,
         ),
         ({"test_it": "def test_fails(): assert 0\n" + textwrap.dedent(HOLDS)}, ["-x"], 1, "1 of 2 collected tests did not run"),
-        ({"test_it": HOLDS + "    def test_other(): raise KeyboardInterrupt\n"}, [], 2, "exit status 2 (interrupted)"),
-        ({"test_it": HOLDS}, ["-k", "nothing"], 5, "exit status 5 (no tests were collected)"),
+        pytest.param(
+            {"test_it": HOLDS + "    def test_other(): raise KeyboardInterrupt\n"},
+            [],
+            2,
+            "exit status 2 (interrupted)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param({"test_it": HOLDS}, ["-k", "nothing"], 5, "exit status 5 (no tests were collected)", marks=pytest.mark.slow),
     ],
 )
 def test_an_incomplete_run_cannot_be_compared(run_in, files, options, status, message):
@@ -107,7 +114,7 @@ def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_reco
     ("files", "options", "status"),
     [
         ({"conftest": "import no_such_module"}, [], 4),
-        ({}, ["--no-such-option"], 4),
+        pytest.param({}, ["--no-such-option"], 4, marks=pytest.mark.slow),
         pytest.param({"conftest": "import os; os._exit(9)"}, [], 9, marks=pytest.mark.slow),
         pytest.param({}, ["--gilcheck-budget=much"], 4, marks=pytest.mark.slow),
         pytest.param({}, ["no_such_file.py"], 4, marks=pytest.mark.slow),

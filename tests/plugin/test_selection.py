@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import pytest_gilcheck
+from tests.slow import one_in
 
 SOURCE = """
     import pytest
@@ -43,7 +44,7 @@ def names(run):
 CHECKED = ["test_marked", "test_of_a_fixture_of_the_fixture", "test_of_the_fixture"]
 
 
-@pytest.mark.parametrize("options", [["-m", "gilcheck"], ["--gilcheck-only"]])
+@pytest.mark.parametrize("options", one_in(2, [["-m", "gilcheck"], ["--gilcheck-only"]]))
 def test_tests_that_use_a_check_are_selected_also_by_the_fixture(names, options):
     assert names(*options) == CHECKED
 

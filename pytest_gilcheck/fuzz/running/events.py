@@ -31,10 +31,11 @@ from ...core.lookup import looked_up
 from ...core.origin import foreign, ours
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
-from ..steps.changing import WRAPPING, Changing, imports_of
+from ..steps.changing import WRAPPING, Changing
 from ..steps.instructions import instruction_at
 from ..steps.library import one_step
 from ..steps.setters import initialiser_in_c, set_by, setter, stored_by
+from ..steps.sources import imports_of
 from ..steps.stack import locals_of
 from ..steps.visible import BY_C, Access, StepTable, Visibility
 from . import probe

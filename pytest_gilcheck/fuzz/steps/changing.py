@@ -7,8 +7,9 @@ nothing there. If a later run starts new code that stores a name which counted a
 (`Changing.grown`), and a search begins anew. Up to that moment nothing had been stored, so nothing was missed.
 
 Names can be stored without a store instruction: by ``setattr``, through ``__dict__`` or ``globals()``, by ``exec``, by a library
-that patches. `_STORING` has the names that such code needs. Where one of them occurs, every load is a step. A file under test is
-searched as a whole, because it may do with such a dictionary later what it likes; of the standard library, the code that runs.
+that patches. `sources.STORING` has the names that such code needs. Where one of them occurs, every load is a step. A file under
+test is searched as a whole, because it may do with such a dictionary later what it likes; of the standard library, the code that
+runs.
 
 A name counts as constant only if it is known: as an attribute that code under test stores or defines, as a plain method, or as a
 method of a built-in container. Anything else may be computed by a descriptor in C, which leaves no trace.
@@ -17,45 +18,21 @@ method of a built-in container. Anything else may be computed by a descriptor in
 from __future__ import annotations
 
 import _io
-import ast
 import builtins
 import collections
 import functools
-import itertools
-import re
 import sys
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, field
-from inspect import CO_OPTIMIZED
 from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from ...core.classes import bases_of, derived_from, in_class, module_of_class, names_of
-from ...core.lookup import looked_up
 from ...core.source import file_text
 from ..schedule import checksum
-from .instructions import MOST_KNOWN, instructions_of
+from . import sources
 from .library import STEPPED
-from .namespaces import uses_of
+from .sources import CATCHERS, MAY_ALIAS, of_code, of_file, uses_dictionaries
 
-_STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
-    {
-        "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "__setstate__", "__class__", "__bases__",
-        "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec",
-        "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
-        "pickle", "_pickle", "cPickle", "Unpickler",
-    }
-)  # fmt: skip
-_SPELLED = frozenset(  # of these and of `_LOOKING_IN`, those that it may have as a text, also as a part of one: "box.__dict__"
-    {
-        "__dict__", "__setattr__", "__delattr__", "__setstate__", "__globals__", "__builtins__", "f_globals", "f_locals",
-        "f_builtins", "cell_contents", "__kwdefaults__", "gi_frame", "cr_frame", "ag_frame", "_current_frames",
-    }
-)  # fmt: skip
-_STORING_IF_CALLED = frozenset(  # a class may well define them; the last ones give the dictionary of an object
-    {"__set__", "__delete__", "__getstate__", "__reduce__", "__reduce_ex__"}
-)
-_STORED_TO = frozenset({"__class__", "__bases__"})  # of these, those that only code which stores them may use so
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {
         "weakref", "_weakref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod", "finalize", "proxy", "__del__",
@@ -90,16 +67,9 @@ _CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses
 _CONSTANT_MODULES = frozenset(  # of types in C, whose attributes do not change, or are in `_CHANGED_IN_C`
     {"builtins", "datetime", "re", "_struct", "decimal", "functools", "operator", "_operator", "types", "collections", "itertools"}
 )
-_ALIASING = frozenset(  # what a module may leave to others when it is imported: a dictionary of names, or what stores one
-    {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "globals", "__globals__", "f_globals", "f_locals"}
-)
-_MAY_ALIAS = re.compile("|".join(sorted(_ALIASING | {"locals"})))  # in the text of such a module
 _OF_CALLS = frozenset({".__code__", ".__defaults__", ".__kwdefaults__", ".__call__"})  # each call reads them, and is no step
 _CLOSED_AT_END = _io._IOBase  # where an instance ends, it calls its method `close`
-_BUFFERS = re.compile(r"\b(iter_unpack|finditer)\b")  # these keep a bytearray from changing its size, up to their end
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
-_STORES = {"STORE_ATTR": ".", "DELETE_ATTR": ".", "STORE_GLOBAL": "global ", "DELETE_GLOBAL": "global ", "STORE_NAME": "global "}
-_STORES |= {"DELETE_NAME": "global ", "STORE_DEREF": "cell ", "DELETE_DEREF": "cell "}
 _CONTAINERS = (
     list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, collections.deque, collections.OrderedDict,
     collections.defaultdict, collections.Counter,
@@ -116,36 +86,11 @@ _IMMUTABLE = frozenset(  # modules and classes in Python whose properties do not
     }
 )  # fmt: skip
 _CONSTANT_IN_PYTHON = frozenset({"name"})  # a property of threads and log handlers, which much code uses for its own
-_NAMING = frozenset({"set_name", "setName"})  # of these, the methods that change it
 _OF_METHODS = frozenset({functools.partialmethod, functools.singledispatchmethod})
 _BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
-_PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
 WRAPPING = functools.update_wrapper.__code__
 _FLAGS = ("anything", "ends_matter", "looked_into", "all_visible")
 MISSING = object()
-
-
-@dataclass
-class _File:
-    """What a source file says of names.
-
-    Attributes:
-        attributes: those that it stores, or that its classes and itself define with a plain value.
-        methods: the functions that it defines without a decorator.
-        computed: names of its classes that may be descriptors.
-        words: all names in its code that may matter.
-        dictionaries: whether its code uses dictionaries of names, or stores names that are computed.
-        keeps_keywords: whether it may have objects that store keyword arguments as attributes.
-        aliases: whether it may have given a dictionary of names to others when it was imported, or an object that stores any.
-    """
-
-    attributes: set[str] = field(default_factory=set)
-    methods: set[str] = field(default_factory=set)
-    computed: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)
-    dictionaries: bool = False
-    keeps_keywords: bool = False
-    aliases: bool = False
 
 
 class Changing:
@@ -179,7 +124,7 @@ class Changing:
         if path in self._seen or path in STEPPED:
             return
         self._seen.add(path)
-        found = _of_file(path)
+        found = of_file(path)
         before = len(self._computed)
         self._known |= found.attributes
         self._methods |= found.methods
@@ -199,21 +144,21 @@ class Changing:
         Returns:
             Whether another start of it would tell no more.
         """
-        stored, words, called = _of_code(code)
+        stored, words, called = of_code(code)
         self._store(stored)
-        self.dictionaries = self.dictionaries or _uses_dictionaries(code)
+        self.dictionaries = self.dictionaries or uses_dictionaries(code)
         if under_test and code.co_filename not in STEPPED:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
                 if "__init__" in code.co_names:
                     self._store(frozenset({".args"}))
-                    if _of_file(code.co_filename).keeps_keywords:
+                    if of_file(code.co_filename).keeps_keywords:
                         self._set("anything")
             if code.co_filename.startswith("<"):  # there is no source to read
                 self._words(words - called if sys.version_info >= (3, 12) else words)
             return True
-        self._words(words & _STORING)
+        self._words(words & sources.STORING)
         if not code.co_filename.endswith(_WEAK_MODULES):
             return True
         if asked_by_test:
@@ -226,7 +171,7 @@ class Changing:
 
     def imported(self, path: str) -> None:
         """Take note of a file under test which was imported by one whose code has started, and of which no code need ever start."""
-        if path not in self._seen and _MAY_ALIAS.search(file_text(path)) and _of_file(path).aliases:
+        if path not in self._seen and MAY_ALIAS.search(file_text(path)) and of_file(path).aliases:
             self._set("anything")
 
     def in_classes(self, kinds: Iterable[type]) -> None:
@@ -238,13 +183,13 @@ class Changing:
             if any("__del__" in names_of(base) or base is _CLOSED_AT_END for base in bases_of(kind)):
                 self._set("ends_matter")
             found.update(_computed(kind))
-            if any(_is_borrowed(names_of(kind).get(name), kind) for name in _CATCHERS):
+            if any(_is_borrowed(names_of(kind).get(name), kind) for name in CATCHERS):
                 self._set("anything")  # any name may stand for what changes
         self._store(frozenset(f".{name}" for name in found))
 
     def set_by_call(self, name: str | None) -> None:
         """Take note of an attribute that a call is about to store; None for one of which the name is not known."""
-        if name is None or name in _STORING:
+        if name is None or name in sources.STORING:
             self._set("anything")
         else:
             self._store(frozenset({f".{name}"}))
@@ -267,7 +212,7 @@ class Changing:
                 self.grown = True
 
     def _words(self, words: Set[str]) -> None:
-        if words & _STORING:
+        if words & sources.STORING:
             self._set("anything")
         if words & _ENDING:
             self._set("ends_matter")
@@ -357,244 +302,9 @@ def _value(namespace: dict[str, Any], name: str) -> object:
     return namespace.get(name, getattr(builtins, name, MISSING))
 
 
-_codes: dict[CodeType, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {}
-
-
-def _of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The names that a code object stores; all names in it that may matter; those that matter only when this code runs.
-
-    What is nested in it starts by itself.
-    """
-    known = looked_up(_codes, code)
-    if known is None:
-        if len(_codes) >= MOST_KNOWN:
-            _codes.clear()
-        stores = {
-            _STORES[instruction.opname] + str(instruction.argval)
-            for instruction in instructions_of(code)
-            if instruction.opname in _STORES
-        }
-        if "import_star" in str(code.co_consts):
-            stores.add("global *")
-        read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
-        uses = uses_of(code, instructions_of(code))
-        stores |= {f".{name}" for name in uses.stored}
-        if not _NAMING.isdisjoint(code.co_names):
-            stores.add(".name")
-        texts = set(_texts(code))
-        spelled = _SPELLED & {word for text in texts for word in _WORD.findall(text)}  # getattr(x, "__dict__")
-        if not _STORING_IF_CALLED.isdisjoint((*code.co_names, *texts)):
-            loaded = {each.argval for each in instructions_of(code) if each.opname.startswith("LOAD_") and type(each.argval) is str}
-            if not _STORING_IF_CALLED.isdisjoint(loaded):
-                spelled |= {"__setstate__"}
-        words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
-        known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
-    return known
-
-
-_WORD = re.compile(r"\w+")
-
-
-def _texts(code: CodeType) -> Iterator[str]:
-    """The texts of code that may be names, or contain some: not those with white space, such as docstrings."""
-    constants = list(code.co_consts)
-    for constant in constants:
-        if type(constant) is str and not any(map(str.isspace, constant)):
-            yield constant
-        elif type(constant) in (tuple, frozenset) and "__slots__" not in code.co_names:
-            constants += constant
-
-
-def _uses_dictionaries(code: CodeType) -> bool:
-    """Whether code reads or stores names without an instruction for it, be it known which names."""
-    return bool(code.co_names and _STORING.intersection(code.co_names) - _STORED_TO)
-
-
-# What dataclasses and `exec` compile has this name. From 3.13 on `linecache` has the text of `python -c` under it, which is not
-# theirs: in each worker of pytest-xdist that text uses `eval`, and no program with a dataclass was proved there.
-_SHARED = "<string>"
-_files: dict[str, _File] = {}
-
-
-def files_read() -> list[str]:
-    """The files whose source has been read in this process: of its own or of the processes that it is a fork of."""
-    return list(_files)
-
-
-def read_ahead(paths: Iterable[str]) -> None:
-    """Read the source of those of these files that are modules of this process, so that its forks need not do it again."""
-    modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    for path in paths:
-        if path in modules:
-            _of_file(path)
-
-
-def _of_file(path: str) -> _File:
-    found = looked_up(_files, path)
-    if found is None:
-        found = _files[path] = _read(path)
-    return found
-
-
-def _read(path: str) -> _File:
-    return _File() if path == _SHARED else _of_text(file_text(path))
-
-
-@functools.lru_cache(maxsize=1000)  # a program may make the same code under a new name in each run
-def _of_text(text: str) -> _File:
-    found = _File(keeps_keywords="SimpleNamespace" in text)
-    try:
-        tree = ast.parse(text)
-        module = compile(tree, _SHARED, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return _File(words=set(_STORING))
-    for code in _with_nested(module):
-        stored, words, called = _of_code(code)
-        found.words |= words - called
-        found.dictionaries = found.dictionaries or _uses_dictionaries(code)
-        found.attributes |= {name[1:] for name in stored if name.startswith(".")}
-        found.aliases = found.aliases or ".__dict__" in stored or bool(_at_import(code) & (words - called) & _ALIASING)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.ClassDef, ast.Module)):
-            for statement in node.body:
-                _defined(statement, found, in_class=isinstance(node, ast.ClassDef))
-    if "locals" in module.co_names:  # there, it gives the globals
-        found.words.add("globals")
-        found.aliases = True
-    if any(map(_ends_with_a_step, ast.walk(tree))) or ("bytearray" in text and _BUFFERS.search(text)):
-        found.words.add("__del__")
-    if any(map(_renames, ast.walk(tree))):
-        found.words.add("setattr")
-    found.computed |= _stored_in_classes(tree)
-    if found.computed & _CATCHERS or found.attributes & _CATCHERS:  # in C, perhaps: then any name may stand for what changes
-        found.words.add("setattr")
-    return found
-
-
-@functools.lru_cache(maxsize=10_000)
-def imports_of(path: str) -> frozenset[str]:
-    """The modules that a file may import, as its statements name them: ``.jobs``. It is not parsed, which takes much longer."""
-    found = set()
-    for module, names in _FROM.findall(file_text(path)):
-        found.add(module)
-        found.update(f"{module}{'' if module.endswith('.') else '.'}{name}" for name in _WORD.findall(names))
-    for names in _IMPORT.findall(file_text(path)):
-        found.update(name.split()[0] for name in names.split(",") if name.strip())
-    return frozenset(found)
-
-
-_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
-_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE)
-
-
-def _at_import(code: CodeType) -> Set[str]:
-    """The names and texts in code that runs when a module is imported: not that of a function."""
-    return frozenset() if code.co_flags & CO_OPTIMIZED else _of_code(code)[1]
-
-
 def _is_borrowed(method: object, kind: type) -> bool:
     """Whether a method is no function, and not what a class in C has of its own."""
     return method is not None and type(method) is not FunctionType and getattr(method, "__objclass__", None) is not kind
-
-
-_HELD_BY_ONE = frozenset({"contextmanager", "asynccontextmanager", "fixture"})
-
-
-def _ends_with_a_step(node: ast.AST) -> bool:
-    """Whether this is a generator function with a ``yield`` inside of a ``with`` or ``try``, which goes on where a generator ends.
-
-    Those that make a context manager are left out: what holds such a generator is one thread's own.
-    """
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    if any(ast.unparse(each).rpartition(".")[2] in _HELD_BY_ONE for each in node.decorator_list):
-        return False
-    return any(any(map(_yields, _guarded_by(block))) for block in _within_function(node))
-
-
-def _guarded_by(block: ast.AST) -> list[ast.stmt]:
-    """The statements of a block after which, or after an exception in which, code of the same block runs."""
-    if isinstance(block, (ast.With, ast.AsyncWith)):
-        return block.body
-    if not isinstance(block, (ast.Try, ast.TryStar)):
-        return []
-    others = [*block.orelse, *itertools.chain.from_iterable(handler.body for handler in block.handlers)]
-    return [*block.body, *(others if block.finalbody else ())]
-
-
-def _renames(node: ast.AST) -> bool:
-    """Whether this makes a function or a cell of parts: its variables may have other names, or be in a dict that others change."""
-    if not isinstance(node, ast.Call):
-        return False
-    callee = node.func
-    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
-    return name in ("FunctionType", "LambdaType", "CellType")
-
-
-def _yields(statement: ast.stmt) -> bool:
-    return any(isinstance(each, _SUSPENDING) for each in (statement, *_within_function(statement)))
-
-
-_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-
-
-def _within_function(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes inside of this one that are not in a function of their own."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            yield child
-            yield from _within_function(child)
-
-
-_CATCHERS = frozenset({"__getattr__", "__getattribute__"})
-
-
-def _stored_in_classes(tree: ast.Module) -> set[str]:
-    """The attributes that are perhaps stored in a class, and may be descriptors: ``Job.status = property(...)``."""
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    inside = {id(node) for function in ast.walk(tree) if isinstance(function, functions) for node in ast.walk(function)}
-    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} | _NAMES_OF_CLASSES
-    found = set()
-    for node in ast.walk(tree):
-        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None or _plain(node.value):
-            continue
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            if isinstance(target, ast.Attribute):
-                base = ast.unparse(target.value)
-                if id(node) not in inside or base in classes or "__class__" in base or base.startswith("type("):
-                    found.add(target.attr)
-    return found
-
-
-_NAMES_OF_CLASSES = frozenset({"cls", "klass", "kls", "owner", "class_", "type_", "mcs", "mcls", "metacls"})  # of arguments
-
-
-def _defined(statement: ast.stmt, found: _File, *, in_class: bool) -> None:
-    """Take note of what a statement of a class or module defines."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        (found.computed if statement.decorator_list and in_class else found.methods).add(statement.name)
-    elif isinstance(statement, ast.ClassDef):
-        found.attributes.add(statement.name)
-    elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        names = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
-        plain = not in_class or statement.value is None or _plain(statement.value)
-        (found.attributes if plain else found.computed).update(names)
-    elif in_class and isinstance(statement, (ast.If, ast.For, ast.While, ast.Try, ast.With)):
-        for inner in itertools.chain.from_iterable(ast.iter_child_nodes(part) for part in (statement,)):
-            if isinstance(inner, ast.stmt):
-                _defined(inner, found, in_class=in_class)
-
-
-def _plain(value: ast.expr) -> bool:
-    """Whether the value of an expression cannot be a descriptor."""
-    if isinstance(value, ast.Call):
-        callee = value.func
-        return (callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")) in _PLAIN_DEFAULTS
-    return isinstance(
-        value,
-        (ast.Constant, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.ListComp, ast.DictComp),
-    )
 
 
 def _computed(kind: type) -> Iterator[str]:
@@ -641,10 +351,3 @@ def _is_immutable(kind: type) -> bool:
     """Whether a class of the standard library, or a module that it is in, is among those whose properties do not change."""
     parts = (*module_of_class(kind).split("."), kind.__name__)
     return any(".".join(parts[:count]) in _IMMUTABLE for count in range(1, len(parts) + 1))
-
-
-def _with_nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _with_nested(constant)

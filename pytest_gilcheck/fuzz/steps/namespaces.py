@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import NamedTuple
 
+from .instructions import instructions_of
+
 DICTIONARIES = frozenset({"__dict__", "__globals__", "f_globals", "modules"})
 _BY_CALL = frozenset({"globals", "vars"})
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
@@ -50,12 +52,12 @@ class Uses(NamedTuple):
     stored: frozenset[str]
 
 
-def uses_of(code: CodeType, instructions: Sequence[dis.Instruction]) -> Uses:
+def uses_of(code: CodeType) -> Uses:
     """What a code object does with the dictionaries of names that it loads."""
     names = set(code.co_names) & (DICTIONARIES | _BY_CALL | _SETTERS | _IMPORTED)
     if not names:
         return Uses(frozenset(), frozenset(), frozenset())
-    followed = _Followed(code, instructions)
+    followed = _Followed(code, instructions_of(code))
     harmless = {name for name in names - _SETTERS if followed.only_reads(name)}
     called = {name for name in names & _SETTERS if followed.only_calls(name)}
     return Uses(frozenset(harmless), frozenset(called), frozenset(followed.stored))

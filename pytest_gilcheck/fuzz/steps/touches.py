@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 from ...core.classes import bases_of, in_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
+from ...core.source import with_nested
 from . import pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
 from .instructions import instructions_of
@@ -224,11 +225,9 @@ def _uses(kind: type, name: str) -> bool:
         names: set[str] = set()
         for value in list(names_of(kind).values()):
             parts = (value, *(getattr(value, part, None) for part in ("__func__", "fget", "fset", "fdel", "func", "__wrapped__")))
-            waiting_codes = [part.__code__ for part in parts if type(part) is FunctionType]
-            while waiting_codes:
-                code = waiting_codes.pop()
-                names.update(code.co_names)
-                waiting_codes += [each for each in code.co_consts if type(each) is CodeType]
+            for part in parts:
+                if type(part) is FunctionType:
+                    names.update(*(code.co_names for code in with_nested(part.__code__)))
         known = _used[id(kind)] = kind, frozenset(names)
     return name in known[1]
 

@@ -1,0 +1,18 @@
+"""The message of a value that cannot be used."""
+
+import re
+
+import pytest
+
+from pytest_gilcheck.core.errors import BadValue
+
+
+class Box:
+    def look(self): ...
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(Box.look, r"\S+\.Box\.look"), (Box().look, r"\S+\.Box\.look"), ("x", "'x'"), (5, "5")]
+)
+def test_it_shows_a_function_by_its_name_and_anything_else_by_its_repr(value, shown):
+    assert re.fullmatch(rf"work={shown} \(from argument\): expected a workload", str(BadValue("work", value, "a workload")))
