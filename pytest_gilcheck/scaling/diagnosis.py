@@ -125,6 +125,8 @@ def diagnose(
     if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED:
         share = f"a thread waited there in {seen.lock_share:.0%} of the samples"
         text = f"serialised by the lock {seen.lock_name!r} at {seen.lock_line}: {share}"
+        if held is not None and by_gil:  # both keep the threads from running at once
+            text += f"; without that lock, the GIL limits it here, held {held.fraction:.0%} of the time"
         return Diagnosis(Cause.LOCK, text, details)
     if held is not None and by_gil:
         where = f" of the time, mostly at {held.holder}" if held.holder else " of the time"

@@ -45,6 +45,16 @@ def test_a_lock_is_the_cause_only_if_threads_often_wait_for_it(share, expected):
     assert (found.cause is Cause.LOCK) is expected
 
 
+@pytest.mark.parametrize(("held", "said"), [(0.98, True), (0.2, False)])
+def test_beside_a_lock_the_gil_is_named_where_it_would_limit_the_threads_as_well(held, said):
+    reading = read_rounds(rounds([1.0] * 5), 2, 2)
+    seen = WatchSummary(100, "work.py:3 (work)", "lock", 0.6, (), ())
+    held = Held(held, 40, 0.005, {"work.py:3 (work)": 1.0})
+    found = diagnose(Verdict.VIOLATED, reading, identity(reading.trusted), held, seen)
+    assert found.cause is Cause.LOCK
+    assert ("the GIL limits it here" in found.text) is said
+
+
 def test_threads_that_take_more_cpu_time_for_the_same_work_contend():
     reading = read_rounds(rounds([1.0] * 5, cpu=1.0), 2, 2)
     terms = identity(reading.trusted)
