@@ -17,7 +17,7 @@ from ..core.verdict import Verdict
 from .deadline import Deadline
 from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
-from .failing import violated
+from .failing import StateLeft, violated
 from .kept import FirstRun
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
@@ -37,6 +37,7 @@ from .steps.visible import Access
 from .stress.check import stressed
 
 _MOST_NAMED = 3  # modules
+_LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
@@ -86,6 +87,7 @@ def fuzz(
         BaseException: what the setup raised, or what every thread raises in every sequential order.
         BadValue: the plan does not fit the program.
         ReplayDiverged: the run does not go where the plan's token says.
+        StateLeft: a failing run has left this process in another state, and the journal tells another one of it.
     """
     begun = monotonic()
     template = undecided(program, plan)
@@ -107,7 +109,7 @@ def fuzz(
         result = replace(template, reason=f"not explorable: {error}")
     except SequentialFailure as error:
         if error.again:
-            return _not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
+            return not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
@@ -156,7 +158,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
-            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
+            return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         if found := first_run.changed_since:
             return _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
     return result
@@ -173,10 +175,11 @@ def _few(names: tuple[str, ...]) -> str:
     return f"{'; '.join(names[:3])}{' and more' * (len(names) > 3)}"
 
 
-def _not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
+def not_repeatable(program: Program, template: FuzzResult, error: BaseException | None) -> FuzzResult:
     """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
     why = f"fails when it runs again, without any concurrency: {program.shared}"
-    error.add_note(why)
+    if error is not None:
+        error.add_note(why)
     return replace(template, reason=f"not repeatable: it {why}", failure=error)
 
 
@@ -188,8 +191,10 @@ def _searched(
     searched = drawn.outcome
     template = replace(template, coverage=str(drawn))
     if searched.failure is not None:
-        if searched.failure.symptom in (Symptom.EXCEPTION, Symptom.INVARIANT) and (failure := explorer.fails_now()) is not None:
-            return _not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
+        if searched.failure.symptom in _LASTING and (failure := explorer.fails_now()) is not None:
+            if explorer.engine.journal is not None:
+                raise StateLeft(searched.failure, broken=True)
+            return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
     if unrepeatable:
         why = f"not deterministic: {unrepeatable}; so {drawn} without a failure prove nothing"
@@ -267,6 +272,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     template = replace(template, coverage="one schedule, replayed")
     if failure is None:
         return replace(template, verdict=Verdict.HOLDS, reason=f"the replayed schedule ({token.schedule}) does not fail any more")
+    if explorer.engine.journal is not None and failure.symptom in _LASTING and explorer.fails_now() is not None:
+        raise StateLeft(failure, broken=True)
     explanation, _ = explain(explorer, failure)
     return replace(
         template,

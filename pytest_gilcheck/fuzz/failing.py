@@ -12,6 +12,7 @@ from .deadline import Deadline
 from .explaining.explain import explain
 from .plan import FuzzPlan
 from .result import FuzzResult, Kind
+from .running.journal import Journal
 from .running.record import ScheduleRun
 from .schedule import Token, checksum, preemptions
 from .searching.explorer import Explorer, Failure, Symptom
@@ -29,6 +30,23 @@ _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
 _CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
 
 
+class StateLeft(Exception):
+    """A run has broken the program and left its process in another state, so that nothing more can be found out here.
+
+    Attributes:
+        failure: of that run.
+        broken: whether every sequential order fails now. Otherwise the same schedule passes.
+    """
+
+    def __init__(self, failure: Failure, *, broken: bool) -> None:
+        super().__init__(failure.message)
+        self.failure, self.broken = failure, broken
+
+    def note(self, journal: Journal) -> None:
+        """Leave the schedule for a process in which nothing has run yet."""
+        journal.leave(((choice, masked) for choice, _, _, masked in self.failure.run.choices), broken=self.broken)
+
+
 def violated(
     explorer: Explorer,
     plan: FuzzPlan,
@@ -42,6 +60,9 @@ def violated(
 
     Args:
         unrepeatable: what the same schedule does differently the second time; empty if nothing.
+
+    Raises:
+        StateLeft: none of its replays fails, and another process can look into that.
     """
     failure = searched.failure
     assert failure is not None, "the caller has one"
@@ -56,6 +77,8 @@ def violated(
     explorer.progress("replaying")
     again = _replayed(explorer, plan, failure, deadline, _REPLAYS_BY_CHANCE if unrepeatable else _REPLAYS)
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
+    if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
+        raise StateLeft(searched.failure, broken=False)
     if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), _over(plan, deadline))):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
     explanation, last = explain(explorer, failure, over=_over(plan, deadline))

@@ -19,6 +19,7 @@ from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from .check import fuzz
 from .crashing.hang_watch import HangWatch
+from .failing import StateLeft
 from .kept import SharedValues
 from .plan import FuzzPlan
 from .program import Program
@@ -82,6 +83,11 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
             values = SharedValues(program)
             result = fuzz(program, plan, progress=lambda label: side.send_note(label.encode(errors="replace")), journal=journal)
             result, failure = replace(result, failure=None), result.failure
+        except StateLeft as left:  # the caller, in whose process nothing has run, goes on
+            if getpid() == side.pid:
+                left.note(journal)
+                flush()
+            exit_at_once(1)
         except BaseException as raised:  # also SystemExit and KeyboardInterrupt: the program's setup may raise anything
             error = raised
         if getpid() != side.pid:  # a process that the program has forked came back from it as well

@@ -23,12 +23,16 @@ from ..core.exit_status import is_crash
 from ..core.fork_safety import NoFork, can_fork
 from ..core.origin import ours
 from ..core.standby import Inherited, stand_by
+from ..core.streams import flush
+from ..core.system import exit_at_once
 from . import forked
-from .check import ReplayDiverged, fuzz, undecided
+from .check import ReplayDiverged, fuzz, not_repeatable, undecided
 from .crashing.attempt import Attempt
 from .crashing.crash import Dead, crashed, dead_of, seen_in
 from .crashing.hang_watch import HangWatch
+from .crashing.left_behind import left_behind
 from .deadline import Deadline
+from .failing import StateLeft
 from .plan import STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult
@@ -86,8 +90,14 @@ def _beside_a_standby(
     if not isinstance(standby, Inherited):
         try:
             return fuzz(program, plan, progress=progress, journal=journal)
+        except StateLeft as left:
+            left.note(journal)
+            flush()
+            exit_at_once(1)  # and the process that waits goes on, in which nothing has run
         finally:
             standby.dismiss()
+    if journal.stage is Stage.LEFT:
+        return _left(program, plan, journal, begun, progress)
     return _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
 
 
@@ -103,6 +113,8 @@ def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: floa
     ended, *stacks = str(outcome).splitlines()
     if outcome.ending is Ending.STOPPED:
         reason = f"{ended}; {_HERE}"
+    elif journal.stage is Stage.LEFT:
+        return _left(program, plan, journal, begun, progress)
     elif searched.overdue or journal.stage is Stage.IDLE:
         reason = f"{_WHERE[journal.stage]}, {ended}"
     elif journal.stage is not Stage.THREADS and outcome.ending is Ending.KILLED and not is_crash(outcome.signed_status):
@@ -122,6 +134,13 @@ def _examined(
         _check_followed(plan.replay, journal)
     result = crashed(program, plan, undecided(program, plan), dead, journal, deadline, progress)
     return replace(result, seconds=monotonic() - begun)
+
+
+def _left(program: Program, plan: FuzzPlan, journal: Journal, begun: float, progress: Callable[[str], None]) -> FuzzResult:
+    """The result, of a schedule that has left its process in another state."""
+    template = replace(undecided(program, plan), schedules=journal.run)
+    result = left_behind(program, plan, template, journal, Deadline(plan.budget, begun=begun), progress)
+    return replace(result or not_repeatable(program, template, None), seconds=monotonic() - begun)
 
 
 def _check_followed(token: Token, journal: Journal) -> None:

@@ -1,1 +1,1 @@
-"""A search whose program kills the process, or makes a call that never returns: what becomes of it."""
+"""A search whose program kills the process, makes a call that never returns, or leaves it in another state: what becomes of it."""

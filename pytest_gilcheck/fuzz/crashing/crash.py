@@ -6,7 +6,7 @@ All of it happens in child processes, because each run of the schedule may kill 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +18,12 @@ from ...core.system import scratch_file
 from ...core.verdict import Verdict
 from ..deadline import Deadline
 from ..explaining.recorder import RecordedStep
-from ..explaining.rows import columns_of, rows_of
+from ..explaining.rows import SourceRow, SwitchRow, columns_of, rows_of
 from ..plan import FuzzPlan
 from ..program import Program
 from ..result import FuzzResult, Kind
 from ..running.journal import Journal, Stage
-from ..running.policy import Planned
+from ..running.policy import Planned, Policy
 from ..running.record import ScheduleRun
 from ..schedule import Schedule, Token, preemptions
 from ..searching.explorer import Explorer, Symptom
@@ -183,10 +183,7 @@ class _Examination:
             reason += f"; {' and '.join(self._deadline.unfinished)}: the budget was spent"
         named = self._program.checksum, len(self._program.threads)
         token = Token(*named, dead.schedule, dead.anchors, self._points, self._learnt, self._draw)
-        run = ScheduleRun()
-        for choice in dead.schedule.choices:
-            run.choices.append((choice, Access("wait", "", 0), None, dead.masked))
-        rows = rows_of(steps, run)
+        rows = rows_of_schedule(steps, dead.schedule, dead.masked)
         story = columns_of(rows, max([len(self._program.threads), *(step.thread + 1 for step in steps)])) if rows else []
         return replace(
             self._template,
@@ -257,7 +254,11 @@ class _Examination:
         self._progress("minimising in child processes")
         until = self._deadline.share(_MINIMISING)
 
-        def dies(job: Callable[[Explorer, Journal], Any]) -> Schedule | None:
+        def tries(policies: Sequence[Policy]) -> Schedule | None:
+            def job(explorer: Explorer, journal: Journal) -> None:
+                for policy in policies:
+                    explorer.once(policy)
+
             found = self._died(self._attempt(job))
             return found.schedule if found is not None and not found.hung and found.masked <= dead.masked else None
 
@@ -267,7 +268,7 @@ class _Examination:
                 return True
             return False
 
-        best = smaller(dead.schedule, [step.thread for step in steps], dies, over)
+        best = smaller(dead.schedule, [step.thread for step in steps], tries, over)
         if best == dead.schedule:
             return dead, steps
         again, shorter = self._recorded(best)
@@ -305,6 +306,14 @@ class _Examination:
             return Kind.GIL_MASKED
         self._deadline.gave_up("whether it breaks today was not decided")
         return None
+
+
+def rows_of_schedule(steps: list[RecordedStep], schedule: Schedule, masked: bool) -> list[SourceRow | SwitchRow]:
+    """The rows of a report, of steps and a schedule that come from another process."""
+    run = ScheduleRun()
+    for choice in schedule.choices:
+        run.choices.append((choice, Access("wait", "", 0), None, masked))
+    return rows_of(steps, run)
 
 
 def _place_in(trace: str, *, hung: bool) -> tuple[str, str]:

@@ -1,26 +1,23 @@
-"""Minimises a schedule that kills its process, in child processes: a child tries one candidate after another until it dies."""
+"""Minimises a schedule in child processes: a child tries one candidate after another until one does what the schedule does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-from ..running.journal import Journal
 from ..running.policy import Planned, Policy
 from ..schedule import Schedule
-from ..searching.explorer import Explorer
 from ..searching.minimise import Segments, earlier
 from ..segments import Segment, by_thread, merged, of_order, with_stretch
 
-Tries = Callable[[Callable[[Explorer, Journal], Any]], "Schedule | None"]  # runs a job in a child; the schedule that killed it
+Tries = Callable[[Sequence[Policy]], "Schedule | None"]  # in a child, until a run does it; the schedule of that run
 
 
-def smaller(schedule: Schedule, order: Sequence[int], dies: Tries, over: Callable[[], bool]) -> Schedule:
-    """A schedule with as few preemptions as are found, each as early as possible, that kills its process as well.
+def smaller(schedule: Schedule, order: Sequence[int], tries: Tries, over: Callable[[], bool]) -> Schedule:
+    """A schedule with as few preemptions as are found, each as early as possible, that does the same.
 
     Args:
-        order: the index of the thread of each step, up to the end of the process; empty if it is unknown.
-        dies: runs policies in a child process until it dies.
+        order: the index of the thread of each step; empty if it is unknown.
+        tries: runs policies in a child process.
         over: whether the time is over.
     """
     best = schedule
@@ -28,7 +25,7 @@ def smaller(schedule: Schedule, order: Sequence[int], dies: Tries, over: Callabl
         return best
     segments = of_order(order)
     while segments and best.preemptions > 1 and not over():
-        found = dies(_trying([Segments(candidate) for candidate in _candidates(segments)]))
+        found = tries([Segments(candidate) for candidate in _candidates(segments)])
         if found is None or found.preemptions >= best.preemptions:
             break
         best, segments = found, []
@@ -37,20 +34,11 @@ def smaller(schedule: Schedule, order: Sequence[int], dies: Tries, over: Callabl
     position = 0
     while position < len(best.choices) and not over():
         candidates = [Planned(each) for each in earlier(best, position)]
-        found = dies(_trying(candidates)) if candidates else None
+        found = tries(candidates) if candidates else None
         if found is not None and found.preemptions <= best.preemptions:
             best = found
         position += 1
     return best
-
-
-def _trying(policies: Sequence[Policy]) -> Callable[[Explorer, Journal], None]:
-    def job(explorer: Explorer, journal: Journal) -> None:
-        for index, policy in enumerate(policies):
-            journal.set_candidate(index)
-            explorer.once(policy)
-
-    return job
 
 
 def _candidates(segments: list[Segment]) -> Iterator[list[Segment]]:

@@ -14,7 +14,7 @@ from ..schedule import Choice, Schedule
 
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
-_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _NARROW, _HEAD = range(9)
+_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _NARROW, _BROKEN, _HEAD = range(10)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
 
@@ -25,6 +25,7 @@ class Stage(IntEnum):
     SETUP = 1
     THREADS = 2
     AFTER = 3  # invariant and teardown
+    LEFT = 4  # none any more: the schedule that is noted broke the program, and has left its process in another state
 
 
 class Journal:
@@ -81,6 +82,18 @@ class Journal:
         """Which draw of chance the runs from here on get."""
         self._cells[_DRAW] = draw
 
+    def leave(self, choices: Iterable[tuple[Choice, bool]], *, broken: bool) -> None:
+        """The schedule of a run that has left its process in another state: its choices, each with whether it is masked.
+
+        Args:
+            broken: whether every sequential order fails in that state.
+        """
+        self._cells[_CHOICES] = self._next = 0
+        for choice, masked in choices:
+            self.choice(choice, masked)
+        self._cells[_NARROW], self._cells[_BROKEN] = False, broken
+        self._cells[_STAGE] = Stage.LEFT
+
     def set_candidate(self, index: int) -> None:
         """Which of several schedules is tried next."""
         self._cells[_CANDIDATE] = index
@@ -103,6 +116,11 @@ class Journal:
     @property
     def narrow(self) -> bool:
         return bool(self._cells[_NARROW])
+
+    @property
+    def broken(self) -> bool:
+        """Whether every sequential order fails in the state that was left (`leave`)."""
+        return bool(self._cells[_BROKEN])
 
     @property
     def draw(self) -> int:
