@@ -73,6 +73,7 @@ def _program(
         teardown=fixtures.tear_down,
         may_raise=False,
         calls=(test,),
+        reached=fixtures.kept,
         shared=_shared_by_runs(item),
     )
 
@@ -175,7 +176,11 @@ def _shared_by_runs(item: pytest.Function) -> str:
 
 
 class _FunctionScopedFixtures:
-    """Sets up and tears down the function-scoped fixtures of one test, any number of times."""
+    """Sets up and tears down the function-scoped fixtures of one test, any number of times.
+
+    Attributes:
+        kept: the values that all schedules share, by name: of wider fixtures, and of parameters.
+    """
 
     def __init__(self, item: pytest.Function) -> None:
         self._item = item
@@ -185,6 +190,14 @@ class _FunctionScopedFixtures:
             if name not in _NOT_RENEWED and (definitions := item._fixtureinfo.name2fixturedefs.get(name))
             if definitions[-1].scope == "function" and definitions[-1].func is not _PARAMETER
         ]
+        known = item._fixtureinfo.name2fixturedefs
+        parameters = {} if (callspec := getattr(item, "callspec", None)) is None else callspec.params
+        self.kept: dict[str, Any] = {
+            name: value for name, value in parameters.items() if name not in known or known[name][-1].func is _PARAMETER
+        }  # the others are of fixtures that have parameters
+        for name, definitions in known.items():
+            if definitions[-1].scope != "function" and (found := definitions[-1].cached_result) is not None:
+                self.kept[name] = found[0]
 
     def set_up(self) -> Callable[[], object]:
         """Tear all of them down, set them up again, and return the test's body with their values."""
@@ -207,7 +220,11 @@ class _FunctionScopedFixtures:
             item.funcargs.update(kept)
             item._request._fillfixtures()
         del finalizers[registered:]  # each fixture has its finalizer since the first set-up; every schedule would add another one
-        return {name: item.funcargs[name] for name in names if name in item.funcargs}
+        return {name: self._value(name) for name in names if name in item.funcargs}
+
+    def _value(self, name: str) -> Any:
+        """The value of a fixture or parameter; of one that all schedules share, what is now in its place."""
+        return self.kept[name] if name in self.kept else self._item.funcargs[name]
 
     def tear_down(self) -> None:
         """Tear all of them down."""

@@ -57,7 +57,7 @@ def held_by(value: Any) -> list[Any]:
             parts.append(bytes(value))
         elif issubclass(kind, Mapping):
             parts += chain.from_iterable(value.items())
-        elif module_of_class(kind) not in _UNREAD:
+        if module_of_class(kind) not in _UNREAD:
             parts += chain.from_iterable(attributes_of(value))
     except Exception:  # of the user's containers and attributes
         pass

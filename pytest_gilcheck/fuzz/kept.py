@@ -28,7 +28,7 @@ class SharedValues:
     """What closures, globals, classes, defaults and bound objects of a program's functions hold when this is made.
 
     Functions and classes under test that these refer to by name are followed. What only a call can reach is not seen. A global that
-    the setup itself stores is made anew for each run, so it does not count.
+    the setup itself stores is made anew for each run, so it does not count, unless for what the threads refer to.
 
     Args:
         of_threads: whether only what the threads refer to matters.
@@ -38,7 +38,7 @@ class SharedValues:
     def __init__(self, program: Program, *, of_threads: bool = False, state: Sequence[object] = ()) -> None:
         of_others = () if of_threads else (program.setup, program.invariant)
         self._roots = (*program.threads, *of_others, *program.calls, *_classes_of(state))
-        made = set(_stored_by(program.setup))
+        made = set() if of_threads else set(_stored_by(program.setup))  # a first run is told by what every later one finds anew
         self._of_threads = of_threads
         self._before = {name: Looked(value) for name, value in self._now() if name not in made}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,8 @@ class Program:
         teardown: called last, also after a failed run; what it raises counts as a broken invariant.
         may_raise: whether an exception that every sequential order raises is no failure; the body of a test may never raise.
         calls: the functions that the threads call, where they themselves are of this package.
+        reached: what it can reach although none of its functions refers to it, such as the values of fixtures, by name. While a
+            check runs, a lock in it is replaced by one that is under control.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
     """
 
@@ -34,6 +36,7 @@ class Program:
     teardown: Callable[[], object] | None = None
     may_raise: bool = True
     calls: tuple[Callable[..., object], ...] = ()
+    reached: dict[str, Any] = field(default_factory=dict)
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"
 
     @property

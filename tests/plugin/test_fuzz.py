@@ -656,3 +656,64 @@ def test_in_a_folder_of_its_own(file):
     )
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*test_fails*violated*"])
+
+
+WIDE = """
+import threading
+import pytest
+
+class Db:
+    def __init__(self):
+        self.lock, self.n = threading.Lock(), 0
+
+    def inc(self):
+        with self.lock:
+            self.n += 1
+
+@pytest.fixture(scope="module")
+def db():
+    return Db()
+
+@pytest.fixture
+def clean(db):
+    db.n = 0
+    return db
+
+@pytest.mark.gil_fuzz(schedules=100, budget=20, invariant=lambda clean: clean.n == 2)
+def test_object(clean):
+    clean.inc()
+
+@pytest.fixture(scope="session", params=[threading.Lock, threading.RLock, threading.Condition])
+def mutex(request):
+    return request.param()
+
+@pytest.mark.gil_fuzz(schedules=100, budget=20, invariant=lambda clean: clean.n == 2)
+def test_lock(clean, mutex):
+    with mutex:
+        clean.n += 1
+
+@pytest.mark.parametrize("lock", [threading.Lock(), Db().lock])
+@pytest.mark.gil_fuzz(schedules=100, budget=20, invariant=lambda clean: clean.n == 2)
+def test_parameter(clean, lock):
+    with lock:
+        clean.n += 1
+
+@pytest.fixture(params=[1, 2])
+def step(request):
+    return [request.param]
+
+@pytest.mark.gil_fuzz(schedules=100, budget=20, invariant=lambda clean, step: clean.n == 2 * step[0])
+def test_of_a_fixture_with_parameters(clean, step):
+    with clean.lock:
+        clean.n += step[0]
+
+@pytest.mark.gil_fuzz(schedules=100, budget=20, invariant=lambda clean: clean.n == 2)
+def test_racy(clean):
+    clean.n += 1
+"""
+
+
+def test_locks_of_wider_fixtures_and_of_parameters_are_under_control(run):
+    result = run(WIDE)
+    result.assert_outcomes(passed=8, failed=1)
+    assert "partly uncontrolled" not in result.stdout.str()

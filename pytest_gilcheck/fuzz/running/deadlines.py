@@ -88,6 +88,11 @@ class Deadlines:
         task.state, task.deadline, task.timed_out = READY, None, True
         return late
 
+    def due_until(self, time: int) -> bool:
+        """Whether the deadline of a waiting thread comes until then."""
+        waiting = (PARKED, SLEEPING)
+        return any(task.deadline is not None and task.deadline <= time and task.state in waiting for task in self._tasks)
+
     def advance(self) -> list[Task]:
         """No task is runnable: advance the clock to the earliest deadline, and return the tasks that are due then."""
         waiting = [

@@ -71,7 +71,7 @@ class Patches:
     """A context manager during which the primitives are replaced.
 
     Args:
-        roots: the functions of the program.
+        roots: the functions of the program, and what it can reach beside them.
     """
 
     def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
@@ -165,7 +165,7 @@ class Patches:
             file = getattr(module, "__file__", None)
             if name in _ALWAYS_SEARCHED or (isinstance(file, str) and self._engine.takes_part(file)):
                 waiting.append((vars(module), name))
-        waiting.extend((root, name_of_callable(root)) for root in self._roots)
+        waiting.extend((root, name_of_callable(root) if callable(root) else "a fixture") for root in self._roots)
         while waiting and len(seen) < _MOST:
             thing, path = waiting.popleft()
             if id(thing) in seen or is_a(thing, _LEAVES):

@@ -92,9 +92,10 @@ class ScheduleRun:
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended, and have not ended since.
         alone: how often time has passed for such threads alone.
+        alone_until: until when it may.
     """
 
-    points = yields = wasted = alone = 0
+    points = yields = wasted = alone = alone_until = 0
     delays: tuple[tuple[int, int], ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
     stuck = ""

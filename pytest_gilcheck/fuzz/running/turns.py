@@ -29,7 +29,7 @@ from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
 from .stuck import classify_idle, note_stuck, roots_done
 from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, Abort, Task
-from .virtual_time import VirtualClock
+from .virtual_time import MOST_DELAY, VirtualClock
 
 _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock
@@ -272,13 +272,21 @@ class Turns:
         return target
 
     def _later(self) -> list[Task]:
-        """The tasks that time makes ready. Not one that wakes again and again when the program's own threads have ended: it waits
-        for what comes after the run, as a heartbeat does for the teardown that stops it.
+        """The tasks that time makes ready.
+
+        When the program's own threads have ended, the invariant or the teardown follows at once, and others have no more than
+        `MOST_DELAY`: a timeout of a minute waits for what comes after the run, and so does a thread that wakes again and again,
+        such as a heartbeat for the teardown that stops it.
         """
         if self.main.waits_for is END_OF_RUN and not self.tasks[-1].root and roots_done(self.tasks):
-            self.record.alone += 1
-            if self.record.alone > self.most_alone:
+            record = self.record
+            record.alone += 1
+            if record.alone == 1:
+                record.alone_until = self.clock.now + MOST_DELAY
+            if record.alone > self.most_alone:
                 self.most_alone = _AGAIN_ALONE
+                return []
+            if self.exploring and not self.deadlines.due_until(record.alone_until):
                 return []
         return self.deadlines.advance()
 

@@ -33,7 +33,7 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
         journal: notes the choices of each run, in case that the process dies.
     """
     takes_part = _takes_part(plan.include)
-    roots = [part for part in (*program.threads, program.setup, program.invariant) if part is not None]
+    roots = [part for part in (*program.threads, program.setup, program.invariant, program.reached) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
         stack.enter_context(short_slices())

@@ -31,7 +31,7 @@ _PACKAGE = __name__.partition(".")[0]
 UNKNOWN = object()  # an argument that may be any object
 _PURE = {  # by id, as those below, because `in` would ask an object: they read nothing of their arguments but identity and type
     id(each): each
-    for each in (range, slice, super, object)  # no id: it may be that of an object that has ended
+    for each in (slice, super, object)  # no id: it may be that of an object that has ended
 }
 _OF_ONE_IMMUTABLE = {id(each): each for each in (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)}  # read it
 _IMMUTABLE = frozenset({int, float, complex, str, bytes, bool, type(None)})
@@ -48,9 +48,9 @@ _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
 
 UnderTest = Callable[[str], bool]
 
-_WITHOUT_A_STEP = frozenset(
-    {"release", "_at_fork_reinit"}
-)  # of our locks: others see what they do, and they make no step of their own
+_WITHOUT_A_STEP = frozenset(  # of our locks: others see what they do, and they make no step of their own
+    {"release", "__exit__", "_release_save", "_at_fork_reinit"}
+)
 
 
 def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool = False) -> bool:
@@ -68,6 +68,8 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
         return not _makes_steps(function, under_test)
     if id(function) in _PURE or (function is type and alone):
         return False
+    if function is range:  # C asks anything but a number for its `__index__`
+        return first is not UNKNOWN and type(first) not in _IMMUTABLE
     if alone and id(function) in _OF_ONE_IMMUTABLE and type(first) in _IMMUTABLE:
         return False
     if type(function) in _IN_C:

@@ -22,6 +22,7 @@ import builtins
 import collections
 import functools
 import sys
+import types
 from collections.abc import Iterable, Iterator, Set
 from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
@@ -35,9 +36,11 @@ from .sources import CATCHERS, MAY_ALIAS, of_code, of_file, uses_dictionaries
 
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {
-        "weakref", "_weakref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod", "finalize", "proxy", "__del__",
-        "open", "fdopen", "popen", "Popen", "memoryview", "tempfile", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory",
-        "SpooledTemporaryFile", "socket", "create_connection", "mmap", "sqlite3", "gc", "getweakrefcount", "getbuffer",
+        "weakref", "_weakref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod", "finalize", "proxy",
+        "__del__", "open", "fdopen", "popen", "Popen", "memoryview", "tempfile", "NamedTemporaryFile", "TemporaryFile",
+        "TemporaryDirectory", "SpooledTemporaryFile", "shelve", "Shelf", "Finalize", "TextIOWrapper", "BufferedWriter",
+        "BufferedRWPair", "BufferedRandom", "gzip", "bz2", "lzma", "zipfile", "tarfile", "wave", "socket", "create_connection",
+        "mmap", "sqlite3", "gc", "getweakrefcount", "getbuffer",
     }
 )  # fmt: skip
 _LOOKING_IN = frozenset(  # code that has one of these names may see the locals and the stack of another thread's frame, or change
@@ -178,7 +181,7 @@ class Changing:
         """Take note of the attributes of these classes that a descriptor computes, however it has come there."""
         found: set[str] = set()
         for kind in {id(kind): kind for kind in kinds}.values():  # no set: a metaclass may hash classes its own way
-            if module_of_class(kind).partition(".")[0] in sys.stdlib_module_names:
+            if _of_the_library(kind):
                 continue
             if any("__del__" in names_of(base) or base is _CLOSED_AT_END for base in bases_of(kind)):
                 self._set("ends_matter")
@@ -311,7 +314,9 @@ def _computed(kind: type) -> Iterator[str]:
     """The names under which a class has a descriptor that may compute something."""
     for name, value in list(names_of(kind).items()):
         renamed = type(value) is MemberDescriptorType and value.__name__ != name  # a slot that is stored under another name
-        if not name.startswith("__") and (renamed or (type(value) not in _BOUND and in_class(type(value), "__get__") is not None)):
+        if type(value) is GetSetDescriptorType and name.startswith("__"):  # `__dict__`, `__weakref__`
+            continue
+        if renamed or (type(value) not in _BOUND and in_class(type(value), "__get__") is not None):
             yield name
 
 
@@ -337,7 +342,7 @@ def _computed_in_modules(modules: int) -> frozenset[str]:
     for kind in derived_from(object):
         names = names_of(kind)
         module = module_of_class(kind).partition(".")[0]
-        standard = module in sys.stdlib_module_names
+        standard = _of_the_library(kind)
         if standard and not _is_immutable(kind):
             found |= {name for name in _computed_in_python(kind) if name not in _CONSTANT_IN_PYTHON}
         if "__slots__" in names or (standard and (module in _CONSTANT_MODULES or issubclass(kind, (tuple, BaseException)))):
@@ -345,6 +350,14 @@ def _computed_in_modules(modules: int) -> frozenset[str]:
         members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
         found |= members - _CONSTANT_IN_C if standard else members
     return frozenset(found)
+
+
+def _of_the_library(kind: type) -> bool:
+    """Whether a class is one of the standard library, and not one that `types` has made for a program."""
+    module = module_of_class(kind)
+    if module == "types" and getattr(types, kind.__name__, None) is not kind:
+        return False
+    return module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _is_immutable(kind: type) -> bool:

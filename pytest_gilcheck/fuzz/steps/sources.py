@@ -27,7 +27,7 @@ STORING = frozenset(  # code that has one of these names may store attributes, g
         "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "__setstate__", "__class__", "__bases__",
         "globals", "__globals__", "__builtins__", "builtins", "f_globals", "f_locals", "f_builtins", "cell_contents", "exec",
         "eval", "modules", "reload", "import_module", "patch", "mock", "monkeypatch", "Mock", "MagicMock", "ctypes", "pythonapi",
-        "pickle", "_pickle", "cPickle", "Unpickler",
+        "pickle", "_pickle", "cPickle", "Unpickler", "new_class",
     }
 )  # fmt: skip
 _SPELLED = frozenset(  # of these and of `_LOOKING_IN`, those that it may have as a text, also as a part of one: "box.__dict__"
@@ -44,7 +44,8 @@ _ALIASING = frozenset(  # what a module may leave to others when it is imported:
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "globals", "__globals__", "f_globals", "f_locals"}
 )
 MAY_ALIAS = re.compile("|".join(sorted(_ALIASING | {"locals"})))  # in the text of such a module
-_BUFFERS = re.compile(r"\b(iter_unpack|finditer)\b")  # these keep a bytearray from changing its size, up to their end
+# These keep a bytearray from changing its size, up to their end:
+_BUFFERS = re.compile(r"\b(iter_unpack|finditer|scanner|__buffer__)\b")
 _SPACES = {"ATTR": ".", "GLOBAL": "global ", "NAME": "global ", "DEREF": "cell "}  # by the end of an instruction's name
 _NAMING = frozenset({"set_name", "setName"})  # of these, the methods that change it
 _PLAIN_DEFAULTS = frozenset({"field"})  # a class attribute made by these is an instance attribute's default, and no descriptor
@@ -178,9 +179,12 @@ def _of_text(text: str) -> SourceFacts:
     if "locals" in module.co_names:  # there, it gives the globals
         found.words.add("globals")
         found.aliases = True
-    if any(map(_ends_with_a_step, parts.generators)) or ("bytearray" in text and _BUFFERS.search(text)):
+    by_one = _HELD_BY_ONE - found.methods  # a function of its own may do anything with the generator
+    if any(_ends_with_a_step(each, by_one) for each in parts.generators) or ("bytearray" in text and _BUFFERS.search(text)):
         found.words.add("__del__")
     if parts.renames:
+        found.words |= {"setattr", "gi_frame"}
+    if parts.catches:
         found.words.add("setattr")
     found.computed |= _stored_in_classes(parts)
     if found.computed & CATCHERS or found.attributes & CATCHERS:  # in C, perhaps: then any name may stand for what changes
@@ -198,25 +202,34 @@ class _Parts(NamedTuple):
         scopes: the module, and all classes.
         generators: functions that can be suspended in the middle: generators, and coroutines that await.
         assignments: each with whether it is inside of a function.
-        renames: whether a function or a cell is made of parts: its variables may have other names, or be in a dict that others
-            change.
+        renames: whether a function or a cell may be made of parts: its variables may have other names, or be in a dict that
+            others change, and another function may have the same code.
+        catches: whether something is bound to the name of a method that finds any attribute, and not by a definition.
     """
 
     scopes: list[ast.Module | ast.ClassDef]
     generators: list[_Function]
     assignments: list[tuple[ast.Assign | ast.AnnAssign, bool]]
     renames: bool
+    catches: bool
 
 
 def _parts_of(tree: ast.Module) -> _Parts:
     scopes: list[ast.Module | ast.ClassDef] = [tree]
     generators: dict[int, _Function] = {}
     assignments: list[tuple[ast.Assign | ast.AnnAssign, bool]] = []
-    renames = False
+    renames = catches = False
+    makers = 0  # mentions of what makes functions, without those that only compare it with the class of something
     waiting: list[tuple[ast.AST, ast.AST | None, bool]] = [(tree, None, False)]  # node, its function, inside of any function
     while waiting:
         node, function, inside = waiting.pop()
         kind = type(node)
+        if kind is ast.Name and node.id in _SPECIAL:  # type: ignore[attr-defined]
+            makers += node.id in _MAKERS  # type: ignore[attr-defined]
+            catches = catches or (node.id in CATCHERS and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+        elif kind is ast.alias:
+            catches = catches or (node.asname or node.name) in CATCHERS  # type: ignore[attr-defined]
+            renames = renames or (node.asname is not None and node.name in _MAKERS)  # type: ignore[attr-defined]
         if kind in _LEAVES:
             continue
         if _suspends(node) and isinstance(function, _Function):
@@ -225,10 +238,13 @@ def _parts_of(tree: ast.Module) -> _Parts:
             scopes.append(node)  # type: ignore[arg-type]
         elif kind is ast.Assign or kind is ast.AnnAssign:
             assignments.append((node, inside))  # type: ignore[arg-type]
-        elif kind is ast.Call:
-            callee = node.func  # type: ignore[attr-defined]
-            name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
-            renames = renames or name in _MAKERS
+        elif kind is ast.Attribute:
+            makers += node.attr in _MAKERS  # type: ignore[attr-defined]
+            renames = renames or (node.attr == "__code__" and not isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+        elif kind is ast.Call and getattr(node.func, "id", "") in _COMPARING:  # type: ignore[attr-defined]
+            makers -= _mentions(node.args[1:])  # type: ignore[attr-defined]
+        elif kind is ast.Compare:
+            makers -= _mentions(node.comparators)  # type: ignore[attr-defined]
         if kind in _FUNCTIONS:
             function, inside = node, True
         elif kind is ast.ClassDef:
@@ -239,13 +255,21 @@ def _parts_of(tree: ast.Module) -> _Parts:
                 waiting += [(each, function, inside) for each in value if isinstance(each, ast.AST)]
             elif isinstance(value, ast.AST):
                 waiting.append((value, function, inside))
-    return _Parts(scopes, list(generators.values()), assignments, renames)
+    return _Parts(scopes, list(generators.values()), assignments, renames or makers > 0, catches)
+
+
+def _mentions(compared: list[ast.expr]) -> int:
+    """How often these expressions mention what makes functions."""
+    nodes = itertools.chain.from_iterable(map(ast.walk, compared))
+    return sum((getattr(each, "attr", None) or getattr(each, "id", None)) in _MAKERS for each in nodes)
 
 
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.arg, ast.alias, ast.Pass, ast.Global, ast.Nonlocal})
 _FUNCTIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _MAKERS = frozenset({"FunctionType", "LambdaType", "CellType"})
+_COMPARING = frozenset({"isinstance", "issubclass"})
+_SPECIAL = _MAKERS | CATCHERS
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -272,12 +296,13 @@ def _at_import(code: CodeType) -> Set[str]:
 _HELD_BY_ONE = frozenset({"contextmanager", "asynccontextmanager", "fixture"})
 
 
-def _ends_with_a_step(function: _Function) -> bool:
+def _ends_with_a_step(function: _Function, by_one: Set[str]) -> bool:
     """Whether a generator function has a ``yield`` inside of a ``with`` or ``try``, which goes on where a generator ends.
 
-    Those that make a context manager are left out: what holds such a generator is one thread's own.
+    Those that make a context manager (decorators of the names ``by_one``) are left out: what holds such a generator is one
+    thread's own.
     """
-    if any(ast.unparse(each).rpartition(".")[2] in _HELD_BY_ONE for each in function.decorator_list):
+    if any(ast.unparse(each).rpartition(".")[2] in by_one for each in function.decorator_list):
         return False
     return any(any(map(_yields, _guarded_by(block))) for block in _within_function(function))
 

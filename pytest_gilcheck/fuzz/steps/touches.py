@@ -65,7 +65,9 @@ Touches = list[Touch] | None
 UNKNOWN = None
 UnderTest = Callable[[str], bool]
 
-_SCALARS = frozenset({int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, slice})
+_SCALARS = frozenset(
+    {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range}
+)  # no slice: its bounds may be anything
 _LISTS = frozenset({list, bytearray, collections.deque})
 _SETS = frozenset({set, frozenset})
 _DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})  # no Counter: its methods are in Python
@@ -244,10 +246,10 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes:
         if name.startswith("__") and name.endswith("__"):
             return UNKNOWN  # operators look it up, which no instruction shows
         return [Touch(holder, name, True)]
-    for own, plain in _PLAIN_STORERS.items():
-        found = in_class(kind, own)
-        if id(found) not in plain:
-            return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
+    own = "__delattr__" if deletes else "__setattr__"
+    found = in_class(kind, own)
+    if id(found) not in _PLAIN_STORERS[own]:
+        return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
     found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
     if type(found) is property:
@@ -318,7 +320,7 @@ def _whole(thing: Any) -> Touches:
 def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
     """What is touched by hashing or showing an object, or by passing on what it answers: its elements too."""
     kind = type(thing)
-    if kind in _SCALARS:
+    if kind in _SCALARS or (kind is slice and _plain_slice(thing)):
         return []
     if kind in _CONTAINERS or kind in _VIEWS:
         if deep == 0 or kind in _VIEWS or len(thing) > _MOST_ELEMENTS:
@@ -351,7 +353,7 @@ def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
 
     What a method under test answers is not known before, and C may read that: the list of an iterator, whether it is empty.
     """
-    if type(thing) in _SCALARS or type(thing) in _CONTAINERS or type(thing) in _VIEWS:
+    if type(thing) in _SCALARS or type(thing) in _CONTAINERS or type(thing) in _VIEWS or type(thing) is slice:
         return _into(thing, under_test, deep)
     return [] if _asks_nobody(type(thing), under_test) else UNKNOWN
 
@@ -413,7 +415,7 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
     kind = type(container)
     if type(key) is slice and not _plain_slice(key):  # C asks its bounds for `__index__`, and then looks at the container
         return UNKNOWN
-    if kind in (str, bytes, range) and type(key) in _SCALARS:
+    if kind in (str, bytes, range) and (type(key) in _SCALARS or type(key) is slice):
         return []
     if kind is tuple:
         return [] if type(key) in (int, slice) else UNKNOWN
@@ -492,7 +494,7 @@ def _binary(at: _At) -> Touches:
             parts.append(_into(each, at.under_test) if by_elements else _whole(each))
     if at.argument >= 13 and type(one) in _CONTAINERS and type(one) not in (tuple, frozenset):
         parts.append([Touch(one, ALL, True)])
-    if type(one) in (str, bytes) and at.argument % 13 == 6:  # % formats
+    if type(one) in (str, bytes, bytearray) and at.argument % 13 == 6:  # % formats
         parts.append(_formatted_by(one, other, at.under_test))
     return _both(*parts)
 
@@ -765,12 +767,15 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee in (isinstance, issubclass):
         kinds = arguments[-1] if arguments and type(arguments[-1]) is tuple else arguments[-1:]
         return [] if all(type(each) is type for each in kinds) else UNKNOWN
+    if callee is range:
+        plain = (type(each) in _SCALARS or _all_its_methods_make_steps(type(each), under_test) for each in arguments)
+        return [] if all(plain) else UNKNOWN
     if callee in _LOOKING:
         return []
     if _interrupted(arguments, under_test):
         return UNKNOWN
     if callee in _PURE and all(type(each) in _SCALARS for each in arguments):
-        return []
+        return [] if len(arguments) == 1 or callee not in (str, bytes) or _of_known_codec(arguments[1:]) else UNKNOWN
     if callee is len and len(arguments) == 1:
         kind = type(arguments[0])
         if kind in _LISTS or kind in _SETS or kind in _DICTS:
@@ -823,7 +828,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     kind = type(owner)
     if kind in _SCALARS:
         if all(type(each) in _SCALARS for each in arguments):
-            return []
+            return [] if name not in ("encode", "decode") or _of_known_codec(arguments) else UNKNOWN
         return _both(*(_asked(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
     if kind is tuple or kind is frozenset:
         return _both(_into(owner, under_test), *(_asked(each, under_test) for each in arguments))
@@ -873,6 +878,20 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     ):
         return UNKNOWN
     return _both(*parts)
+
+
+def _of_known_codec(names: list[Any]) -> bool:
+    """Whether all of these name encodings and error handlers that no program registers, which may be code that reads anything."""
+    return all(type(each) is str and each.lower().replace("_", "-") in _CODECS for each in names)
+
+
+_CODECS = frozenset(  # and their error handlers
+    {
+        "utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso8859-1", "cp1252", "utf-16",
+        "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "strict", "ignore", "replace", "backslashreplace",
+        "surrogateescape", "surrogatepass", "xmlcharrefreplace", "namereplace",
+    }
+)  # fmt: skip
 
 
 def _raised(at: _At) -> Touches:
