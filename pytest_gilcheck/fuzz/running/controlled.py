@@ -16,7 +16,7 @@ from ...core.lookup import looked_up
 from ..steps import switch_points
 from ..steps.visible import ENTRY, Access
 from .stuck import SetupStuck, describe_blocked
-from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled
+from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled, blocked_outside
 from .turns import CLOCK_READING, Turns
 from .virtual_time import READING
 
@@ -108,7 +108,7 @@ class Controlled(Turns):
         task.frame = sys._getframe(1)
         self.release(task)
         task.semaphore.wait()
-        while task is self.main and self.owner is not task and not self.idle:
+        while task is self.main and (self.idle or self.owner is not task) and not self._nobody_runs():
             task.semaphore.wait()  # it is also woken to look whether a run has ended
         if self.idle and task is self.main:
             self.awake = task
@@ -121,6 +121,12 @@ class Controlled(Turns):
         if self.recorder is not None and self.exploring:
             self.recorder.goes_on(task)
         return task.timed_out
+
+    def _nobody_runs(self) -> bool:
+        """Whether no thread is runnable, and none that is blocked outside of control will come back in time."""
+        if self.idle and self.returned:
+            self.release(self.main)
+        return self.idle and (bool(self.record.stuck) or not blocked_outside(self.tasks))
 
     def wake(self, waits_for: object) -> None:
         """Make every thread that waits for this object runnable."""

@@ -20,8 +20,8 @@ from .journal import Stage
 from .policy import NEVER, Policy
 from .record import ScheduleRun
 from .repeatable import Chance
-from .stuck import still_left
-from .task import PARKED, READY, Task, blocked_outside, every_done
+from .stuck import roots_done, still_left
+from .task import BLOCKED_OUTSIDE, PARKED, READY, Task, every_done
 from .turns import END_OF_RUN
 from .watchdog import Watchdog
 from .workers import Workers
@@ -51,11 +51,12 @@ class Engine(Controlled):
         release_idle: called with all tasks when exploring has ended.
     """
 
-    __slots__ = ("_watchdog", "chance", "fresh_threads", "in_run", "release_idle", "thread_locals", "workers")
+    __slots__ = ("_served_by", "_watchdog", "chance", "fresh_threads", "in_run", "release_idle", "thread_locals", "workers")
 
     def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float, *, hangs: bool = True) -> None:
         super().__init__(takes_part)
         self.in_run = self.fresh_threads = False
+        self._served_by: list[Task] = []
         self.chance = Chance()
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
         self._watchdog = Watchdog(self, limit, hangs=hangs)
@@ -113,6 +114,7 @@ class Engine(Controlled):
         self.returned.clear()
         self.workers.renew(all_of_them=self.fresh_threads)
         self.tasks[:] = self.workers.tasks
+        self._watchdog.begin()
 
     def in_a_thread(self, job: Callable[[], None]) -> None:
         """Run a part of the setup in a thread of its own, in the place of the main thread."""
@@ -151,7 +153,10 @@ class Engine(Controlled):
             recording: keep what a search branches at (``spans``, ``forks``).
             measuring: keep what a search counts (``lengths``, ``reachable``).
         """
-        run = self.record = ScheduleRun(recording, measuring)
+        self._watchdog.end()
+        run, before = ScheduleRun(recording, measuring), self.record
+        run.uncontrolled, self.record = before.uncontrolled, run
+        self._served_by = [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]
         for worker, job in zip(self.workers.tasks, jobs, strict=True):
             worker.job, worker.arguments, worker.error, worker.gil_checked, worker.state = job, arguments, None, True, READY
             worker.spins = 0
@@ -176,11 +181,13 @@ class Engine(Controlled):
             if task.error is not None:
                 run.errors = (*run.errors, (task.index, task.name, task.error))
         self.point, self.next = 0, NEVER
+        self._watchdog.begin()
         return run
 
     def end(self) -> None:
         """End the threads that are left: daemons, idle workers of executors, stuck threads."""
         self.in_run = False
+        self._watchdog.end()
         if self.tasks[-1].root and every_done(self.tasks):
             return
         self.release_idle(self.tasks)
@@ -198,6 +205,14 @@ class Engine(Controlled):
             self._await_end()
         self.main.state, self.owner = READY, self.main
 
+    def _will_come_back(self) -> bool:
+        """Whether the end of the run waits for a thread that is blocked outside of control.
+
+        Not for one that was so before the run, when the program's own threads have ended: a server waits for its next client.
+        """
+        blocked = [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]
+        return any(task not in self._served_by for task in blocked) or (bool(blocked) and not roots_done(self.tasks))
+
     def _await_end(self) -> None:
         """Wait until the run is over."""
         self._watchdog.begin()
@@ -206,7 +221,7 @@ class Engine(Controlled):
             if self.idle:
                 if self.returned:
                     self.release(self.owner)
-                elif not blocked_outside(self.tasks):
+                elif not self._will_come_back():
                     break
             if self.record.stuck:  # although a thread is blocked outside of control
                 break

@@ -29,7 +29,7 @@ from .handoff import HandoffSemaphore
 from .places import place
 from .stuck import blocked_threads
 from .task import BLOCKED_OUTSIDE, READY, Task, blocked_outside
-from .turns import Turns
+from .turns import END_OF_RUN, Turns
 
 _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}
@@ -64,7 +64,7 @@ class Watchdog:
         self._stop.close()
 
     def begin(self) -> None:
-        """A run has begun."""
+        """A run has begun, or a part of it: its setup, its end."""
         self._waiting = object()  # when that is, the watchdog finds out: two clocks read here would cost a hundredth of a run
 
     def end(self) -> None:
@@ -93,8 +93,12 @@ class Watchdog:
                 self._take_turn_from(owner, switches)
             if turns.idle and turns.returned:
                 turns.main.semaphore.post()
+            if owner is turns.main and not turns.idle and turns.main.waits_for is not END_OF_RUN:
+                started, cpu = monotonic(), process_time()  # it sets up or tears down, however long that takes
+                continue
             waits = polls > 0 or (turns.idle and blocked_outside(turns.tasks))  # a thread that waits for the GIL sleeps, too
-            late = monotonic() - started > self._limit and (waits or process_time() - cpu > self._limit / 2)
+            computes = turns.main.waits_for is END_OF_RUN and process_time() - cpu > self._limit / 2
+            late = monotonic() - started > self._limit and (waits or computes)
             if (late or (not HAS_PROC and monotonic() - started > self._limit)) and not turns.record.stuck:
                 self._end_run(owner, *moved)
 
@@ -120,7 +124,7 @@ class Watchdog:
             frame = sys._current_frames().get(ident)
             goes_on = self._waiting is not None and not turns.record.stuck
             same_sleep = turns.owner is owner and owner.state is READY and _sleeps(owner) == switches
-            others = turns.returned or turns.deadlines.any() or _another_is_ready(turns.tasks, owner)
+            others = turns.returned or turns.deadlines.any() or _another_is_ready((*turns.tasks, turns.main), owner)
             if not goes_on or not same_sleep or not others or _in_the_engine(frame):
                 return
             owner.state = BLOCKED_OUTSIDE

@@ -368,7 +368,7 @@ class Explorer:
         self.engine.in_a_thread(setup)
         if not errors:
             return made.pop()
-        if not isinstance(errors[0], Exception):
+        if not isinstance(errors[0], Exception) or isinstance(errors[0], SetupStuck):
             raise errors.pop()
         self.setup_at_home = True  # it may need the main thread, as `signal.signal` does
         return self.program.fresh_state()
