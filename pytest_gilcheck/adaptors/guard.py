@@ -152,8 +152,9 @@ class Guard:
             finalizers.clear()
             self._spawn(item, why)
             return
-        if _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
-            self._config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] # or each child would make one of its own
+        factory = getattr(self._config, "_tmp_path_factory", None)
+        if factory is not None and _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
+            factory.getbasetemp()  # or each child would make one of its own
         reading, writing = os.pipe()
         side = fork(self._limit)
         if isinstance(side, ChildSide):

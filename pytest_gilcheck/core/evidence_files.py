@@ -86,6 +86,8 @@ class EvidenceFile:
         if (failed := _count(run, "failed_to_collect")) > 0:
             return f"{failed} test module{'s' * (failed > 1)} could not be collected"
         if (status := run.get("exit_status")) not in (None, 0, 1):
+            if not isinstance(status, int):
+                return "it does not say how pytest ended"
             return f"pytest ended with exit status {status}{_MEANINGS.get(status, '')}"
         if (missing := _count(run, "collected") - _count(run, "ran")) > 0:
             return f"{missing} of {run['collected']} collected tests did not run"

@@ -99,11 +99,21 @@ class StepCounter:
         origin = origin if user is not None and not library.made(step.code.co_filename) else ""
         self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))
         self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
+        if self._plan.interrupts and _ignored():
+            return
         handler = signal.getsignal(signal.SIGINT)
-        if self._plan.exception is KeyboardInterrupt and handler is not self._first_handler and callable(handler):
+        if self._plan.interrupts and handler is not self._first_handler and callable(handler):
             handler(signal.SIGINT, frame)
         else:
             raise self._plan.exception
+
+
+def _ignored() -> bool:
+    """Whether a SIGINT would not be handled now: the workload ignores or blocks it. (Where that ends is another step.)"""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return True
+    mask = getattr(signal, "pthread_sigmask", None)
+    return mask is not None and signal.SIGINT in mask(signal.SIG_BLOCK, ())
 
 
 def _stepped_frame(step: Step) -> FrameType | None:

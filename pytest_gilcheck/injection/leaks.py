@@ -16,14 +16,15 @@ from typing import Any
 
 from ..core.classes import attributes_of, module_of_class, name_of_class, names_of
 from ..core.clocks import monotonic, sleep
-from ..core.origin import under_test
+from ..core.origin import foreign, under_test
 from ..core.stat import stat_of
 from ..core.system import entries, read
 
-_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore, asyncio.Lock)
-_LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks")
+_SEMAPHORES = (threading.Semaphore, asyncio.Semaphore)
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), *_SEMAPHORES, asyncio.Lock)
+_LOCK_MODULES = ("threading", "queue", "functools", "asyncio.locks", "logging", "logging.handlers")
 _MOST_OBJECTS = 20_000
-_PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType, ModuleType)
+_PLAIN = (str, bytes, int, float, bool, type(None), complex, range, BuiltinFunctionType)
 _DESCRIPTORS = "/proc/self/fd"
 _TASKS = "/proc/self/task"
 _POLL = 0.001  # seconds
@@ -59,7 +60,7 @@ class ResourceBaseline:
         found = [f"thread {thread.name!r} alive" for thread in threads if _stays_alive(thread)]
         for name, lock in locks(work):
             if _available(lock) < self.locks.get(id(lock), 1):
-                found.append(f"semaphore {name} not released" if isinstance(lock, threading.Semaphore) else f"lock {name} held")
+                found.append(f"semaphore {name} not released" if isinstance(lock, _SEMAPHORES) else f"lock {name} held")
         found += [f"child process {child} alive" for child in sorted(_children() - self.children)]
         return found + [f"file {path} open" for path in sorted(_files() - self.files)]
 
@@ -77,7 +78,8 @@ def _stays_alive(thread: threading.Thread) -> bool:
 
 
 def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
-    """The locks that a workload can reach, each with the path to it: through closures, objects and the globals of code under test.
+    """The locks that a workload can reach, each with the path to it: through closures, objects, the globals of code under test, and
+    modules that are no installed packages.
 
     At most 20,000 objects are examined. None of their own code runs: ``hasattr`` calls a ``__getattr__``, which may raise anything,
     and ``isinstance`` asks a proxy for its class.
@@ -105,6 +107,9 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
                 continue
         if _under_test(thing.__code__.co_filename):
             yield "", thing.__globals__  # examined once for all functions of a module
+    elif kind is ModuleType:
+        if not foreign(getattr(thing, "__file__", None) or "<"):
+            yield from ((f"{thing.__name__}.{key}", value) for key, value in list(vars(thing).items()))
     elif kind is MethodType:
         yield name or "self", thing.__self__
         yield name, thing.__func__
@@ -151,8 +156,8 @@ _under_test = functools.cache(under_test)
 
 def _available(lock: Any) -> int:
     """How often the lock can be acquired now. It reads the ``repr``, because ``RLock.locked`` exists since Python 3.14 only."""
-    if isinstance(lock, threading.Semaphore):
-        return lock._value
+    if isinstance(lock, _SEMAPHORES):
+        return int(lock._value)  # type: ignore[attr-defined, unused-ignore]
     if isinstance(lock, asyncio.Lock):
         return 0 if lock.locked() else 1
     return 0 if repr(lock).startswith("<locked") else 1

@@ -24,13 +24,11 @@ from ..core.steps import Step
 VISITS = 2  # of a step of a library, for each line of the code under test that calls it
 
 _PASSED = (  # modules of the standard library that make code or text of it, or schedule it, and keep no state for their caller
-    "importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "re", "sre_compile", "sre_parse", "ast", "typing",
-    "dataclasses", "enum", "inspect", "traceback", "linecache", "tokenize", "token", "dis", "opcode", "abc", "_py_abc", "encodings",
-    "codecs", "locale", "gettext", "unittest", "doctest", "pdb", "bdb", "trace", "code", "codeop", "sysconfig", "_sysconfig",
-    "platform", "site", "asyncio",
+    "importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "re", "sre_compile", "sre_parse", "typing",
+    "dataclasses", "enum", "inspect", "linecache", "tokenize", "token", "dis", "opcode", "abc", "_py_abc", "encodings", "locale",
+    "gettext", "pdb", "bdb", "trace", "sysconfig", "_sysconfig", "platform", "site", "asyncio",
 )  # fmt: skip
 _OF_THESE_STEPPED = (
-    "unittest.mock",
     # what a coroutine awaits; the event loop itself only schedules it
     "asyncio.locks", "asyncio.mixins", "asyncio.queues", "asyncio.streams", "asyncio.subprocess",
     "asyncio.taskgroups", "asyncio.tasks", "asyncio.threads", "asyncio.timeouts",
@@ -59,7 +57,7 @@ def chosen(include: Iterable[str] | None) -> Callable[[str], bool]:
 
     def stepped(file: str) -> bool:
         if file not in known:
-            known[file] = not ours(file) and (made(file) or (os.path.isabs(file) and _is_chosen(module_of(file), names)))
+            known[file] = not ours(file) and (made(file) or (_is_of_a_module(file) and _is_chosen(module_of(file), names)))
         return known[file]
 
     return stepped
@@ -68,6 +66,11 @@ def chosen(include: Iterable[str] | None) -> Callable[[str], bool]:
 def made(file: str) -> bool:
     """Whether code has no file because the program has made it: a method of a dataclass, what `exec` runs."""
     return file.startswith("<") and not file.startswith("<frozen ")
+
+
+def _is_of_a_module(file: str) -> bool:
+    """Whether code is of a file, or of a module of which the interpreter has a frozen copy (``os``, ``_collections_abc``)."""
+    return os.path.isabs(file) or file.startswith("<frozen ")
 
 
 def _is_chosen(module: str, names: Sequence[str] | None) -> bool:

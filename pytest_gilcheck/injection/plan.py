@@ -49,6 +49,11 @@ class InjectionPlan:
         return getattr(self.exception, "__name__", repr(self.exception))
 
     @property
+    def interrupts(self) -> bool:
+        """Whether the exception is what Python's own handler of SIGINT raises: one of the workload's runs in its place."""
+        return issubclass(self.exception_class, KeyboardInterrupt)
+
+    @property
     def exception_class(self) -> type[BaseException]:
         return self.exception if isinstance(self.exception, type) else type(self.exception)
 

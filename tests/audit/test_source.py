@@ -93,10 +93,12 @@ def test_tests_and_copies_of_others_are_left_out(tmp_path):
 
 
 def test_a_file_that_python_cannot_parse_is_not_told(tmp_path):
-    artifact = open_path(sdist(tmp_path, {"demo/a.py": b"def (:\n", "demo/b.py": b"x = " + b"(" * 5000}))
+    artifact = open_path(
+        sdist(tmp_path, {"demo/a.py": b"def (:\n", "demo/b.py": b"x = " + b"(" * 5000, "demo/c.py": b"x = " + b"-" * 9000 + b"1"})
+    )
     findings = [one for one, _ in check(artifact)]
     assert codes(findings, "inconclusive") == ["GA313"]
-    assert len([one for one in findings if one.code == "GA313"]) == 2
+    assert len([one for one in findings if one.code == "GA313"]) == 3
 
 
 def test_the_seeded_file():

@@ -1,10 +1,12 @@
 """A signal that is handled in code which a line enters ends that line, be it library code or what the program has made."""
 
+import ast
 import collections
 import enum
 import fractions
 import io
 import json
+import os
 import pathlib
 import textwrap
 from dataclasses import dataclass
@@ -63,6 +65,8 @@ BETWEEN = {
     "a missing key": lambda: lambda account: collections.Counter()["x"],
     "a fraction": lambda: lambda account: fractions.Fraction(1, 3) + 1,
     "an import": lambda: imports,
+    "a module of which there is a frozen copy": lambda: lambda account: os.environ.update(GILCHECK_TEST="1"),
+    "a tree": lambda: lambda account: ast.increment_lineno(ast.parse("x = 1"), 1),
 }
 
 
@@ -158,3 +162,15 @@ def test_a_call_of_library_code_that_does_two_things_is_found():
 
     gilcheck.interrupt(lambda: json.dump({"a": [1, 2]}, out), inject="every-step", invariant=whole).assert_violated()
     gilcheck.interrupt(lambda: out.write(json.dumps({"a": [1, 2]})), inject="every-step", invariant=whole).assert_holds()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("include", [None, ("os", "_collections_abc")])
+def test_a_module_of_which_the_interpreter_has_a_frozen_copy_is_stepped_through(include):
+    def sets_two():
+        os.environ.update(GILCHECK_TEST_A="1", GILCHECK_TEST_B="2")
+
+    def both_or_none():
+        return ("GILCHECK_TEST_A" in os.environ) == ("GILCHECK_TEST_B" in os.environ)
+
+    gilcheck.interrupt(sets_two, inject="every-step", invariant=both_or_none, include=include).assert_violated()

@@ -1,6 +1,8 @@
 """Leaks are found through what the workload can reach, and are named by the path to them."""
 
+import asyncio
 import functools
+import logging
 import os
 import subprocess
 import threading
@@ -151,3 +153,36 @@ def test_a_child_process_that_has_ended_is_no_leak_although_nobody_waited_for_it
         process.stdin.close()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert before.leaks(int) == []
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_lock_of_a_module_of_the_users_that_the_workload_imports_is_found_and_one_of_an_installed_package_is_not(
+    pytester, monkeypatch, held
+):
+    pytester.makepyfile(bank_of_locks="import threading\nlock = threading.Lock()\nclass Desk:\n    lock = threading.Lock()\n")
+    monkeypatch.syspath_prepend(pytester.path)
+    bank = __import__("bank_of_locks")
+
+    def work():
+        return bank, pytest
+
+    assert {"bank_of_locks.lock", "bank_of_locks.Desk.lock"} <= names(work)
+    assert not any("pytest." in name for name in names(work))
+    before = ResourceBaseline.now(work)
+    if held:
+        bank.lock.acquire()
+    assert before.leaks(work) == (["lock bank_of_locks.lock held"] if held else [])
+
+
+def test_a_semaphore_of_asyncio_and_the_lock_of_a_log_handler_are_found():
+    semaphore, handler = asyncio.Semaphore(2), logging.NullHandler()
+    other = logging.StreamHandler()
+
+    def work():
+        return semaphore, handler, other
+
+    before = ResourceBaseline.now(work)
+    asyncio.run(semaphore.acquire())
+    other.acquire()
+    assert sorted(before.leaks(work)) == ["lock other.lock held", "semaphore semaphore not released"]
+    other.release()

@@ -69,7 +69,7 @@ def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Patter
         if name.endswith(_PYTHON):
             try:
                 yield from python_rules.scan(text, name)
-            except (SyntaxError, ValueError, RecursionError) as error:
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
                 yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=SourcePlace(name))
         else:

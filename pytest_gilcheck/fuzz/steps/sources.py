@@ -204,7 +204,8 @@ class _Parts(NamedTuple):
         assignments: each with whether it is inside of a function.
         renames: whether a function or a cell may be made of parts: its variables may have other names, or be in a dict that
             others change, and another function may have the same code.
-        catches: whether something is bound to the name of a method that finds any attribute, and not by a definition.
+        catches: whether any name may change for another reason: something is bound to the name of a method that finds any
+            attribute, and not by a definition; or the code of a function is looked at, with which another one may be made.
     """
 
     scopes: list[ast.Module | ast.ClassDef]
@@ -240,7 +241,7 @@ def _parts_of(tree: ast.Module) -> _Parts:
             assignments.append((node, inside))  # type: ignore[arg-type]
         elif kind is ast.Attribute:
             makers += node.attr in _MAKERS  # type: ignore[attr-defined]
-            renames = renames or (node.attr == "__code__" and not isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+            catches = catches or (node.attr == "__code__" and isinstance(node.ctx, ast.Load))  # type: ignore[attr-defined]
         elif kind is ast.Call and getattr(node.func, "id", "") in _COMPARING:  # type: ignore[attr-defined]
             makers -= _mentions(node.args[1:])  # type: ignore[attr-defined]
         elif kind is ast.Compare:
