@@ -65,12 +65,12 @@ def left_behind(
         return None
     progress("replaying in processes of their own")
     try:
-        return _Examination(program, plan, template, journal, deadline, progress).result(journal.schedule)
+        return _LeftExamination(program, plan, template, journal, deadline, progress).result(journal.schedule)
     except NoFork:
         return None
 
 
-class _Examination:
+class _LeftExamination:
     """Replays, minimises and classifies such a schedule."""
 
     def __init__(
