@@ -23,6 +23,7 @@ from .core.child import ChildSide, Ending, fork
 from .core.codes import CODES
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
+from .core.printed import put
 from .core.verdict import Verdict
 from .report import html
 from .settings import Settings, option, replay_key
@@ -162,7 +163,7 @@ def _explain(arguments: argparse.Namespace, set_deadline: Callable[[float | None
 
     if arguments.code is None:
         audit = [f"{rule.code} {'audit':12} {rule.name}: {rule.title}" for rule in catalogue.CATALOGUE.values()]
-        print("\n".join([*findings.listed(), *audit]))
+        put("\n".join([*findings.listed(), *audit]))
         return 0
     text = findings.explain(arguments.code) or catalogue.explain(arguments.code)
     if text is None:
@@ -173,7 +174,7 @@ def _explain(arguments: argparse.Namespace, set_deadline: Callable[[float | None
         near = [names[asked.lower()]] if asked.lower() in names else difflib.get_close_matches(asked.upper(), known, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise BadValue("CODE", arguments.code, f"a code of a finding; {hint}`gilcheck explain` lists them", "command line")
-    print(text)
+    put(text)
     return 0
 
 

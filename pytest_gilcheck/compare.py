@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from .core import evidence_files
 from .core.errors import BadValue
 from .core.evidence import Record
+from .core.printed import put
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
@@ -190,15 +190,7 @@ def _write_output(given: argparse.Namespace, text: str) -> None:
         except OSError as error:
             raise BadValue("output", str(given.output), f"a file that can be written ({error})", "command line --output") from None
         return
-    if sys.stdout is None:  # closed before the start; the exit status still counts
-        return
-    encoding = sys.stdout.encoding or "ascii"
-    try:
-        print(text.encode(encoding, "replace").decode(encoding), flush=True)
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports the error again when it exits
-        if not isinstance(error, BrokenPipeError):  # the reader has read enough
-            raise BadValue("output", "standard output", f"a place that can be written ({error})", "command line") from None
+    put(text)
 
 
 def _can_write(text: str) -> bool:

@@ -1,14 +1,17 @@
 """The command ``gilcheck``: exit statuses and messages."""
 
 import json
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pytest_gilcheck import cli
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
 
+from .slow import one_in
 from .undecided import undecided
 
 WORK = """
@@ -119,3 +122,15 @@ def test_a_replay_exits_with_0_only_if_its_test_passes(monkeypatch, status, expe
     parsed = cli._parser().parse_args(["replay", token, "test_it.py::test_it"])
     assert cli._replay(parsed, lambda seconds: None) == expected
     assert f"--gilcheck-replay={token}" in asked[0]
+
+
+@pytest.mark.parametrize("command", ["explain GC101", "audit ."])
+@pytest.mark.parametrize("to", one_in(2, ["> /dev/full", ">&-"]))
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_is_one_line_and_exit_status_2_and_a_closed_output_is_none(tmp_path, command, to):
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'demo'\nversion = '1.0'\n")
+    whole = f"{shlex.quote(sys.executable)} -m pytest_gilcheck {command} {to}"
+    done = subprocess.run(["bash", "-c", whole], capture_output=True, text=True, cwd=tmp_path)
+    assert "Traceback" not in done.stderr
+    assert (done.returncode == 2) is ("full" in to), done.stderr
+    assert ("output='standard output'" in done.stderr) is ("full" in to)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core import evidence_files
 from ..core.errors import BadValue
+from ..core.printed import put
 
 OUTPUTS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 Page = Callable[..., str]
@@ -158,13 +159,7 @@ def _put(output: Path | None, text: str) -> None:
         except OSError as error:
             raise BadValue("output", str(output), f"a file that can be written ({error})", "command line --output") from None
         return
-    if sys.stdout is None:  # closed before we began; the exit status still counts
-        return
-    encoding = sys.stdout.encoding or "ascii"
-    try:
-        print(text.encode(encoding, "replace").decode(encoding), flush=True)
-    except BrokenPipeError:  # the reader has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    put(text)
 
 
 def _shown(label: str) -> None:

@@ -155,8 +155,10 @@ class Engine(Controlled):
         """
         self._watchdog.end()
         run, before = ScheduleRun(recording, measuring), self.record
-        run.uncontrolled, self.record = before.uncontrolled, run
+        self.record = run
         self._served_by = [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]
+        if self._served_by:  # otherwise, what was blocked while the setup ran has come back
+            run.uncontrolled = before.uncontrolled
         for worker, job in zip(self.workers.tasks, jobs, strict=True):
             worker.job, worker.arguments, worker.error, worker.gil_checked, worker.state = job, arguments, None, True, READY
             worker.spins = 0

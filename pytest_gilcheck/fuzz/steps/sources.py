@@ -182,9 +182,7 @@ def _of_text(text: str) -> SourceFacts:
     by_one = _HELD_BY_ONE - found.methods  # a function of its own may do anything with the generator
     if any(_ends_with_a_step(each, by_one) for each in parts.generators) or ("bytearray" in text and _BUFFERS.search(text)):
         found.words.add("__del__")
-    if parts.renames:
-        found.words |= {"setattr", "gi_frame"}
-    if parts.catches:
+    if parts.renames or parts.catches:
         found.words.add("setattr")
     found.computed |= _stored_in_classes(parts)
     if found.computed & CATCHERS or found.attributes & CATCHERS:  # in C, perhaps: then any name may stand for what changes
@@ -203,7 +201,7 @@ class _Parts(NamedTuple):
         generators: functions that can be suspended in the middle: generators, and coroutines that await.
         assignments: each with whether it is inside of a function.
         renames: whether a function or a cell may be made of parts: its variables may have other names, or be in a dict that
-            others change, and another function may have the same code.
+            others change.
         catches: whether any name may change for another reason: something is bound to the name of a method that finds any
             attribute, and not by a definition; or the code of a function is looked at, with which another one may be made.
     """
