@@ -212,7 +212,7 @@ class Steps:
 
     def _instruction(self, code: CodeType, offset: int) -> object:
         entered = id(code) in self._entered
-        if offset != _entry(code) if entered else offset not in _table(code):
+        if offset not in (_entries(code) if entered else _table(code)):
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
         if threading.get_ident() == self._thread and (not entered or self._enters(sys._getframe(1))):
             self._step(code, offset)
@@ -231,7 +231,7 @@ class Steps:
         return self._trace
 
     def _trace_entry(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "opcode" and frame.f_lasti == _entry(frame.f_code):
+        if event == "opcode" and frame.f_lasti in _entries(frame.f_code):
             frame.f_trace_opcodes = False
             self._step(frame.f_code, frame.f_lasti)
         return self._trace_entry
@@ -284,9 +284,9 @@ def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
 
 
 @cache
-def _entry(code: CodeType) -> int | None:
-    """The offset of the step at the entry of a function; None for what resumes only."""
-    return next((offset for offset, (_, kind) in _table(code).items() if kind == AT_ENTRY), None)
+def _entries(code: CodeType) -> frozenset[int]:
+    """The offsets of the steps at the entry of a function, and where a generator goes on after a ``yield``."""
+    return frozenset(offset for offset, (_, kind) in _table(code).items() if kind == AT_ENTRY)
 
 
 @cache

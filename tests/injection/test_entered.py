@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import textwrap
+import tokenize
 from dataclasses import dataclass
 
 import pytest
@@ -99,6 +100,25 @@ def test_each_entry_of_a_library_is_tried_and_not_the_first_ones_alone():
                 state.right += 10
 
     gilcheck.interrupt(fourth, inject="every-step", invariant=state.intact).assert_violated()
+
+
+def test_a_generator_of_a_library_that_goes_on_is_entered_again():
+    state = Account(None)
+
+    def tokens():
+        found = tokenize.generate_tokens(io.StringIO("a b").readline)
+        next(found)
+        return found
+
+    def in_halves():
+        rest = tokens()
+        state.left -= 10
+        _, *_ = rest
+        state.right += 10
+
+    found = gilcheck.interrupt(in_halves, inject="every-step", invariant=state.intact)
+    found.assert_violated()
+    assert "called from `_, *_ = rest`" in found.reason, found.reason
 
 
 def test_what_only_an_operator_enters_is_reached():
