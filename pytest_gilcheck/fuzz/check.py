@@ -175,11 +175,10 @@ def _few(names: tuple[str, ...]) -> str:
     return f"{'; '.join(names[:3])}{' and more' * (len(names) > 3)}"
 
 
-def not_repeatable(program: Program, template: FuzzResult, error: BaseException | None) -> FuzzResult:
+def not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
     """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
     why = f"fails when it runs again, without any concurrency: {program.shared}"
-    if error is not None:
-        error.add_note(why)
+    error.add_note(why)
     return replace(template, reason=f"not repeatable: it {why}", failure=error)
 
 
@@ -193,7 +192,7 @@ def _searched(
     if searched.failure is not None:
         if searched.failure.symptom in _LASTING and (failure := explorer.fails_now()) is not None:
             if explorer.engine.journal is not None:
-                raise StateLeft(searched.failure, broken=True)
+                raise StateLeft(searched.failure, failure)
             return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
     if unrepeatable:
@@ -272,8 +271,8 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     template = replace(template, coverage="one schedule, replayed")
     if failure is None:
         return replace(template, verdict=Verdict.HOLDS, reason=f"the replayed schedule ({token.schedule}) does not fail any more")
-    if explorer.engine.journal is not None and failure.symptom in _LASTING and explorer.fails_now() is not None:
-        raise StateLeft(failure, broken=True)
+    if explorer.engine.journal is not None and failure.symptom in _LASTING and (now := explorer.fails_now()) is not None:
+        raise StateLeft(failure, now)
     explanation, _ = explain(explorer, failure)
     return replace(
         template,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import comb
 
 from ..core.clocks import monotonic
+from ..core.packing import packed
 from ..core.verdict import Verdict
 from .deadline import Deadline
 from .explaining.explain import explain
@@ -35,16 +36,18 @@ class StateLeft(Exception):
 
     Attributes:
         failure: of that run.
-        broken: whether every sequential order fails now. Otherwise the same schedule passes.
+        now: how every sequential order fails now; None if the same schedule passes.
     """
 
-    def __init__(self, failure: Failure, *, broken: bool) -> None:
+    def __init__(self, failure: Failure, now: Failure | None = None) -> None:
         super().__init__(failure.message)
-        self.failure, self.broken = failure, broken
+        self.failure, self.now = failure, now
 
     def note(self, journal: Journal) -> None:
         """Leave the schedule for a process in which nothing has run yet."""
-        journal.leave(((choice, masked) for choice, _, _, masked in self.failure.run.choices), broken=self.broken)
+        error = None if self.now is None else self.now.error or AssertionError(self.now.message)
+        choices = ((choice, masked) for choice, _, _, masked in self.failure.run.choices)
+        journal.leave(choices, b"" if error is None else packed(error).encode())
 
 
 def violated(
@@ -78,7 +81,7 @@ def violated(
     again = _replayed(explorer, plan, failure, deadline, _REPLAYS_BY_CHANCE if unrepeatable else _REPLAYS)
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
     if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
-        raise StateLeft(searched.failure, broken=False)
+        raise StateLeft(searched.failure)
     if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), _over(plan, deadline))):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
     explanation, last = explain(explorer, failure, over=_over(plan, deadline))

@@ -22,6 +22,7 @@ from ..core.clocks import monotonic
 from ..core.exit_status import is_crash
 from ..core.fork_safety import NoFork, can_fork
 from ..core.origin import ours
+from ..core.packing import unpacked
 from ..core.standby import Inherited, stand_by
 from ..core.streams import flush
 from ..core.system import exit_at_once
@@ -140,7 +141,17 @@ def _left(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     """The result, of a schedule that has left its process in another state."""
     template = replace(undecided(program, plan), schedules=journal.run)
     result = left_behind(program, plan, template, journal, Deadline(plan.budget, begun=begun), progress)
-    return replace(result or not_repeatable(program, template, None), seconds=monotonic() - begun)
+    if result is None:
+        result = not_repeatable(program, template, _unpacked(journal.error))
+    return replace(result, seconds=monotonic() - begun)
+
+
+def _unpacked(error: bytes) -> BaseException:
+    """An error that came in a journal, if it fitted there."""
+    try:
+        return unpacked(error.decode())
+    except Exception:
+        return AssertionError("it fails now")
 
 
 def _check_followed(token: Token, journal: Journal) -> None:

@@ -83,7 +83,7 @@ class _LeftExamination:
         progress: Callable[[str], None],
     ) -> None:
         self._program, self._plan, self._template = program, plan, template
-        self._learnt, self._draw, self._broken = journal.learnt, journal.draw, journal.broken
+        self._learnt, self._draw, self._broken = journal.learnt, journal.draw, bool(journal.error)
         self._deadline, self._progress = deadline, progress
 
     def result(self, schedule: Schedule) -> FuzzResult | None:

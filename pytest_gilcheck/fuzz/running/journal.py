@@ -14,7 +14,8 @@ from ..schedule import Choice, Schedule
 
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
-_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _NARROW, _BROKEN, _HEAD = range(10)
+_MOST_TEXT = 1 << 18  # bytes of an error
+_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _NARROW, _TEXT, _HEAD = range(10)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
 
@@ -37,8 +38,9 @@ class Journal:
 
     def __init__(self, keeps_anchors: bool = False) -> None:
         self.keeps_anchors = keeps_anchors
-        self._memory = mmap.mmap(-1, 8 * (_HEAD + _MOST_LEARNT + 2 * _MOST))
-        self._cells = memoryview(self._memory).cast("Q")
+        cells = 8 * (_HEAD + _MOST_LEARNT + 2 * _MOST)
+        self._memory = mmap.mmap(-1, cells + _MOST_TEXT)
+        self._cells = memoryview(self._memory)[:cells].cast("Q")
         self._next = 0
 
     def close(self) -> None:
@@ -82,16 +84,18 @@ class Journal:
         """Which draw of chance the runs from here on get."""
         self._cells[_DRAW] = draw
 
-    def leave(self, choices: Iterable[tuple[Choice, bool]], *, broken: bool) -> None:
+    def leave(self, choices: Iterable[tuple[Choice, bool]], error: bytes) -> None:
         """The schedule of a run that has left its process in another state: its choices, each with whether it is masked.
 
         Args:
-            broken: whether every sequential order fails in that state.
+            error: with which every sequential order fails in that state, packed; empty if none does.
         """
         self._cells[_CHOICES] = self._next = 0
         for choice, masked in choices:
             self.choice(choice, masked)
-        self._cells[_NARROW], self._cells[_BROKEN] = False, broken
+        error = error if len(error) <= _MOST_TEXT else b"?"
+        self._memory[len(self._memory) - _MOST_TEXT : len(self._memory) - _MOST_TEXT + len(error)] = error
+        self._cells[_NARROW], self._cells[_TEXT] = False, len(error)
         self._cells[_STAGE] = Stage.LEFT
 
     def set_candidate(self, index: int) -> None:
@@ -118,9 +122,10 @@ class Journal:
         return bool(self._cells[_NARROW])
 
     @property
-    def broken(self) -> bool:
-        """Whether every sequential order fails in the state that was left (`leave`)."""
-        return bool(self._cells[_BROKEN])
+    def error(self) -> bytes:
+        """With what every sequential order fails in the state that was left (`leave`), packed; empty if none does."""
+        first = len(self._memory) - _MOST_TEXT
+        return self._memory[first : first + self._cells[_TEXT]]
 
     @property
     def draw(self) -> int:
