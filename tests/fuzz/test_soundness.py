@@ -33,7 +33,7 @@ def test_many_generated_programs_have_the_outcomes_of_brute_force():
     compared, too_large = [], []
 
     @seed(5)
-    @settings(max_examples=16, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=8, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def compare(drawn):
         try:
@@ -214,7 +214,7 @@ def test_conflicts_lead_to_every_outcome_that_brute_force_finds(drawn):
 
 @pytest.mark.slow
 @seed(7)
-@settings(max_examples=30, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_conflicts_lead_to_every_outcome_that_brute_force_finds_in_many_programs(drawn):
     lost, _, _ = lost_by_conflicts(drawn, preemptions=2)
@@ -223,7 +223,7 @@ def test_conflicts_lead_to_every_outcome_that_brute_force_finds_in_many_programs
 
 @pytest.mark.slow
 @seed(8)
-@settings(max_examples=20, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(("locks", "lists", "names", "cells")))
 def test_conflicts_lead_to_every_outcome_that_a_build_with_a_gil_can_have(drawn):
     lost, _, _ = lost_by_conflicts(drawn, preemptions=3, gil=True)
