@@ -52,6 +52,7 @@ class StepCounter:
         self._pid = os.getpid()
         self._anywhere = issubclass(plan.exception_class, MemoryError)  # any instruction may raise it
         self._first_handler = signal.getsignal(signal.SIGINT)
+        self._first_ignored = _ignored()  # as in a shell's background job; a user at a terminal has it not
         self.stepped = library.chosen(plan.include)
         self._visits: dict[str, int] = {}
         self.steps = self.digest = 0
@@ -99,7 +100,7 @@ class StepCounter:
         origin = origin if user is not None and not library.made(step.code.co_filename) else ""
         self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))
         self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
-        if self._plan.interrupts and _ignored():
+        if self._plan.interrupts and _ignored() and not self._first_ignored:
             return
         handler = signal.getsignal(signal.SIGINT)
         if self._plan.interrupts and handler is not self._first_handler and callable(handler):
@@ -109,7 +110,7 @@ class StepCounter:
 
 
 def _ignored() -> bool:
-    """Whether a SIGINT would not be handled now: the workload ignores or blocks it. (Where that ends is another step.)"""
+    """Whether a SIGINT would not be handled now. (Where that ends is another step.)"""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return True
     mask = getattr(signal, "pthread_sigmask", None)

@@ -181,8 +181,11 @@ class _RecordedPlaces:
 
 
 def _spot(frame: FrameType) -> ThreadSpot | None:
-    """The place of the frame; None while the thread is in this package, between calls of the workload."""
-    if frame.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
+    """The place of the frame; None while the thread is in this package, between calls of the workload, or waits for it there."""
+    waiting: FrameType | None = frame
+    while waiting is not None and waiting.f_globals.get("__name__") == "threading":
+        waiting = waiting.f_back
+    if waiting is None or waiting.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
         return None
     stack: list[str] = []
     at: FrameType | None = frame

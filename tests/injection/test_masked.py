@@ -57,3 +57,10 @@ def test_without_the_mask_the_same_is_violated_and_what_comes_after_the_mask_is_
         late.transfer()
 
     gilcheck.interrupt(masked_too_early, inject="every-step", invariant=late.intact).assert_violated()
+
+
+@pytest.mark.parametrize("start", [ignored, blocked])
+def test_where_no_signal_is_handled_from_the_beginning_as_in_a_background_job_each_step_is_tried(start):
+    account, results = Account(), []
+    start(lambda: results.append(gilcheck.interrupt(account.transfer, inject="every-step", invariant=account.intact)))
+    results[0].assert_violated()

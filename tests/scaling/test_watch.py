@@ -72,3 +72,20 @@ def test_a_long_call_is_recorded_only_until_the_sampling_has_ended():
     thread.start()
     thread.join()
     assert seen == [(1, False)] * 3 + [(0, True)] * 3
+
+
+@pytest.mark.parametrize(("module", "seen"), [("pytest_gilcheck.core.team", False), ("workload", True)])
+def test_a_thread_that_waits_for_the_lap_is_in_no_lock_of_the_workload(module, seen):
+    names = {"__name__": module}
+    exec("def wait(event, begun):\n    begun.set()\n    event.wait()", names)
+    event, begun = threading.Event(), threading.Event()
+    thread = threading.Thread(target=names["wait"], args=(event, begun))
+    thread.start()
+    begun.wait()
+    try:
+        while (frame := sys._current_frames()[thread.ident]).f_code is names["wait"].__code__:
+            pass  # it has not come to its wait
+        assert (watch._spot(frame) is not None) is seen
+    finally:
+        event.set()
+        thread.join()
