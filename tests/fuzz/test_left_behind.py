@@ -10,8 +10,6 @@ import pytest
 
 from pytest_gilcheck import gilcheck
 
-from ..slow import one_in
-
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows"),
     pytest.mark.filterwarnings("ignore:gilcheck. the program changed:RuntimeWarning"),
@@ -62,7 +60,8 @@ def patched_and_asserted(lock):
 PROGRAMS = [patched_and_asserted, under_a_level, patched]
 
 
-@pytest.mark.parametrize("program", one_in(3, PROGRAMS))
+@pytest.mark.slow  # the marker's test runs each time
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_it_is_found_with_few_preemptions_and_replays_and_its_twin_with_a_lock_holds(program):
     result = gilcheck.fuzz(**program(nullcontext()), schedules=600, budget=30)
     result.assert_violated()

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from pytest_gilcheck import gilcheck
+from tests.slow import one_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no mask of signals on Windows")
 
@@ -39,8 +40,8 @@ def ignored(work):
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("exception", [KeyboardInterrupt, KeyboardInterrupt("stop")], ids=["class", "instance"])
-@pytest.mark.parametrize("guarded", [blocked, ignored])
+@pytest.mark.parametrize("exception", one_in(2, [KeyboardInterrupt, KeyboardInterrupt("stop")]), ids=["class", "instance"])
+@pytest.mark.parametrize("guarded", one_in(2, [blocked, ignored]))
 def test_no_exception_is_raised_where_no_signal_is_handled(guarded, exception):
     account = Account()
     safe = gilcheck.interrupt(lambda: guarded(account.transfer), inject="every-step", invariant=account.intact, exception=exception)
@@ -59,7 +60,7 @@ def test_without_the_mask_the_same_is_violated_and_what_comes_after_the_mask_is_
     gilcheck.interrupt(masked_too_early, inject="every-step", invariant=late.intact).assert_violated()
 
 
-@pytest.mark.parametrize("start", [ignored, blocked])
+@pytest.mark.parametrize("start", one_in(2, [ignored, blocked]))
 def test_where_no_signal_is_handled_from_the_beginning_as_in_a_background_job_each_step_is_tried(start):
     account, results = Account(), []
     start(lambda: results.append(gilcheck.interrupt(account.transfer, inject="every-step", invariant=account.intact)))
