@@ -11,7 +11,7 @@ from pathlib import Path
 from .core import evidence_files
 from .core.errors import BadValue
 from .core.evidence import Record
-from .core.printed import put
+from .core.printed import write
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
@@ -80,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
         raise BadValue("reference", given.reference, f"one of {error}", "command line --reference") from None
     found = [*unfinished, *unfinished_too, *findings(wanted, records, baseline)]
     found += absent(records, given.require_interpreter, given.require_checks)
-    _write_output(given, _formatted(given.format, table, records, found))
+    write(_formatted(given.format, table, records, found), given.output)
     if given.format not in ("text", "markdown", "json") or given.output is not None:
         for finding in found:
             print(f"gilcheck: {one_line(finding)}", file=sys.stderr)
@@ -181,16 +181,6 @@ def _formatted(format_name: str, table: Matrix, records: Sequence[Record], found
         reference = table.columns[table.reference].label if table.columns else None
         return html.page(records, title="gilcheck compare", notes=[str(finding) for finding in found], reference=reference)
     return tables.text(table, found, width=shutil.get_terminal_size().columns, plain=not _can_write("".join(MARKS.values())))
-
-
-def _write_output(given: argparse.Namespace, text: str) -> None:
-    if given.output is not None:
-        try:
-            evidence_files.replace(given.output.resolve(), text + "\n")
-        except OSError as error:
-            raise BadValue("output", str(given.output), f"a file that can be written ({error})", "command line --output") from None
-        return
-    put(text)
 
 
 def _can_write(text: str) -> bool:

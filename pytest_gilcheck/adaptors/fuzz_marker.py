@@ -184,13 +184,13 @@ class _FunctionScopedFixtures:
 
     def __init__(self, item: pytest.Function) -> None:
         self._item = item
+        known = item._fixtureinfo.name2fixturedefs
         self._definitions = [
             definitions[-1]
             for name in item.fixturenames
-            if name not in _NOT_RENEWED and (definitions := item._fixtureinfo.name2fixturedefs.get(name))
+            if name not in _NOT_RENEWED and (definitions := known.get(name))
             if definitions[-1].scope == "function" and definitions[-1].func is not _PARAMETER
         ]
-        known = item._fixtureinfo.name2fixturedefs
         parameters = {} if (callspec := getattr(item, "callspec", None)) is None else callspec.params
         self.kept: dict[str, Any] = {
             name: value for name, value in parameters.items() if name not in known or known[name][-1].func is _PARAMETER

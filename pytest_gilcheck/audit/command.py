@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core import evidence_files
 from ..core.errors import BadValue
-from ..core.printed import put
+from ..core.printed import write
 
 OUTPUTS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 Page = Callable[..., str]
@@ -97,7 +97,7 @@ def run(given: argparse.Namespace, page: Page | None = None) -> int:
         where = f"{Path(place.filename).name}:{place.lineno}"
         print(f"gilcheck audit: internal error: {type(error).__name__}: {error} ({where}); please report it", file=sys.stderr)
         return check.INTERNAL
-    _put(given.output, text)
+    write(text, given.output)
     if given.format == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         with open(summary, "a", encoding="utf-8") as file:
             file.write(markdown.render(report) + "\n")
@@ -150,16 +150,6 @@ def _project_file(targets: Sequence[str]) -> Path:
 
 def _split(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(part.strip().upper() for part in text.split(",") if part.strip())
-
-
-def _put(output: Path | None, text: str) -> None:
-    if output is not None:
-        try:
-            evidence_files.replace(output.resolve(), text + "\n")
-        except OSError as error:
-            raise BadValue("output", str(output), f"a file that can be written ({error})", "command line --output") from None
-        return
-    put(text)
 
 
 def _shown(label: str) -> None:

@@ -4,8 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
+from . import evidence_files
 from .errors import BadValue
+
+
+def write(text: str, output: Path | None) -> None:
+    """Write a text to a file, whole or not at all, or print it where none is given.
+
+    Raises:
+        BadValue: it cannot be written.
+    """
+    if output is None:
+        put(text)
+        return
+    try:
+        evidence_files.replace(output.resolve(), text + "\n")
+    except OSError as error:
+        raise BadValue("output", str(output), f"a file that can be written ({error})", "command line --output") from None
 
 
 def put(text: str) -> None:

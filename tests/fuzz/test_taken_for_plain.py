@@ -15,13 +15,7 @@ class State:
     """What one thread looks at twice, and the other changes between: ``same`` is whether both looks saw the same."""
 
     def __init__(self):
-        self.items, self.size, self.one, self.two = [], 1, 0, 0
-        self.lock, self.failed = threading.Lock(), False
-        self.held = False
-
-    def twice(self, look):
-        self.one = look()
-        self.two = look()
+        self.items, self.one, self.two = [], 0, 0
 
     def same(self):
         return self.one == self.two

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit
@@ -18,28 +17,23 @@ from ...core.system import scratch_file
 from ...core.verdict import Verdict
 from ..deadline import Deadline
 from ..explaining.recorder import RecordedStep
-from ..explaining.rows import SourceRow, SwitchRow, columns_of, rows_of
 from ..plan import FuzzPlan
 from ..program import Program
 from ..result import FuzzResult, Kind
 from ..running.journal import Journal, Stage
 from ..running.policy import Planned, Policy
-from ..running.record import ScheduleRun
-from ..schedule import Schedule, Token, preemptions
+from ..schedule import Schedule, preemptions
 from ..searching.explorer import Explorer, Symptom
 from ..searching.harness import run_limit
 from ..searching.limits import limited
 from ..searching.minimise import observed
 from ..searching.reduction import Reduction
 from ..searching.search import Search
-from ..steps.visible import Access
-from .attempt import Attempt, attempt
+from .attempt import Attempt
+from .examination import CLASSIFYING, REPLAYS, Examination
 from .recording import StreamedRecorder, recorded_steps
 from .smaller import smaller
 
-_REPLAYS = 3  # each needs a process of its own
-_LEAST = 1.0  # seconds for what must be done, however little of the budget is left
-_MINIMISING, _CLASSIFYING = 0.3, 0.3  # of the budget
 _FATAL = {
     "Segmentation fault": "SIGSEGV",
     "Aborted": "SIGABRT",
@@ -133,28 +127,15 @@ def crashed(
     if not journal.complete:
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
     try:
-        return _Examination(program, plan, violated, journal, deadline, progress).result(dead)
+        return _CrashExamination(program, plan, violated, journal, deadline, progress).result(dead)
     except NoFork as error:
         return replace(violated, reason=f"{reason}; not replayed, because {error}")
 
 
-class _Examination:
+class _CrashExamination(Examination):
     """Replays, minimises, classifies and explains a schedule that ends its process."""
 
-    def __init__(
-        self,
-        program: Program,
-        plan: FuzzPlan,
-        template: FuzzResult,
-        journal: Journal,
-        deadline: Deadline,
-        progress: Callable[[str], None],
-    ) -> None:
-        self._program, self._plan, self._template = program, plan, template
-        self._learnt, self._draw, self._narrow = journal.learnt, journal.draw, journal.narrow
-        self._deadline, self._progress = deadline, progress
-        self._limit = run_limit(plan)
-        self._points = 0
+    _points = 0
 
     def result(self, first: Dead) -> FuzzResult:
         """The result, of the first end of a process that was seen."""
@@ -171,31 +152,9 @@ class _Examination:
         kind = self._kind(dead)
         if kind is Kind.BREAKS_TODAY and dead.masked:
             dead, steps = self._today or (dead, steps)
-        replays = 1 if dead.hung or self._deadline.left() <= 0 else _REPLAYS
+        replays = 1 if dead.hung or self._deadline.left() <= 0 else REPLAYS
         again = 1 + sum(self._dies(dead.schedule) is not None for _ in range(replays - 1))
-        few = preemptions(dead.schedule.preemptions)
-        reason = f"{dead.symptom}: {dead.message}; with {few}"
-        if self._plan.replay is not None:
-            reason += "; replayed"
-        if again < replays:
-            reason += f"; only {again} of {replays} replays did: the outcome also depends on something other than the schedule"
-        if self._deadline.unfinished:
-            reason += f"; {' and '.join(self._deadline.unfinished)}: the budget was spent"
-        named = self._program.checksum, len(self._program.threads)
-        token = Token(*named, dead.schedule, dead.anchors, self._points, self._learnt, self._draw)
-        rows = rows_of_schedule(steps, dead.schedule, dead.masked)
-        story = columns_of(rows, max([len(self._program.threads), *(step.thread + 1 for step in steps)])) if rows else []
-        return replace(
-            self._template,
-            reason=reason,
-            kind=kind,
-            symptom=str(dead.symptom),
-            token=str(token),
-            preemptions=dead.schedule.preemptions,
-            replays=(again, replays),
-            story="\n".join([*story, *(f"  {line}" for line in dead.trace.splitlines())]),
-            rows=tuple(rows),
-        )
+        return self._described(dead, self._points, steps, kind, (again, replays), trace=dead.trace)
 
     _today: tuple[Dead, list[RecordedStep]] | None = None
 
@@ -205,9 +164,6 @@ class _Examination:
             return replace(self._template, reason=f"{reason}; its schedule did not do so again, so it has no token", replays=(0, 1))
         reason = f"{reason}; its schedule did not do so again: was it killed from outside, for its memory?"
         return replace(self._template, verdict=Verdict.INCONCLUSIVE, symptom=None, reason=reason)
-
-    def _attempt(self, job: Callable[[Explorer, Journal], Any], plan: FuzzPlan | None = None) -> Attempt:
-        return attempt(self._program, plan or self._plan, job, self._learnt, self._draw, max(_LEAST, self._deadline.left()))
 
     def _with_every_step(self, first: Dead) -> Dead | None:
         """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""
@@ -228,10 +184,9 @@ class _Examination:
         try:
             if not tried.died or tried.journal.stage is not Stage.THREADS or tried.journal.sequential:
                 return None
-            return dead_of(tried, self._limit)
+            return dead_of(tried, run_limit(self._plan))
         finally:
-            self._learnt = tried.journal.learnt or self._learnt
-            tried.journal.close()
+            self._done_with(tried)
 
     def _recorded(self, schedule: Schedule) -> tuple[Dead | None, list[RecordedStep]]:
         """How the process of this schedule ends, and its steps."""
@@ -251,8 +206,7 @@ class _Examination:
         return dead, steps
 
     def _smaller(self, dead: Dead, steps: list[RecordedStep]) -> tuple[Dead, list[RecordedStep]]:
-        self._progress("minimising in child processes")
-        until = self._deadline.share(_MINIMISING)
+        over = self._minimising()
 
         def tries(policies: Sequence[Policy]) -> Schedule | None:
             def job(explorer: Explorer, journal: Journal) -> None:
@@ -261,12 +215,6 @@ class _Examination:
 
             found = self._died(self._attempt(job))
             return found.schedule if found is not None and not found.hung and found.masked <= dead.masked else None
-
-        def over() -> bool:
-            if self._deadline.is_past(until):
-                self._deadline.gave_up("not fully minimised")
-                return True
-            return False
 
         best = smaller(dead.schedule, [step.thread for step in steps], tries, over)
         if best == dead.schedule:
@@ -283,9 +231,9 @@ class _Examination:
         if dead.hung:  # each further run may take as long
             return None
         self._progress("does it break today?")
-        until = self._deadline.share(_CLASSIFYING)
+        until = self._deadline.share(CLASSIFYING)
         if self._deadline.is_past(until):
-            self._deadline.gave_up("whether it breaks today was not decided")
+            self._kind_not_decided()
             return None
         plan = self._plan
 
@@ -304,16 +252,8 @@ class _Examination:
                 return Kind.BREAKS_TODAY
         if enough:
             return Kind.GIL_MASKED
-        self._deadline.gave_up("whether it breaks today was not decided")
+        self._kind_not_decided()
         return None
-
-
-def rows_of_schedule(steps: list[RecordedStep], schedule: Schedule, masked: bool) -> list[SourceRow | SwitchRow]:
-    """The rows of a report, of steps and a schedule that come from another process."""
-    run = ScheduleRun()
-    for choice in schedule.choices:
-        run.choices.append((choice, Access("wait", "", 0), None, masked))
-    return rows_of(steps, run)
 
 
 def _place_in(trace: str, *, hung: bool) -> tuple[str, str]:

@@ -15,24 +15,18 @@ from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
 from ..deadline import Deadline
 from ..explaining.recorder import RecordedStep, Recorder
-from ..explaining.rows import columns_of
 from ..plan import FuzzPlan
 from ..program import Program
 from ..result import FuzzResult, Kind
 from ..running.journal import Journal
 from ..running.policy import Planned, Policy
-from ..schedule import Schedule, Token, checksum, preemptions
+from ..schedule import Schedule, checksum, preemptions
 from ..searching.explorer import Explorer, Failure, Symptom
 from ..searching.limits import limited
 from ..searching.minimise import observed
 from ..searching.search import Search
-from .attempt import attempt
-from .crash import rows_of_schedule
+from .examination import CLASSIFYING, REPLAYS, Examination
 from .smaller import smaller
-
-_REPLAYS = 3  # each needs a process of its own
-_LEAST = 1.0  # seconds for what must be done, however little of the budget is left
-_MINIMISING, _CLASSIFYING = 0.3, 0.3  # of the budget
 
 
 @dataclass(frozen=True)
@@ -60,79 +54,48 @@ def left_behind(
     Returns:
         None if the schedule fails in no process of its own, and every order fails in the one that it has left.
     """
-    template = replace(template, coverage=f"{journal.run:,} runs until one left its process in another state")
+    template = replace(
+        template, verdict=Verdict.VIOLATED, coverage=f"{journal.run:,} runs until one left its process in another state"
+    )
     if not journal.complete:
         return None
     progress("replaying in processes of their own")
     try:
-        return _LeftExamination(program, plan, template, journal, deadline, progress).result(journal.schedule)
+        return _LeftExamination(program, plan, template, journal, deadline, progress).result(
+            journal.schedule, broken=bool(journal.error)
+        )
     except NoFork:
         return None
 
 
-class _LeftExamination:
+class _LeftExamination(Examination):
     """Replays, minimises and classifies such a schedule."""
 
-    def __init__(
-        self,
-        program: Program,
-        plan: FuzzPlan,
-        template: FuzzResult,
-        journal: Journal,
-        deadline: Deadline,
-        progress: Callable[[str], None],
-    ) -> None:
-        self._program, self._plan, self._template = program, plan, template
-        self._learnt, self._draw, self._broken = journal.learnt, journal.draw, bool(journal.error)
-        self._deadline, self._progress = deadline, progress
+    _again = "failed"
 
-    def result(self, schedule: Schedule) -> FuzzResult | None:
+    def result(self, schedule: Schedule, *, broken: bool) -> FuzzResult | None:
         seen = self._fails([Planned(schedule)])
         if seen is None:
-            return None if self._broken else self._only_once(schedule)
+            return None if broken else self._only_once(schedule)
         if self._plan.replay is None:
             seen = self._smaller(seen)
         seen, kind = self._classified(seen)
-        replays = 1 if self._deadline.left() <= 0 else _REPLAYS
+        replays = 1 if self._deadline.left() <= 0 else REPLAYS
         again = 1 + sum(self._fails([Planned(seen.schedule)]) is not None for _ in range(replays - 1))
-        reason = f"{seen.symptom}: {seen.message}; with {preemptions(seen.schedule.preemptions)}"
-        if self._plan.replay is not None:
-            reason += "; replayed"
-        reason += "; it leaves behind what it breaks, so each replay had a process of its own"
-        if again < replays:
-            reason += f"; only {again} of {replays} replays failed: the outcome also depends on something other than the schedule"
-        if self._deadline.unfinished:
-            reason += f"; {' and '.join(self._deadline.unfinished)}: the budget was spent"
-        named = self._program.checksum, len(self._program.threads)
-        steps = list(seen.steps)
-        rows = rows_of_schedule(steps, seen.schedule, seen.masked)
-        story = columns_of(rows, max([len(self._program.threads), *(step.thread + 1 for step in steps)])) if rows else []
-        return replace(
-            self._template,
-            verdict=Verdict.VIOLATED,
-            reason=reason,
-            kind=kind,
-            symptom=str(seen.symptom),
-            token=str(Token(*named, seen.schedule, seen.anchors, seen.points, self._learnt, self._draw)),
-            preemptions=seen.schedule.preemptions,
-            replays=(again, replays),
-            story="\n".join(story),
-            rows=tuple(rows),
-        )
+        besides = "; it leaves behind what it breaks, so each replay had a process of its own"
+        return self._described(seen, seen.points, list(seen.steps), kind, (again, replays), besides=besides)
 
     def _only_once(self, schedule: Schedule) -> FuzzResult:
         what = (
             f"a run with {preemptions(schedule.preemptions)} failed, and no other run of its schedule, here or in another process"
         )
         why = "the outcome also depends on something other than the schedule"
-        return replace(self._template, reason=f"not repeatable: {what}: {why}")
+        return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=f"not repeatable: {what}: {why}")
 
-    def _attempt(self, job: Callable[[Explorer], Any]) -> Any:
+    def _answer(self, job: Callable[[Explorer], Any]) -> Any:
         """The answer of a job in a process of its own; None if it has none."""
-        seconds = max(_LEAST, self._deadline.left())
-        tried = attempt(self._program, self._plan, lambda explorer, _: job(explorer), self._learnt, self._draw, seconds)
-        self._learnt = tried.journal.learnt or self._learnt
-        tried.journal.close()
+        tried = self._attempt(lambda explorer, _: job(explorer))
+        self._done_with(tried)
         return tried.answer
 
     def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> _Seen | None:
@@ -147,25 +110,18 @@ class _LeftExamination:
                     return None if symptom not in (None, failure.symptom) else _seen(failure, recorder.steps)
             return None
 
-        found: _Seen | None = self._attempt(job)
+        found: _Seen | None = self._answer(job)
         return found
 
     def _smaller(self, seen: _Seen) -> _Seen:
         """With as few preemptions as are found to do."""
         if seen.schedule.preemptions <= 1:
             return seen
-        self._progress("minimising in child processes")
-        until = self._deadline.share(_MINIMISING)
+        over = self._minimising()
 
         def tries(policies: Sequence[Policy]) -> Schedule | None:
             other = self._fails(policies, seen.symptom)
             return None if other is None or other.masked > seen.masked else other.schedule
-
-        def over() -> bool:
-            if self._deadline.is_past(until):
-                self._deadline.gave_up("not fully minimised")
-                return True
-            return False
 
         best = smaller(seen.schedule, [step.thread for step in seen.steps], tries, over)
         if best == seen.schedule:
@@ -179,7 +135,7 @@ class _LeftExamination:
         if self._plan.replay is not None:
             return seen, Kind.GIL_MASKED
         self._progress("does it break today?")
-        until = self._deadline.share(_CLASSIFYING)
+        until = self._deadline.share(CLASSIFYING)
         plan = self._plan
 
         def job(explorer: Explorer) -> tuple[Schedule | None, bool]:
@@ -187,11 +143,11 @@ class _LeftExamination:
             outcome = search.run(explorer.measured())
             return None if outcome.failure is None else outcome.failure.schedule, outcome.too_few
 
-        schedule, too_few = self._attempt(job) or (None, True)
+        schedule, too_few = self._answer(job) or (None, True)
         if schedule is not None and (today := self._fails([Planned(schedule)])) is not None and not today.masked:
             return self._smaller(today), Kind.BREAKS_TODAY
         if too_few:
-            self._deadline.gave_up("whether it breaks today was not decided")
+            self._kind_not_decided()
             return seen, None
         return seen, Kind.GIL_MASKED
 

@@ -15,7 +15,7 @@ from ..schedule import Choice, Schedule
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
 _MOST_TEXT = 1 << 18  # bytes of an error
-_STAGE, _RUN, _CHOICES, _LEARNT, _CANDIDATE, _DRAW, _SEQUENTIAL, _NARROW, _TEXT, _HEAD = range(10)
+_STAGE, _RUN, _CHOICES, _LEARNT, _DRAW, _SEQUENTIAL, _NARROW, _TEXT, _HEAD = range(9)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
 
@@ -98,10 +98,6 @@ class Journal:
         self._cells[_NARROW], self._cells[_TEXT] = False, len(error)
         self._cells[_STAGE] = Stage.LEFT
 
-    def set_candidate(self, index: int) -> None:
-        """Which of several schedules is tried next."""
-        self._cells[_CANDIDATE] = index
-
     # Read afterwards.
 
     @property
@@ -130,10 +126,6 @@ class Journal:
     @property
     def draw(self) -> int:
         return int(self._cells[_DRAW])
-
-    @property
-    def candidate(self) -> int:
-        return int(self._cells[_CANDIDATE])
 
     @property
     def complete(self) -> bool:

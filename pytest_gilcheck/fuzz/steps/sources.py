@@ -141,6 +141,8 @@ def keep(facts: Mapping[str, object]) -> None:
     Only of modules that this process has imported itself: of those the fork's program cannot have changed the file for it.
     """
     global _kept
+    if not facts:
+        return
     modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     usable = {path: found for path, found in facts.items() if path in modules and isinstance(found, SourceFacts)}
     _files.update(usable)
@@ -182,7 +184,7 @@ def _of_text(text: str) -> SourceFacts:
     by_one = _HELD_BY_ONE - found.methods  # a function of its own may do anything with the generator
     if any(_ends_with_a_step(each, by_one) for each in parts.generators) or ("bytearray" in text and _BUFFERS.search(text)):
         found.words.add("__del__")
-    if parts.renames or parts.catches:
+    if parts.anything:
         found.words.add("setattr")
     found.computed |= _stored_in_classes(parts)
     if found.computed & CATCHERS or found.attributes & CATCHERS:  # in C, perhaps: then any name may stand for what changes
@@ -200,24 +202,22 @@ class _Parts(NamedTuple):
         scopes: the module, and all classes.
         generators: functions that can be suspended in the middle: generators, and coroutines that await.
         assignments: each with whether it is inside of a function.
-        renames: whether a function or a cell may be made of parts: its variables may have other names, or be in a dict that
-            others change.
-        catches: whether any name may change for another reason: something is bound to the name of a method that finds any
-            attribute, and not by a definition; or the code of a function is looked at, with which another one may be made.
+        anything: whether any name may change, without a word that says so: a function or a cell may be made of parts, so that its
+            variables have other names, or are in a dict that others change; or something is bound to the name of a method that
+            finds any attribute, and not by a definition.
     """
 
     scopes: list[ast.Module | ast.ClassDef]
     generators: list[_Function]
     assignments: list[tuple[ast.Assign | ast.AnnAssign, bool]]
-    renames: bool
-    catches: bool
+    anything: bool
 
 
 def _parts_of(tree: ast.Module) -> _Parts:
     scopes: list[ast.Module | ast.ClassDef] = [tree]
     generators: dict[int, _Function] = {}
     assignments: list[tuple[ast.Assign | ast.AnnAssign, bool]] = []
-    renames = catches = False
+    anything = False
     makers = 0  # mentions of what makes functions, without those that only compare it with the class of something
     waiting: list[tuple[ast.AST, ast.AST | None, bool]] = [(tree, None, False)]  # node, its function, inside of any function
     while waiting:
@@ -225,10 +225,10 @@ def _parts_of(tree: ast.Module) -> _Parts:
         kind = type(node)
         if kind is ast.Name and node.id in _SPECIAL:  # type: ignore[attr-defined]
             makers += node.id in _MAKERS  # type: ignore[attr-defined]
-            catches = catches or (node.id in CATCHERS and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+            anything = anything or (node.id in CATCHERS and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
         elif kind is ast.alias:
-            catches = catches or (node.asname or node.name) in CATCHERS  # type: ignore[attr-defined]
-            renames = renames or (node.asname is not None and node.name in _MAKERS)  # type: ignore[attr-defined]
+            anything = anything or (node.asname or node.name) in CATCHERS  # type: ignore[attr-defined]
+            anything = anything or (node.asname is not None and node.name in _MAKERS)  # type: ignore[attr-defined]
         if kind in _LEAVES:
             continue
         if _suspends(node) and isinstance(function, _Function):
@@ -239,7 +239,7 @@ def _parts_of(tree: ast.Module) -> _Parts:
             assignments.append((node, inside))  # type: ignore[arg-type]
         elif kind is ast.Attribute:
             makers += node.attr in _MAKERS  # type: ignore[attr-defined]
-            catches = catches or (node.attr == "__code__" and isinstance(node.ctx, ast.Load))  # type: ignore[attr-defined]
+            anything = anything or (node.attr == "__code__" and isinstance(node.ctx, ast.Load))  # type: ignore[attr-defined]
         elif kind is ast.Call and getattr(node.func, "id", "") in _COMPARING:  # type: ignore[attr-defined]
             makers -= _mentions(node.args[1:])  # type: ignore[attr-defined]
         elif kind is ast.Compare:
@@ -254,7 +254,7 @@ def _parts_of(tree: ast.Module) -> _Parts:
                 waiting += [(each, function, inside) for each in value if isinstance(each, ast.AST)]
             elif isinstance(value, ast.AST):
                 waiting.append((value, function, inside))
-    return _Parts(scopes, list(generators.values()), assignments, renames or makers > 0, catches)
+    return _Parts(scopes, list(generators.values()), assignments, anything or makers > 0)
 
 
 def _mentions(compared: list[ast.expr]) -> int:
