@@ -11,9 +11,10 @@ import types
 
 import pytest
 
+from pytest_gilcheck.core.origin import under_test
 from pytest_gilcheck.fuzz.schedule import Token, checksum
 from pytest_gilcheck.fuzz.searching.search import Search
-from pytest_gilcheck.fuzz.steps import changing
+from pytest_gilcheck.fuzz.steps import changing, touches
 
 from ..slow import one_in
 from .programs import counted
@@ -23,7 +24,42 @@ def look(s):
     first = {read}
     s.same = first == {read}
 """
+ITEMS = (
+    """
+class State:
+    def __init__(self): self.items, self.same = [], True
+def change(s): s.items.append(1)
+"""
+    + TWICE
+)
 PROGRAMS = {
+    "the bound of a slice that is shown": ITEMS.format(read="repr(slice(s.items, None))"),
+    "slices that are compared": ITEMS.format(read="(slice(s.items, None) == slice([], None))"),
+    "a bytearray that formats": ITEMS.format(read="(bytearray(b'%a') % (s.items,))"),
+    "a range of an object": """
+class State:
+    def __init__(self):
+        self.items, self.same = [], True
+        self.wide = type("Wide", (), {"__index__": self.items.__len__})()
+def change(s): s.items.append(1)
+""" + TWICE.format(read="range(s.wide)"),
+    "the moment before a lock is released by its exit method": """
+import threading
+class Guard:
+    def __init__(self): self.lock, self.done = threading.Lock(), False
+    def __exit__(self, kind, error, trace):
+        self.done = True
+        return self.lock.__exit__(kind, error, trace)
+class State:
+    def __init__(self): self.guard, self.same = Guard(), True
+def change(s):
+    s.guard.lock.acquire()
+    s.guard.__exit__(None, None, None)
+def look(s):
+    if s.guard.done:
+        s.same = s.guard.lock.acquire(blocking=False)
+        if s.same: s.guard.lock.release()
+""",
     "a dictionary that a dotted text names": """
 import operator
 state_of = operator.attrgetter("box.__dict__")
@@ -167,6 +203,47 @@ def test_it_is_found_and_its_twin_with_a_lock_holds(name, made, monkeypatch):
     assert counted(module.look, module.change, setup=module.State, invariant=module.same, replay=result.token).verdict == "violated"
     twin = counted(module.look_in_turn, module.change_in_turn, setup=module.State, invariant=module.same, schedules=60)
     assert twin.verdict == "holds", str(twin)
+
+
+ONCE = """
+CACHE = None
+class State:
+    def __init__(self):
+        global CACHE
+        CACHE = CACHE if CACHE is not None else {}
+        self.made, self.same = [], True
+def get(s):
+    if "x" not in CACHE:
+        s.made.append(1)
+        CACHE["x"] = 1
+        s.same = len(s.made) == 1
+look = change = get
+"""
+
+
+def test_a_global_that_the_setup_stores_only_once_is_not_made_anew(made, monkeypatch):
+    monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
+    module = made(ONCE)
+    result = counted(module.get, module.get, setup=module.State, invariant=module.same, schedules=400)
+    assert result.verdict == "inconclusive", str(result)
+    assert "'CACHE' of module" in result.reason, result.reason
+
+
+class Notes:
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+
+
+def test_a_store_touches_the_attribute_also_where_the_class_deletes_in_a_way_of_its_own():
+    notes = Notes()
+    stored = touches._attribute_stored(notes, "count", under_test)
+    assert (notes, "count", True) in [(touch.holder, touch.part, touch.changes) for touch in stored]
+    assert touches._attribute_stored(notes, "count", under_test, deletes=True) == [], "its own code makes the steps"
+
+
+def test_a_class_that_types_has_made_for_a_program_is_none_of_the_library():
+    assert not changing._of_the_library(types.new_class("Row"))
+    assert changing._of_the_library(types.SimpleNamespace)
 
 
 @pytest.mark.slow

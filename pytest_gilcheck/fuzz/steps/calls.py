@@ -69,7 +69,7 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
     if id(function) in _PURE or (function is type and alone):
         return False
     if function is range:  # C asks anything but a number for its `__index__`
-        return first is not UNKNOWN and type(first) not in _IMMUTABLE
+        return type(first) not in _IMMUTABLE
     if alone and id(function) in _OF_ONE_IMMUTABLE and type(first) in _IMMUTABLE:
         return False
     if type(function) in _IN_C:
@@ -133,8 +133,19 @@ def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:
 
 def global_callee(text: str) -> str | None:
     """The name in the source text of a call, if it calls a plain name: ``f`` of ``f(x)``, and nothing of ``f(x)(y)``."""
+    call = _call(text)
+    return call.func.id if call is not None and isinstance(call.func, ast.Name) else None
+
+
+def first_argument(text: str) -> object:
+    """The first argument in the source text of a call, if it is a constant; otherwise `UNKNOWN`."""
+    call = _call(text)
+    return call.args[0].value if call is not None and call.args and isinstance(call.args[0], ast.Constant) else UNKNOWN
+
+
+def _call(text: str) -> ast.Call | None:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return None
-    return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else None
+    return tree if isinstance(tree, ast.Call) else None

@@ -21,7 +21,7 @@ from typing import Any
 
 from ...core.origin import under_test
 from ...core.source import Position, position_text
-from .calls import UNKNOWN, global_callee, is_step
+from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
 from .dropping import Dropping
 from .instructions import instructions_of
@@ -175,11 +175,12 @@ class Visibility:
     def _harmless_by_name(self, instruction: dis.Instruction, table: StepTable) -> bool:
         """Whether the source text names a global callee that makes steps of its own, or no step at all."""
         code = table.code
-        name = global_callee(_text(instruction, code))
+        text = _text(instruction, code)
+        name = global_callee(text)
         if name is None or name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
             return False
         callee = self.names.value_of(table.namespace, name)
-        return callee is not MISSING and not is_step(callee, UNKNOWN, under_test)
+        return callee is not MISSING and not is_step(callee, first_argument(text), under_test)
 
 
 def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
