@@ -33,7 +33,7 @@ def test_many_generated_programs_have_the_outcomes_of_brute_force():
     compared, too_large = [], []
 
     @seed(5)
-    @settings(max_examples=8, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=16, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def compare(drawn):
         try:

@@ -1,7 +1,7 @@
 """Every bug of the corpus is found, called what it is, and replayed; the fixed twins and the correct programs give no alarm.
 
 By default, the first bug of each kind and symptom and one correct program. These searches end after a number of schedules,
-so their verdicts do not depend on the speed of the machine. With ``-m slow`` all have `BUDGET` instead, as a search has
+so their verdicts do not depend on the speed of the machine. With ``-m slow`` every fourth has `BUDGET` instead, as a search
 whose number of schedules nobody gave. A machine that does not get through leaves a test undecided.
 """
 
@@ -32,13 +32,13 @@ def core(programs, kind=lambda program: None):
 
 
 def limited(name, programs, by_default, schedules):
-    """The parameters ``name`` and ``limit``: of the core by default, of every second program, for a time, with ``-m slow``.
+    """The parameters ``name`` and ``limit``: of the core by default, of every fourth program, for a time, with ``-m slow``.
 
     `benchmarks/fuzz_quality.py` runs all of them.
     """
     by_count = [pytest.param(each, {"schedules": schedules}, id=f"{each.name}-{schedules} schedules") for each in by_default]
     by_time = [
-        pytest.param(each, {"budget": BUDGET}, id=f"{each.name}-{BUDGET:g} s", marks=pytest.mark.slow) for each in programs[::2]
+        pytest.param(each, {"budget": BUDGET}, id=f"{each.name}-{BUDGET:g} s", marks=pytest.mark.slow) for each in programs[::4]
     ]
     return pytest.mark.parametrize((name, "limit"), by_count + by_time)
 
