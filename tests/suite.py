@@ -4,6 +4,8 @@
 - `exclusive`: a test with this mark measures time, so no other test of the session runs beside it. These tests run last, on one
   worker. A lock keeps them apart from the tests that the other workers have not finished.
 - `slow`: ``addopts`` deselects tests with this mark; the summary says how many.
+- ``--share K/N``: of the selected tests, every one belongs to one of N shares by the hash of its name; the K-th runs. `.ci/run` runs one share
+  of the slow tests, which one the commit decides.
 - Undecided tests: a session fails if more than `MOST_UNDECIDED` of its tests could not be decided (`tests/undecided.py`).
 - A machine lock of its own for each worker: two checks of behaviour may run at once. Exclusive tests use the real one.
 """
@@ -15,6 +17,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -33,6 +36,10 @@ MOST_UNDECIDED = 0.05  # of the tests of a session
 FEW_UNDECIDED = 4  # never fail a session
 FOLDER = "GILCHECK_SUITE_FOLDER"  # environment: a folder that all workers of this session share
 MACHINE_LOCK = "GILCHECK_LOCK"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--share", metavar="K/N", help="run the K-th of N shares of the selected tests (of this suite)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,7 +95,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)  # after -m and -k
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Exclusive tests last, and all on one worker."""
+    """The chosen share; exclusive tests last, and all on one worker."""
+    if config.option.share is not None:
+        chosen, shares = _share(config.option.share)
+        others = [item for item in items if zlib.crc32(item.nodeid.encode()) % shares != chosen]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if zlib.crc32(item.nodeid.encode()) % shares == chosen]
     for item in items:
         if is_exclusive(item):
             item.add_marker(pytest.mark.xdist_group("exclusive"))
@@ -96,6 +108,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         groups = {item.nodeid: mark.args[0] for item in items if (mark := item.get_closest_marker("xdist_group"))}
         Path(os.environ[FOLDER], f"groups-{config.workerinput['workerid']}.json").write_text(json.dumps(groups))
+
+
+def _share(text: str) -> tuple[int, int]:
+    """Index from 0, and number of shares.
+
+    Raises:
+        pytest.UsageError: the text is not of the form K/N with 1 <= K <= N.
+    """
+    try:
+        chosen, shares = map(int, text.split("/"))
+    except ValueError:
+        chosen = shares = 0
+    if not 1 <= chosen <= shares:
+        raise pytest.UsageError(f"--share={text!r}: expected K/N, from 1/N to N/N")
+    return chosen - 1, shares
 
 
 def is_exclusive(item: pytest.Item) -> bool:
@@ -184,7 +211,7 @@ class Deselected:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._slow:
-            terminalreporter.write_line(f"{self._slow} slow tests were deselected: -m slow runs them, as .ci/run does")
+            terminalreporter.write_line(f"{self._slow} slow tests were deselected: -m slow runs them, .ci/run half of them")
 
 
 class Undecided:

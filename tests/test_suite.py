@@ -146,3 +146,30 @@ def test_a_run_of_everything_has_workers_and_a_run_of_one_file_has_none(run, pyt
     assert "worker master" in run(source, "-rP", "-n0").stdout.str()
     [file] = pytester.path.glob("test_*.py")
     assert "worker master" in run(source, "-rP", file.name).stdout.str()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_each_test_is_in_one_share(run, pytester, workers):
+    source = """
+        import pathlib, pytest
+
+        @pytest.mark.parametrize("n", range(20))
+        def test_it(n):
+            with open("ran", "a") as file:
+                file.write(f"{n} ")
+        """
+    ran = []
+    for share in ("1/3", "2/3", "3/3"):
+        (pytester.path / "ran").write_text("")
+        run(source, f"-n{workers}", "--share", share)
+        ran.append({int(word) for word in (pytester.path / "ran").read_text().split()})
+    assert all(ran)
+    assert sum(map(len, ran)) == 20
+    assert set.union(*ran) == set(range(20))
+
+
+@pytest.mark.parametrize("share", ["0/2", "3/2", "half", "1/2/3", "1"])
+def test_a_share_that_there_is_not_is_refused(run, share):
+    result = run("def test_it(): pass", "--share", share)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --share={share!r}: expected K/N, from 1/N to N/N"])
