@@ -4,8 +4,8 @@
 - `exclusive`: a test with this mark measures time, so no other test of the session runs beside it. These tests run last, on one
   worker. A lock keeps them apart from the tests that the other workers have not finished.
 - `slow`: ``addopts`` deselects tests with this mark; the summary says how many.
-- ``--share K/N``: of the selected tests, every one belongs to one of N shares by the hash of its name; the K-th runs. `.ci/run` runs one
-  share of the slow tests, which one the commit decides.
+- ``--share K/N``: of the selected tests, every one belongs to one of N shares by the hash of its name; the K-th runs. `.ci/run`
+  runs one share of the slow tests, which one the commit decides.
 - Undecided tests: a session fails if more than `MOST_UNDECIDED` of its tests could not be decided (`tests/undecided.py`).
 - A machine lock of its own for each worker: two checks of behaviour may run at once. Exclusive tests use the real one.
 """

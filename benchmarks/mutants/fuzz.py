@@ -115,8 +115,8 @@ MUTANTS = (
     Mutant(
         "fuzz-baseline-union",
         "fuzz/searching/explorer.py",
-        "        always = set.intersection(*(set(counts) for counts in raised))\n",
-        "        always = set.union(*(set(counts) for counts in raised))\n",
+        "        always = set.intersection(*(set(run.expected) for run in runs))\n",
+        "        always = set.union(*(set(run.expected) for run in runs))\n",
         "an exception that only one sequential order raises is expected in every schedule: a false pass",
         ("tests/fuzz/test_expected.py",),
     ),

@@ -17,7 +17,7 @@ from ..core.verdict import Verdict
 from .deadline import Deadline
 from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
-from .failing import StateLeft, violated
+from .failing import StateLeft, Unrepeatable, violated
 from .kept import FirstRun
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
@@ -27,7 +27,7 @@ from .running.journal import Journal
 from .running.policy import Planned
 from .running.record import ScheduleRun
 from .running.virtual_time import BOUND
-from .schedule import Token, checksum
+from .schedule import Choice, Schedule, Token, checksum
 from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.minimise import observed
@@ -88,9 +88,11 @@ def fuzz(
         BadValue: the plan does not fit the program.
         ReplayDiverged: the run does not go where the plan's token says.
         StateLeft: a failing run has left this process in another state, and the journal tells another one of it.
+        Unrepeatable: the first run found what no later one does, and there is a journal, so that another process can search it.
     """
     begun = monotonic()
     template = undecided(program, plan)
+    explorer: Explorer | None = None
     if plan.mode == EXHAUSTIVE and len(program.threads) > 2:
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
@@ -107,9 +109,18 @@ def fuzz(
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
+        if explorer is not None and explorer.first_alone and journal is not None and plan.replay is None:
+            raise Unrepeatable(result).of(explorer, result) from None  # the first run may well make visible steps
+    except Unrepeatable as found:
+        result = replace(found.result, schedules=explorer.runs if explorer is not None else 0)
+        if journal is not None and plan.replay is None:
+            raise found.of(explorer, replace(result, seconds=monotonic() - begun)) from None
     except SequentialFailure as error:
         if error.again:
-            return not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
+            result = not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
+            if journal is not None and plan.replay is None:
+                raise Unrepeatable(result).of(explorer, result) from None
+            return result
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
@@ -144,31 +155,34 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         if difference:
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
-    result = _searched(explorer, plan, template, sequential, deadline, difference)
+    differs = bool(first_run.alone_found or explorer.first_alone)  # then the rest of the budget is for what only the first run does
+    until = deadline.end_of_search(plan.sensitivity or (differs and explorer.engine.journal is not None))
+    result = _searched(explorer, plan, template, sequential, deadline, until, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
-    if result.verdict is Verdict.HOLDS and (found := first_run.alone_found):
-        return _left_behind(
+    claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
+    if claims and (found := first_run.alone_found):
+        raise _left_behind(
             result, f"the first run changed {_few(found)}, and later runs found it so, and none has the race of its making"
         )
-    if result.verdict is Verdict.HOLDS and explorer.first_alone:
+    if claims and explorer.first_alone:
         why = f"only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache or a file, keeps"
-        return _left_behind(result, f"{why} later runs from there, and none has the races of its making")
+        raise _left_behind(result, f"{why} later runs from there, and none has the races of its making")
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
-            return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
+            raise Unrepeatable(not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message)))
         if found := first_run.changed_since:
-            return _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
+            raise _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
     return result
 
 
-def _left_behind(result: FuzzResult, why: str) -> FuzzResult:
-    """The result for a program of which a run leaves something for all that come after it."""
+def _left_behind(result: FuzzResult, why: str) -> Unrepeatable:
+    """What to raise for a program of which a run leaves something for all that come after it."""
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+    return Unrepeatable(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason))
 
 
 def _few(names: tuple[str, ...]) -> str:
@@ -183,10 +197,21 @@ def not_repeatable(program: Program, template: FuzzResult, error: BaseException)
 
 
 def _searched(
-    explorer: Explorer, plan: FuzzPlan, template: FuzzResult, sequential: list[ScheduleRun], deadline: Deadline, unrepeatable: str
+    explorer: Explorer,
+    plan: FuzzPlan,
+    template: FuzzResult,
+    sequential: list[ScheduleRun],
+    deadline: Deadline,
+    until: float,
+    unrepeatable: str,
 ) -> FuzzResult:
-    """The result of a search; ``unrepeatable`` says what the same schedule does differently the second time."""
-    drawn = search_all_draws(explorer, plan, sequential, deadline.end_of_search(plan.sensitivity))
+    """The result of a search.
+
+    Args:
+        until: the end of the search itself, by `monotonic`.
+        unrepeatable: what the same schedule does differently the second time.
+    """
+    drawn = search_all_draws(explorer, plan, sequential, until)
     searched = drawn.outcome
     template = replace(template, coverage=str(drawn))
     if searched.failure is not None:
@@ -249,28 +274,56 @@ class ReplayDiverged(AssertionError):
     """A replay did not follow its token: the visible steps differ from those of the run that the token describes."""
 
 
+def check_program(token: Token, program: Program) -> None:
+    """Whether a token is one of this program.
+
+    Raises:
+        ReplayDiverged: it is of another one.
+    """
+    if token.threads != len(program.threads) or token.program != program.checksum:
+        raise ReplayDiverged(f"the token is of another program than {program.name}: its threads have other names")
+
+
+def check_followed(token: Token, unused: Choice | None, schedule: Schedule, anchors: Sequence[str], points: int | None) -> None:
+    """Whether a run went where its token says.
+
+    Args:
+        unused: the first choice that the run could not make.
+        schedule, anchors: of the run.
+        points: of a run that did not fail; None if it failed.
+
+    Raises:
+        ReplayDiverged: it did not.
+    """
+    if unused is not None:
+        raise ReplayDiverged(f"the run cannot switch at point {unused.point} as the token does: its visible steps differ")
+    for choice, expected, anchor in zip(schedule.choices, token.anchors, anchors, strict=False):
+        if checksum(anchor) != expected:
+            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, and the token's run was elsewhere")
+    if points not in (None, token.points):
+        raise ReplayDiverged(f"the run has {points} points, and the token's run had {token.points}")
+
+
+def does_not_fail(token: Token) -> str:
+    """The reason of a replay that holds."""
+    return f"the replayed schedule ({token.schedule}) does not fail any more"
+
+
 def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzResult:
     """Follow a token.
 
     Raises:
         ReplayDiverged: the run does not go where the token says.
     """
-    if token.threads != len(explorer.program.threads) or token.program != explorer.program.checksum:
-        raise ReplayDiverged(f"the token is of another program than {explorer.program.name}: its threads have other names")
+    check_program(token, explorer.program)
     explorer.engine.chance.draw = token.draw
     explorer.learn(token.learnt)
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)
-    if policy.unused is not None:
-        raise ReplayDiverged(f"the run cannot switch at point {policy.unused.point} as the token does: its visible steps differ")
-    for choice, expected, anchor in zip(run.schedule.choices, token.anchors, run.anchors, strict=False):
-        if checksum(anchor) != expected:
-            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, and the token's run was elsewhere")
-    if run.points != token.points and failure is None:
-        raise ReplayDiverged(f"the run has {run.points} points, and the token's run had {token.points}")
+    check_followed(token, policy.unused, run.schedule, run.anchors, run.points if failure is None else None)
     template = replace(template, coverage="one schedule, replayed")
     if failure is None:
-        return replace(template, verdict=Verdict.HOLDS, reason=f"the replayed schedule ({token.schedule}) does not fail any more")
+        return replace(template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
     if explorer.engine.journal is not None and failure.symptom in _LASTING and (now := explorer.fails_now()) is not None:
         raise StateLeft(failure, now)
     explanation, _ = explain(explorer, failure)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import comb
+from pickle import dumps  # bound here: the program may replace that of the module
 
 from ..core.clocks import monotonic
 from ..core.packing import packed
@@ -20,6 +21,7 @@ from .searching.explorer import Explorer, Failure, Symptom
 from .searching.limits import Limit, limited
 from .searching.minimise import minimised
 from .searching.search import Search, SearchOutcome
+from .steps import sources
 
 _REPLAYS, _REPLAYS_BY_CHANCE = 10, 40  # the second of a program that does not do the same twice
 _RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice
@@ -48,6 +50,66 @@ class StateLeft(Exception):
         error = None if self.now is None else self.now.error or AssertionError(self.now.message)
         choices = ((choice, masked) for choice, _, _, masked in self.failure.run.choices)
         journal.leave(choices, b"" if error is None else packed(error).encode())
+
+
+class Unrepeatable(Exception):
+    """The first run of the program found what no later one does, so a search in one process says nothing of its races.
+
+    Attributes:
+        result: of that search: inconclusive.
+    """
+
+    def __init__(self, result: FuzzResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+        self._learnt: tuple[int, ...] = ()
+        self._draw = 0
+        self._setup_at_home = False
+        self._ready = 0.0
+
+    def of(self, explorer: Explorer | None, result: FuzzResult) -> Unrepeatable:
+        """The same, with what the search has learnt."""
+        self.result = result
+        if explorer is not None:
+            self._learnt, self._draw = explorer.events.names.all_learnt(), explorer.engine.chance.draw
+            self._setup_at_home, self._ready = explorer.setup_at_home, explorer.ready
+        return self
+
+    def note(self, journal: Journal, changed: Sequence[str] = ()) -> None:
+        """Leave it all for a process in which nothing has run yet.
+
+        Args:
+            changed: what the caller shares with the program, and will not see changed.
+        """
+        failure = None if self.result.failure is None else packed(self.result.failure)
+        result = replace(self.result, failure=None)
+        left = Left(result, failure, self._learnt, self._draw, self._setup_at_home, self._ready, tuple(changed), sources.learnt())
+        if not journal.keep(dumps(left)):
+            journal.keep(dumps(replace(left, facts={}, failure=None)))
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a process left that came to `Unrepeatable`.
+
+    Attributes:
+        result: of its search, but for the failure, which is packed.
+        learnt: what step tables depend on (`Changing.all_learnt`).
+        draw: of chance.
+        setup_at_home: whether the setup has to run where the invariant does.
+        ready: when its first runs had ended, by `monotonic`; 0 if they did not.
+        changed: what the caller shares with the program, and will not see changed.
+        facts: what it has read in sources.
+    """
+
+    result: FuzzResult
+    failure: str | None
+    learnt: tuple[int, ...]
+    draw: int
+    setup_at_home: bool
+    ready: float
+    changed: tuple[str, ...]
+    facts: Mapping[str, object]
 
 
 def violated(

@@ -19,7 +19,7 @@ from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from .check import fuzz
 from .crashing.hang_watch import HangWatch
-from .failing import StateLeft
+from .failing import StateLeft, Unrepeatable
 from .kept import SharedValues
 from .plan import FuzzPlan
 from .program import Program
@@ -83,6 +83,11 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
             values = SharedValues(program)
             result = fuzz(program, plan, progress=lambda label: side.send_note(label.encode(errors="replace")), journal=journal)
             result, failure = replace(result, failure=None), result.failure
+        except Unrepeatable as once:
+            if getpid() == side.pid:
+                once.note(journal, () if values is None else values.changed())
+                flush()
+            exit_at_once(1)
         except StateLeft as left:  # the caller, in whose process nothing has run, goes on
             if getpid() == side.pid:
                 left.note(journal)

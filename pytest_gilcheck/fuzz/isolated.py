@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pickle import loads  # bound here: the program may replace that of the module
 
 from ..core.child import Ending
 from ..core.child_side import ChildSide, of_this_process
@@ -26,14 +27,16 @@ from ..core.packing import unpacked
 from ..core.standby import Inherited, stand_by
 from ..core.streams import flush
 from ..core.system import exit_at_once
+from ..core.verdict import Verdict
 from . import forked
 from .check import ReplayDiverged, fuzz, not_repeatable, undecided
+from .crashing import first_run
 from .crashing.attempt import Attempt
 from .crashing.crash import Dead, crashed, dead_of, seen_in
 from .crashing.hang_watch import HangWatch
 from .crashing.left_behind import left_behind
 from .deadline import Deadline
-from .failing import StateLeft
+from .failing import Left, StateLeft, Unrepeatable
 from .plan import STRESS, FuzzPlan
 from .program import Program
 from .result import FuzzResult
@@ -41,6 +44,7 @@ from .running.journal import Journal, Stage
 from .running.short_slices import short_slices
 from .schedule import Token
 from .searching.harness import run_limit
+from .steps import sources
 
 _WHERE = {
     Stage.IDLE: "outside of its runs",
@@ -72,9 +76,15 @@ def isolated(
 def _guarded(program: Program, plan: FuzzPlan, progress: Callable[[str], None], stays: str | None, longest: float) -> FuzzResult:
     side = of_this_process()
     why = can_fork() if side is not None else stays
+    first = plan.replay if plan.replay is not None and plan.replay.first else None
     if why is not None:
+        if first is not None:
+            needs = "the token is of the first run of a process, so its replay needs a process of its own"
+            return undecided(program, plan, f"{needs}: {why}")
         return replace(fuzz(program, plan, progress=progress), unguarded=why)
     try:
+        if first is not None:
+            return _replay_of_first_run(program, plan, first, progress)
         with closing(Journal(keeps_anchors=plan.replay is not None)) as journal:
             if side is not None:
                 return _beside_a_standby(side, program, plan, journal, progress)
@@ -91,12 +101,14 @@ def _beside_a_standby(
     if not isinstance(standby, Inherited):
         try:
             return fuzz(program, plan, progress=progress, journal=journal)
-        except StateLeft as left:
+        except (StateLeft, Unrepeatable) as left:
             left.note(journal)
             flush()
             exit_at_once(1)  # and the process that waits goes on, in which nothing has run
         finally:
             standby.dismiss()
+    if journal.stage is Stage.ONCE:
+        return _once(program, plan, journal, begun, progress)
     if journal.stage is Stage.LEFT:
         return _left(program, plan, journal, begun, progress)
     return _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
@@ -114,6 +126,8 @@ def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: floa
     ended, *stacks = str(outcome).splitlines()
     if outcome.ending is Ending.STOPPED:
         reason = f"{ended}; {_HERE}"
+    elif journal.stage is Stage.ONCE:
+        return _once(program, plan, journal, begun, progress)
     elif journal.stage is Stage.LEFT:
         return _left(program, plan, journal, begun, progress)
     elif searched.overdue or journal.stage is Stage.IDLE:
@@ -142,7 +156,27 @@ def _left(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     template = replace(undecided(program, plan), schedules=journal.run)
     result = left_behind(program, plan, template, journal, Deadline(plan.budget, begun=begun), progress)
     if result is None:
-        result = not_repeatable(program, template, _unpacked(journal.error))
+        result = not_repeatable(program, template, _unpacked(journal.text))
+    return replace(result, seconds=monotonic() - begun)
+
+
+def _once(program: Program, plan: FuzzPlan, journal: Journal, begun: float, progress: Callable[[str], None]) -> FuzzResult:
+    """The result, of a program whose first run finds what no later one does."""
+    left: Left = loads(journal.text)
+    _warn_of(left.changed)
+    sources.keep(left.facts)
+    result = first_run.searched(program, plan, left, Deadline(plan.budget, begun=left.ready or begun), progress)
+    if result.verdict is Verdict.INCONCLUSIVE and left.failure is not None:
+        failure = unpacked(left.failure)
+        if tried := result.reason.removeprefix(left.result.reason).removeprefix("; "):
+            failure.add_note(tried)
+        result = replace(result, failure=failure)
+    return replace(result, seconds=monotonic() - begun)
+
+
+def _replay_of_first_run(program: Program, plan: FuzzPlan, token: Token, progress: Callable[[str], None]) -> FuzzResult:
+    begun = monotonic()
+    result = first_run.replayed(program, plan, token, undecided(program, plan), Deadline(plan.budget, begun=begun), progress)
     return replace(result, seconds=monotonic() - begun)
 
 

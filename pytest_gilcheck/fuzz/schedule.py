@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 CLOCK = 1 << 20  # in the place of a thread's index: the reading of a clock is delayed
 _PREFIX = "gil1_"
-_DRAW = 16  # bits of the number of threads, below the draw
+_FIRST = 15  # bits of the number of threads, below the mark of a first run
+_DRAW = 16  # bits below the draw
 
 
 class BadToken(ValueError):
@@ -73,6 +74,7 @@ class Token:
         points: the number of points of the whole run.
         learnt: checksums of what the search has learnt about the program's names, on which its visible steps depend.
         draw: of its random numbers and orders of sets.
+        first: whether it is the schedule of a process's first run of the program.
     """
 
     program: int
@@ -82,9 +84,10 @@ class Token:
     points: int
     learnt: tuple[int, ...] = ()
     draw: int = 0
+    first: bool = False
 
     def __str__(self) -> str:
-        numbers = [self.program, self.threads + (self.draw << _DRAW), self.points, len(self.schedule.choices)]
+        numbers = [self.program, self.threads | self.first << _FIRST | self.draw << _DRAW, self.points, len(self.schedule.choices)]
         last = 0
         for choice, anchor in zip(self.schedule.choices, self.anchors, strict=True):
             numbers += [choice.point - last, choice.thread * 2 + choice.forced, anchor]
@@ -122,8 +125,8 @@ class Token:
             learnt = tuple(numbers)
         except (StopIteration, RuntimeError, ValueError):
             raise BadToken("it ends too early") from None
-        draw, threads = threads >> _DRAW, threads & (1 << _DRAW) - 1
-        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points, learnt, draw)
+        draw, first, threads = threads >> _DRAW, bool(threads >> _FIRST & 1), threads & (1 << _FIRST) - 1
+        return cls(program, threads, Schedule(tuple(choices)), tuple(anchors), points, learnt, draw, first)
 
 
 def checksum(text: str) -> int:

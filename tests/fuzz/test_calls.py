@@ -442,7 +442,7 @@ class Settings:
 @pytest.mark.slow
 def test_what_only_the_first_run_finds_is_no_pass_and_a_setup_that_makes_it_anew_decides():
     with pytest.warns(RuntimeWarning, match="the program changed"):
-        result = Gilcheck().fuzz(threads=[lazily, lazily], invariant=one_pool, schedules=40, seed=1)
+        result = Gilcheck().fuzz(threads=[lazily_guarded, lazily_guarded], invariant=one_pool, schedules=40, seed=1)
     assert result.verdict == "inconclusive"
     assert "not repeatable: the first run changed" in result.reason
     assert "'_pool' of module" in result.reason

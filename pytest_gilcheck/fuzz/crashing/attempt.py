@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..plan import FuzzPlan
 from ..program import Program
 from ..running.journal import Journal, Stage
 from ..searching.explorer import Explorer
-from ..searching.harness import explorer_for, run_limit
+from ..searching.harness import explorer_for
 from .hang_watch import HangWatch
 
 _LOOK = 0.05  # seconds between two looks at the child
@@ -49,29 +50,38 @@ class Attempt:
         return self.outcome.ending in (Ending.HUNG, Ending.STOPPED)
 
 
+@contextmanager
+def after_sequential_orders(
+    program: Program, plan: FuzzPlan, learnt: tuple[int, ...], draw: int, journal: Journal
+) -> Iterator[Explorer]:
+    """An explorer that has run the sequential orders with this draw, and has taken over what was known about names."""
+    with explorer_for(program, plan, lambda label: None, journal) as explorer:
+        explorer.engine.chance.draw = draw
+        explorer.sequential(visible=False)
+        explorer.learn(learnt)
+        yield explorer
+
+
 def attempt(
-    program: Program,
-    plan: FuzzPlan,
+    begin: Callable[[Journal], AbstractContextManager[Explorer]],
     job: Callable[[Explorer, Journal], Any],
-    learnt: tuple[int, ...],
-    draw: int,
+    limit: float,
     seconds: float,
 ) -> Attempt:
     """Do something with a program in a child process.
 
     Args:
-        job: what to do, after the sequential orders. Its answer is pickled.
-        learnt: what was known about the program's names (`Journal.learnt`).
-        draw: of chance.
+        begin: called in the child, for its explorer.
+        job: what to do. Its answer is pickled.
+        limit: seconds after which a run is ended.
         seconds: that the job may take; a run that hangs in C gets its time limit in addition.
     """
     journal = Journal(keeps_anchors=True)
-    limit = run_limit(plan)
     until = monotonic() + seconds + limit + _SETTLING
     side = fork(seconds + limit + _SETTLING, own_group=of_this_process() is None)
     if isinstance(side, ChildSide):
         try:
-            side.answer(pickle.dumps(("answer", _done(program, plan, job, learnt, draw, journal))))
+            side.answer(pickle.dumps(("answer", _done(begin, job, journal))))
         except BaseException as error:
             side.answer(pickle.dumps(("error", f"{name_of_class(type(error))}: {error}")))
         finally:
@@ -94,17 +104,11 @@ def _awaited(side: ParentSide, watch: HangWatch, until: float) -> Outcome:
 
 
 def _done(
-    program: Program,
-    plan: FuzzPlan,
+    begin: Callable[[Journal], AbstractContextManager[Explorer]],
     job: Callable[[Explorer, Journal], Any],
-    learnt: tuple[int, ...],
-    draw: int,
     journal: Journal,
 ) -> Any:
-    with explorer_for(program, plan, lambda label: None, journal) as explorer:
-        explorer.engine.chance.draw = draw
-        explorer.sequential(visible=False)
-        explorer.learn(learnt)
+    with begin(journal) as explorer:
         try:
             return job(explorer, journal)
         finally:

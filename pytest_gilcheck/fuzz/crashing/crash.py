@@ -30,7 +30,7 @@ from ..searching.minimise import observed
 from ..searching.reduction import Reduction
 from ..searching.search import Search
 from .attempt import Attempt
-from .examination import CLASSIFYING, REPLAYS, Examination
+from .examination import CLASSIFYING, REPLAYS, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps
 from .smaller import smaller
 
@@ -127,7 +127,7 @@ def crashed(
     if not journal.complete:
         return replace(violated, reason=f"{reason}; it has no token: its run has too many switches")
     try:
-        return _CrashExamination(program, plan, violated, journal, deadline, progress).result(dead)
+        return _CrashExamination(program, plan, violated, Learnt.by(journal), deadline, progress).result(dead)
     except NoFork as error:
         return replace(violated, reason=f"{reason}; not replayed, because {error}")
 

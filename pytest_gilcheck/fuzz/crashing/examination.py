@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..deadline import Deadline
@@ -16,8 +17,9 @@ from ..running.journal import Journal
 from ..running.record import ScheduleRun
 from ..schedule import Schedule, Token, preemptions
 from ..searching.explorer import Explorer, Symptom
+from ..searching.harness import run_limit
 from ..steps.visible import Access
-from .attempt import Attempt, attempt
+from .attempt import Attempt, after_sequential_orders, attempt
 
 REPLAYS = 3  # each needs a process of its own
 CLASSIFYING = 0.3  # of the budget
@@ -44,12 +46,34 @@ class Failing(Protocol):
     def anchors(self) -> tuple[int, ...]: ...
 
 
+@dataclass(frozen=True)
+class Learnt:
+    """What the runs of a schedule depend on beside it.
+
+    Attributes:
+        names: which change, as checksums (`Changing.learnt`).
+        draw: of chance.
+        narrow: whether some steps were hidden.
+        setup_at_home: see `Explorer`.
+    """
+
+    names: tuple[int, ...]
+    draw: int
+    narrow: bool = False
+    setup_at_home: bool = False
+
+    @classmethod
+    def by(cls, journal: Journal) -> Learnt:
+        """What a process had learnt that kept this journal."""
+        return cls(journal.learnt, journal.draw, journal.narrow)
+
+
 class Examination:
     """Runs a program in child processes, and says what became of one of its schedules.
 
     Args:
         template: with what is the same for every result.
-        journal: of the process that came to the schedule: what it had learnt, and its draw of chance.
+        learnt: by the process that came to the schedule.
         deadline: of the check.
         progress: called with the name of each phase.
     """
@@ -61,16 +85,21 @@ class Examination:
         program: Program,
         plan: FuzzPlan,
         template: FuzzResult,
-        journal: Journal,
+        learnt: Learnt,
         deadline: Deadline,
         progress: Callable[[str], None],
     ) -> None:
         self._program, self._plan, self._template = program, plan, template
-        self._learnt, self._draw, self._narrow = journal.learnt, journal.draw, journal.narrow
+        self._learnt, self._draw, self._narrow = learnt.names, learnt.draw, learnt.narrow
         self._deadline, self._progress = deadline, progress
 
     def _attempt(self, job: Callable[[Explorer, Journal], Any]) -> Attempt:
-        return attempt(self._program, self._plan, job, self._learnt, self._draw, max(_LEAST, self._deadline.left()))
+        seconds = max(_LEAST, self._deadline.left())
+        return attempt(self._begin, job, run_limit(self._plan), seconds)
+
+    def _begin(self, journal: Journal) -> AbstractContextManager[Explorer]:
+        """The explorer of a child process."""
+        return after_sequential_orders(self._program, self._plan, self._learnt, self._draw, journal)
 
     def _done_with(self, tried: Attempt) -> None:
         """Keep what an attempt has learnt, and close its journal."""
@@ -102,6 +131,7 @@ class Examination:
         replays: tuple[int, int],
         *,
         besides: str = "",
+        first: bool = False,
         trace: str = "",
     ) -> FuzzResult:
         """The template with what is known of a run.
@@ -110,6 +140,7 @@ class Examination:
             points, steps: of it; the steps may be empty.
             replays: how many of how many failed.
             besides: what the reason says after how the schedule came.
+            first: whether it was the first run of its process.
             trace: stacks that follow the steps.
         """
         schedule, few = found.schedule, found.schedule.preemptions
@@ -131,7 +162,7 @@ class Examination:
             reason=reason,
             kind=kind,
             symptom=str(found.symptom),
-            token=str(Token(self._program.checksum, threads, schedule, found.anchors, points, self._learnt, self._draw)),
+            token=str(Token(self._program.checksum, threads, schedule, found.anchors, points, self._learnt, self._draw, first)),
             preemptions=few,
             replays=replays,
             story="\n".join([*story, *(f"  {line}" for line in trace.splitlines())]),

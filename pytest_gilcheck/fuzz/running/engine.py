@@ -64,10 +64,11 @@ class Engine(Controlled):
         self.thread_locals = self.workers.thread_locals
 
     def __enter__(self) -> Engine:
+        self._watchdog.__enter__()  # both before the calling thread is one of ours: it waits for the start of others
+        self.workers.start()
         self.main.ident, self.main.native = _get_ident(), threading.get_native_id()
         self.by_ident[self.main.ident] = self.main
         self.owner = self.main
-        self._watchdog.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:

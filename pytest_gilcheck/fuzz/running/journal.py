@@ -14,7 +14,7 @@ from ..schedule import Choice, Schedule
 
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
-_MOST_TEXT = 1 << 18  # bytes of an error
+_MOST_TEXT = 1 << 24  # bytes of an error or a result; what is not written takes no memory
 _STAGE, _RUN, _CHOICES, _LEARNT, _DRAW, _SEQUENTIAL, _NARROW, _TEXT, _HEAD = range(9)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
@@ -27,6 +27,7 @@ class Stage(IntEnum):
     THREADS = 2
     AFTER = 3  # invariant and teardown
     LEFT = 4  # none any more: the schedule that is noted broke the program, and has left its process in another state
+    ONCE = 5  # none any more: the first run found what no later one does, and the result is noted
 
 
 class Journal:
@@ -98,6 +99,16 @@ class Journal:
         self._cells[_NARROW], self._cells[_TEXT] = False, len(error)
         self._cells[_STAGE] = Stage.LEFT
 
+    def keep(self, result: bytes) -> bool:
+        """The result of a search that says nothing of the first run of a process; returns whether it fits."""
+        fits = len(result) <= _MOST_TEXT
+        first = len(self._memory) - _MOST_TEXT
+        self._cells[_TEXT] = len(result) if fits else 0
+        if fits:
+            self._memory[first : first + len(result)] = result
+        self._cells[_STAGE] = Stage.ONCE
+        return fits
+
     # Read afterwards.
 
     @property
@@ -118,8 +129,8 @@ class Journal:
         return bool(self._cells[_NARROW])
 
     @property
-    def error(self) -> bytes:
-        """With what every sequential order fails in the state that was left (`leave`), packed; empty if none does."""
+    def text(self) -> bytes:
+        """What `leave` or `keep` has noted: the error, packed, or the result."""
         first = len(self._memory) - _MOST_TEXT
         return self._memory[first : first + self._cells[_TEXT]]
 

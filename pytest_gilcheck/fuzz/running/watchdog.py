@@ -51,9 +51,10 @@ class Watchdog:
         self._turns, self._limit, self._hangs = turns, limit, hangs
         self._waiting: object = None  # another object each time that the main thread waits for the end of a run
         self._stop, self._over = HandoffSemaphore(), False
-        self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
 
     def __enter__(self) -> Watchdog:
+        # Not made before: from 3.13 on, a fork could not start it.
+        self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
         _start(self._thread)
         return self
 

@@ -46,7 +46,12 @@ class Workers:
         self.by_thread: dict[int, Task] = {}
         self.thread_locals: list[threading.local] = []
         self.leaked = 0
-        self.tasks = [self._new(index) for index in range(count)]
+        self.tasks: list[Task] = []
+        self._count = count
+
+    def start(self) -> None:
+        """Start the program's own threads, which wait for the first run."""
+        self.tasks = [self._new(index) for index in range(self._count)]
 
     @property
     def exhausted(self) -> bool:

@@ -78,6 +78,17 @@ class SequentialBaseline:
     known: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
 
+    @classmethod
+    def common(cls, each: Iterable[SequentialBaseline]) -> SequentialBaseline:
+        """What all of several orders do."""
+        runs = list(each)
+        always = set.intersection(*(set(run.expected) for run in runs))
+        return cls(
+            expected={name: max(run.expected.get(name, 0) for run in runs) for name in always},
+            known=frozenset().union(*(run.known for run in runs)),
+            left=frozenset.intersection(*(run.left for run in runs)),
+        )
+
 
 class NotExplorable(Exception):
     """The program cannot be explored; the message says why."""
@@ -277,14 +288,8 @@ class Explorer:
         self.first_alone = "" if run.stuck or run.refused else first.beyond(later)
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()
-        raised = [Counter(name_of_class(type(error)) for _, _, error in run.errors) for run in runs]
-        always = set.intersection(*(set(counts) for counts in raised))
-        self.baseline = SequentialBaseline(
-            expected={name: max(counts[name] for counts in raised) for name in always},
-            known=frozenset(self._identity(error) for run in runs for _, _, error in run.errors),
-            left=frozenset(set.intersection(*({blocked.thread for blocked in run.left} for run in runs))),
-        )
-        if always and all(run.errors for run in runs):
+        self.baseline = SequentialBaseline.common(self.baseline_of(run) for run in runs)
+        if self.baseline.expected and all(run.errors for run in runs):
             error = runs[0].errors[0][2]
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
@@ -300,6 +305,14 @@ class Explorer:
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         return runs
+
+    def baseline_of(self, run: ScheduleRun) -> SequentialBaseline:
+        """What one sequential order does."""
+        return SequentialBaseline(
+            expected=dict(Counter(name_of_class(type(error)) for _, _, error in run.errors)),
+            known=frozenset(self._identity(error) for _, _, error in run.errors),
+            left=frozenset(blocked.thread for blocked in run.left),
+        )
 
     def fails_now(self) -> Failure | None:
         """A failure of the sequential orders that passed before, if all of them fail now: what earlier runs left breaks them."""
@@ -374,10 +387,7 @@ class Explorer:
         return self.program.fresh_state()
 
     def _orders(self) -> list[tuple[int, ...]]:
-        threads = range(len(self.program.threads))
-        if len(threads) <= 3:
-            return list(permutations(threads))
-        return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
+        return orders_of(len(self.program.threads))
 
     def _torn_down(self, run: ScheduleRun | None) -> str | None:
         """Tear down after a run, or a setup that failed; returns why the run fails, if the teardown says so."""
@@ -413,6 +423,14 @@ class Explorer:
             message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
+
+
+def orders_of(count: int) -> list[tuple[int, ...]]:
+    """The sequential orders that are run of so many threads: all of up to three, otherwise some."""
+    threads = range(count)
+    if count <= 3:
+        return list(permutations(threads))
+    return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
 
 
 def _do_nothing(*arguments: object) -> None:

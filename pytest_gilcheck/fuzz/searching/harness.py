@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -26,29 +26,64 @@ _LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
 
 
 @contextmanager
+def installed(program: Program, plan: FuzzPlan) -> Iterator[Callable[[Journal], Explorer]]:
+    """What takes time to install, for the forks of this process, in each of which the program is to run once.
+
+    Yields:
+        What makes the explorer in a fork, which has to end without leaving: what was installed here is removed here.
+    """
+    collecting = gc.isenabled()
+    engine = _engine(program, plan)
+    with ExitStack() as stack:
+        stack.enter_context(short_slices())
+        events = stack.enter_context(Events(engine))
+        stack.enter_context(Patches(engine, _roots(program)))
+
+        def begin(journal: Journal) -> Explorer:
+            core = OneCore()
+            core.__enter__()
+            engine.journal = journal
+            engine.__enter__()
+            return Explorer(program, engine, events, between_runs=core.look)
+
+        gc.disable()  # see below
+        try:
+            yield begin
+        finally:
+            if collecting:
+                gc.enable()
+
+
+@contextmanager
 def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], None], journal: Journal | None = None) -> Any:
     """A context manager that yields an `Explorer` of this program, with everything installed.
 
     Args:
         journal: notes the choices of each run, in case that the process dies.
     """
-    takes_part = _takes_part(plan.include)
-    roots = [part for part in (*program.threads, program.setup, program.invariant, program.reached) if part is not None]
     collecting = gc.isenabled()
     with ExitStack() as stack:
         stack.enter_context(short_slices())
         core = stack.enter_context(OneCore())  # both first: threads inherit them
-        limit = run_limit(plan)
-        engine = stack.enter_context(Engine(len(program.threads), takes_part, limit, hangs=limit == plan.timeout))
+        engine = stack.enter_context(_engine(program, plan))
         engine.journal = journal
         events = stack.enter_context(Events(engine))
-        stack.enter_context(Patches(engine, roots))
+        stack.enter_context(Patches(engine, _roots(program)))
         gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
         try:
             yield Explorer(program, engine, events, progress=progress, between_runs=core.look)
         finally:
             if collecting:
                 gc.enable()
+
+
+def _engine(program: Program, plan: FuzzPlan) -> Engine:
+    limit = run_limit(plan)
+    return Engine(len(program.threads), _takes_part(plan.include), limit, hangs=limit == plan.timeout)
+
+
+def _roots(program: Program) -> list[Any]:
+    return [part for part in (*program.threads, program.setup, program.invariant, program.reached) if part is not None]
 
 
 def run_limit(plan: FuzzPlan) -> float:

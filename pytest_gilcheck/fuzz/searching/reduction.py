@@ -40,6 +40,44 @@ _Item = tuple[int, int, int, Node, Schedule]  # preemptions, uses of what is rac
 
 
 @dataclass
+class Frontier:
+    """What is to be tried, and what has been tried, at each node. It goes from one process to another.
+
+    Attributes:
+        tried: by node, the threads that came next there, or are to.
+        hinted: likewise, with hints.
+        waiting: schedules that turn a race round; the heap's first is the next.
+        hints: schedules that no race led to.
+    """
+
+    tried: dict[Node, set[int]] = field(default_factory=dict)
+    hinted: dict[Node, set[int]] = field(default_factory=dict)
+    waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
+    hints: list[_Item] = field(default_factory=list)
+    _added: int = 0
+
+    def enter(self, heap: list[_Item], node: Node, choice: Choice, uses: int) -> None:
+        """A schedule that makes this choice at the node; of several, those with the fewest preemptions and uses come first."""
+        schedule = Schedule((*node[0], choice))
+        self._added += 1
+        heappush(heap, (schedule.preemptions, uses, self._added, node, schedule))
+
+    def next(self, hints_too: bool = True) -> Schedule | None:
+        """The next schedule: of races, or of hints that no race has led to; None if none is left.
+
+        Args:
+            hints_too: whether hints count when no race is left.
+        """
+        while self.hints and (self.waiting or hints_too) and (not self.waiting or self.hints[0] < self.waiting[0]):
+            _, _, _, node, schedule = heappop(self.hints)
+            thread = schedule.choices[-1].thread
+            if thread not in self.tried[node]:
+                self.tried[node].add(thread)
+                return schedule
+        return heappop(self.waiting)[-1] if self.waiting else None
+
+
+@dataclass
 class Reduction:
     """The search, which can be stopped and continued.
 
@@ -51,6 +89,7 @@ class Reduction:
         focusing: whether `focus` is wanted.
         until: says when a run that has not ended is no longer recorded, by `monotonic`.
         focus: the steps of the first run that touch what several threads touch.
+        frontier: what is to be tried.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
         shared: whether several threads of a run have touched the same object.
     """
@@ -65,17 +104,13 @@ class Reduction:
     failure: Failure | None = None
     doubt: str = ""
     shared: bool = False
-    _tried: dict[Node, set[int]] = field(default_factory=dict)
-    _hinted: dict[Node, set[int]] = field(default_factory=dict)
-    _waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
-    _hints: list[_Item] = field(default_factory=list)
-    _added: int = 0
+    frontier: Frontier = field(default_factory=Frontier)
     _written: Objects = field(default_factory=Objects)  # by earlier runs
 
     @property
     def finished(self) -> bool:
         """Whether no schedule is left."""
-        return not self._waiting and not (self.doubt and self._hints)
+        return not self.frontier.waiting and not (self.doubt and self.frontier.hints)
 
     def __post_init__(self) -> None:
         program, takes_part = self.explorer.program, self.explorer.engine.takes_part
@@ -91,7 +126,7 @@ class Reduction:
             plainly: whether each from here on is only run in `focus`, to learn nothing from it: a record takes 30 times as long.
         """
         plain = False
-        while self.failure is None and (schedule := self._next()) is not None:
+        while self.failure is None and (schedule := self.frontier.next(bool(self.doubt))) is not None:
             plain = plain or (self.focus is not None and plainly())
             if plain and self.focus is not None:
                 self.doubt = self.doubt or _NO_TIME
@@ -105,7 +140,7 @@ class Reduction:
             run, self.failure = self._recorded(schedule, trace)
             self.runs += 1
             if self.failure is None:
-                self._examine(schedule, run, trace)
+                self.examine(schedule, run, trace)
             if stop() or trace.gave_up:  # the next record would take as long
                 return
         if self.runs == 1 and self.failure is None and not self.doubt:
@@ -143,7 +178,8 @@ class Reduction:
         if failure is not None:
             self.failure = self.explorer.with_every_step(failure, focus.hidden)
 
-    def _examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
+    def examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
+        """Enter what branches off from a run that did not fail, and was recorded with `Trace` and ``recording``."""
         self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
         if run.stuck or run.yields or len(trace.owners) != run.points:
             return
@@ -204,7 +240,7 @@ class Reduction:
         for thread in wanted:
             if thread not in tried and not self._same_as_one_of(tried, thread, point, races):
                 tried.add(thread)
-                self._enter(self._waiting, node, thread, race, trace)
+                self._enter(self.frontier.waiting, node, thread, race, trace)
 
     def _start_in_vain(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread that acquires a lock after another one, to be tried while that one holds it.
@@ -216,16 +252,16 @@ class Reduction:
         point = node[1]
         if thread not in tried and thread in trace.enabled(point) and not races.waits(thread, point):
             tried.add(thread)
-            self._enter(self._waiting, node, thread, pair, trace)
+            self._enter(self.frontier.waiting, node, thread, pair, trace)
 
     def _follow_hint(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread of the second transition of a pair as a hint, to be tried right before the first."""
         (node, _), thread = self._node(pair.first, run, trace), trace.owners[pair.second]
         point = node[1]
-        hinted = self._hinted.setdefault(node, {trace.owners[point]})
+        hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
-            self._enter(self._hints, node, thread, pair, trace)
+            self._enter(self.frontier.hints, node, thread, pair, trace)
 
     def _hint_at_unknown(self, run: ScheduleRun, trace: Trace) -> None:
         """Enter hints for another thread to come right before, and right after, each step of which it is not known what it touches;
@@ -241,34 +277,21 @@ class Reduction:
     def _hint(self, point: int, uses: int, run: ScheduleRun, trace: Trace) -> None:
         """Enter hints for all other threads to run from this point on."""
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        self._tried.setdefault(node, {trace.owners[point]})
-        hinted = self._hinted.setdefault(node, {trace.owners[point]})
+        self.frontier.tried.setdefault(node, {trace.owners[point]})
+        hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
         for thread in trace.enabled(point):
             if thread not in hinted:
                 hinted.add(thread)
-                self._enter(self._hints, node, thread, Race(point, point, uses), trace)
+                self._enter(self.frontier.hints, node, thread, Race(point, point, uses), trace)
 
     def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
         point = self._before(transition, run, trace)
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        return node, self._tried.setdefault(node, {trace.owners[point]})
+        return node, self.frontier.tried.setdefault(node, {trace.owners[point]})
 
     def _enter(self, heap: list[_Item], node: Node, thread: int, race: Race, trace: Trace) -> None:
-        before, point = node
-        schedule = Schedule((*before, Choice(point, thread, point in trace.no_step)))
-        self._added += 1
-        heappush(heap, (schedule.preemptions, race.uses, self._added, node, schedule))
-
-    def _next(self) -> Schedule | None:
-        """The next schedule: of races, or of hints that no race has led to; None if none is left."""
-        while not self.finished and self._hints and (not self._waiting or self._hints[0] < self._waiting[0]):
-            _, _, _, node, schedule = heappop(self._hints)
-            thread = schedule.choices[-1].thread
-            if thread not in self._tried[node]:
-                self._tried[node].add(thread)
-                return schedule
-        return heappop(self._waiting)[-1] if self._waiting else None
+        self.frontier.enter(heap, node, Choice(node[1], thread, node[1] in trace.no_step), race.uses)
 
     def _before(self, point: int, run: ScheduleRun, trace: Trace) -> int:
         """The point at which another thread is to run instead, so that it comes before this transition.

@@ -16,7 +16,7 @@ from _random import Random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from math import inf
 
@@ -177,7 +177,7 @@ def _at_most(number: int) -> str:
 
 
 @dataclass
-class _Branch:
+class Branch:
     """A run from which schedules with one more preemption branch off."""
 
     schedule: Schedule
@@ -187,6 +187,13 @@ class _Branch:
     reachable: set[int] | None
     forced: set[int] = field(default_factory=set)
     readings: list[int] = field(default_factory=list)  # the points after the last choice at which a clock was read
+
+    @classmethod
+    def off(cls, schedule: Schedule, run: ScheduleRun, *, gil: bool) -> Branch:
+        """Of a run of this schedule that was recorded, and measured if only points of a build with a GIL count."""
+        last = schedule.choices[-1].point if schedule.choices else 0
+        forced = {point for point, _, _, _ in run.forks}
+        return cls(schedule, last, run.points, run.spans, run.reachable if gil else None, forced)
 
     def preempted(self) -> Iterator[Schedule]:
         """Its schedule with one more preemption, after the last choice."""
@@ -353,9 +360,9 @@ class Search:
             branches = self._level(self._mine(level, (one for branch in branches for one in branch.preempted())), mark)
         return False
 
-    def _level(self, schedules: Iterable[Schedule], mark: float) -> list[_Branch] | None:
+    def _level(self, schedules: Iterable[Schedule], mark: float) -> list[Branch] | None:
         """Run these schedules, and all that differ from them in forced choices alone; None if the mark came, or one failed."""
-        branches: list[_Branch] = []
+        branches: list[Branch] = []
         queue: deque[Schedule] = deque()
         source = iter(schedules)
         while True:
@@ -372,7 +379,6 @@ class Search:
                 self.found.failure = failure
                 return None
             last = schedule.choices[-1].point if schedule.choices else 0
-            forced = set()
             readings = [point for point in run.readings if point > last]
             if len(readings) <= _FEW_READINGS:
                 queue.extend(
@@ -381,15 +387,13 @@ class Search:
                 )
                 readings = []
             for point, candidates, taken, late in run.forks:
-                forced.add(point)
                 if point > last:
                     queue.extend(
                         Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
                         for other in (*candidates, *late)
                         if other != taken
                     )
-            reachable = run.reachable if self._gil else None
-            branches.append(_Branch(schedule, last, run.points, run.spans, reachable, forced, readings))
+            branches.append(replace(Branch.off(schedule, run, gil=self._gil), readings=readings))
 
     def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
         """This share of the schedules with one preemption. Those with more branch off from them, so they need no division."""
@@ -474,7 +478,7 @@ class Search:
         """
         found = self.found
         seldom = priorities_alone or (not mixed and self._limit.schedules is None and found.sampled < FEWEST)
-        for policy in _policies(Random(seed), lengths, points, seldom=seldom):
+        for policy in portfolio(Random(seed), lengths, points, seldom=seldom):
             if self._limit.reached():
                 return
             _, found.failure = self._explorer.once(policy)
@@ -484,7 +488,14 @@ class Search:
                 return
 
 
-def _policies(draw: Random, lengths: list[int], points: int, *, seldom: bool) -> Iterator[Policy]:
+def portfolio(draw: Random, lengths: list[int], points: int, *, seldom: bool = False) -> Iterator[Policy]:
+    """Ten policies of samples: four uniform walks, three partial orders, three priorities.
+
+    Args:
+        lengths: the visible steps of each of the program's threads.
+        points: of a run.
+        seldom: priorities alone, which switch seldom.
+    """
     for index in range(10):
         if seldom or index % 3 == 2:
             yield Priorities(draw, points, PCT_DEPTH)

@@ -245,6 +245,10 @@ class Changing:
         """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""
         return tuple(sorted({checksum(fact) for fact in self._used - self._at_first}))
 
+    def all_learnt(self) -> tuple[int, ...]:
+        """Checksums of all that step tables depend on: `learnt`, for a process in which no code of the program has started."""
+        return tuple(sorted({checksum(fact) for fact in self._used}))
+
     @property
     def facts_used(self) -> int:
         """The number of facts that step tables depend on; `learnt` changes when it does."""

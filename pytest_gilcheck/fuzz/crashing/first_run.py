@@ -1,0 +1,297 @@
+"""The schedules of a program's first run, each in a process of its own in which nothing has run.
+
+What is made once and kept, such as a client that the first caller makes, is raced for in the first run of a process and in no later
+one, unless the setup makes it anew. So a search in one process says nothing of that race (`Unrepeatable`). Here every schedule gets
+a fork of a process in which the program has not run yet. The search before has learnt which names change; with that, the visible
+steps of code that has never run are those that it would have later. Schedules that turn a conflict round come first (`Frontier`),
+then samples.
+
+A failure found here is one of the program. That none is found is no pass: what is kept in files, or by another process, is the same
+in every fork.
+"""
+
+from __future__ import annotations
+
+from _random import Random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.fork_safety import NoFork
+from ...core.verdict import Verdict
+from ..check import check_followed, check_program, does_not_fail
+from ..conflicts.trace import Trace
+from ..deadline import Deadline
+from ..explaining.recorder import Recorder
+from ..failing import Left
+from ..plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
+from ..program import Program
+from ..result import FuzzResult
+from ..running.journal import Journal
+from ..running.policy import Planned, Policy
+from ..running.short_slices import FREE_THREADED
+from ..schedule import Choice, Schedule, Token
+from ..searching.explorer import Explorer, SequentialBaseline, Symptom, orders_of
+from ..searching.harness import installed
+from ..searching.minimise import observed
+from ..searching.reduction import Frontier, Reduction
+from ..searching.search import FEWEST, Branch, portfolio
+from .apart import ApartExamination, Seen, seen_of
+from .attempt import Attempt
+from .examination import Learnt
+
+_SAMPLES = 60
+_SHARE = 0.6  # of the time, for schedules that turn a conflict round
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a sequential order does in a process of its own.
+
+    Attributes:
+        fails: whether it raises, breaks the invariant or does not end.
+        steps: without those in which a thread polled.
+        points: of the run.
+        lengths: the visible steps of each thread.
+    """
+
+    baseline: SequentialBaseline
+    fails: bool
+    steps: int
+    points: int
+    lengths: dict[int, int]
+
+
+@dataclass(frozen=True)
+class _Went:
+    """What a replay did: the failure, if there was one, and where it went."""
+
+    seen: Seen | None
+    unused: Choice | None
+    schedule: Schedule
+    anchors: list[str]
+    points: int
+
+
+def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
+    """The result of a search of the first run, or that of the search before, with what was tried here.
+
+    Args:
+        left: by a search in one process.
+    """
+    progress("schedules of the first run, each in a process of its own")
+    template = replace(left.result, verdict=Verdict.VIOLATED, failure=None)
+    learnt = Learnt(left.learnt, left.draw, setup_at_home=left.setup_at_home)
+    examination = _FirstRuns(program, plan, template, learnt, deadline, progress)
+    try:
+        found = examination.search()
+    except NoFork:
+        found = None
+    runs = examination.runs
+    if found is not None:
+        coverage = f"{runs:,} schedule{'s' * (runs != 1)} of a first run until one failed"
+        return replace(found, schedules=left.result.schedules + runs, coverage=coverage)
+    if not runs:
+        return left.result
+    tried = f"{runs:,} schedules of the first run were tried, each in a process of its own, and none failed"
+    return replace(left.result, reason=f"{left.result.reason}; {tried}", schedules=left.result.schedules + runs)
+
+
+def replayed(
+    program: Program, plan: FuzzPlan, token: Token, template: FuzzResult, deadline: Deadline, progress: Callable[[str], None]
+) -> FuzzResult:
+    """The result of following a token of a first run.
+
+    Raises:
+        ReplayDiverged: the run does not go where the token says.
+        NoFork: there can be no other process.
+    """
+    check_program(token, program)
+    progress("replaying in a process of its own")
+    template = replace(template, verdict=Verdict.VIOLATED, coverage="one schedule, replayed")
+    return _FirstRuns(program, plan, template, Learnt(token.learnt, token.draw), deadline, progress).replayed(token)
+
+
+class _FirstRuns(ApartExamination):
+    """Searches the schedules of a first run, and examines one that fails.
+
+    Attributes:
+        runs: the number of schedules that were run to find one that fails.
+    """
+
+    _why_apart = "only the first run of a process can fail so, and each replay had a process of its own"
+    _first = True
+
+    def __init__(
+        self,
+        program: Program,
+        plan: FuzzPlan,
+        template: FuzzResult,
+        learnt: Learnt,
+        deadline: Deadline,
+        progress: Callable[[str], None],
+    ) -> None:
+        super().__init__(program, plan, template, learnt, deadline, progress)
+        self._setup_at_home = learnt.setup_at_home
+        self._baseline = SequentialBaseline()
+        self._orders: list[_Order] = []
+        self._minimising_over: Callable[[], bool] = lambda: False
+        self._explorer_of: Callable[[Journal], Explorer]
+        self._all_with_one = False  # whether all schedules with one preemption were run
+        self._attempts = 0
+        self.runs = 0
+
+    def search(self) -> FuzzResult | None:
+        """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
+        with installed(self._program, self._plan) as self._explorer_of:
+            if not self._begins():
+                return None
+            for found in self._failing():
+                if (result := self.result(found, broken=True)) is not None:
+                    return result
+        return None
+
+    def replayed(self, token: Token) -> FuzzResult:
+        """The result of following a token."""
+        with installed(self._program, self._plan) as self._explorer_of:
+            result = self._replayed(token)
+        return replace(result, schedules=self._attempts)
+
+    def _replayed(self, token: Token) -> FuzzResult:
+        if not self._begins():
+            return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
+        went = self._answer(lambda explorer: _follow(explorer, token.schedule))
+        if went is None:
+            why = "the process of the replay ended before its time"
+            return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=why)
+        check_followed(token, went.unused, went.schedule, went.anchors, went.points if went.seen is None else None)
+        if went.seen is None:
+            return replace(self._template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
+        result = self.result(token.schedule, broken=False)
+        assert result is not None, "the schedule has failed in a process of its own"
+        return result
+
+    def _begins(self) -> bool:
+        """Run the sequential orders; returns whether one of them does not fail."""
+        for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED)):
+            self._setup_at_home = at_home
+            self._orders = []
+            for order in orders_of(len(self._program.threads)):
+                did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
+                if did is None:  # it has ended its process, or hangs, and so would every other run
+                    return False
+                self._orders.append(did)
+            if not all(order.fails for order in self._orders):
+                self._baseline = SequentialBaseline.common(order.baseline for order in self._orders)
+                return True
+        return False
+
+    def _failing(self) -> Iterator[Schedule]:
+        """Schedules that have failed once: by conflicts, then all with one preemption, then samples."""
+        until, most = self._deadline.share(_SHARE), self._plan.own_schedules
+
+        def over() -> bool:
+            return self._deadline.is_past(until) or (most is not None and self.runs >= most)
+
+        yield from self._by_conflicts_and_one_preemption(over, gil=self._plan.mode == GIL_POINTS)
+        until = self._deadline.until
+        longest = max(self._orders, key=lambda order: order.points)
+        lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
+        draw = Random(f"{self._plan.seed}.{self._plan.share[0]}.first")
+        samples = 0
+        while samples < _SAMPLES and not over() and self._plan.mode != EXHAUSTIVE:
+            for policy in portfolio(draw, lengths, longest.points):
+                if over():
+                    break
+                self.runs, samples = self.runs + 1, samples + 1
+                if (seen := self._fails([policy])) is not None:
+                    yield seen.schedule
+
+    def _by_conflicts_and_one_preemption(self, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
+        frontier, run, plain = Frontier(), set[Schedule](), list[Branch]()
+
+        def tried(schedule: Schedule) -> Schedule | None:
+            nonlocal frontier
+            self.runs += 1
+            run.add(schedule)
+            failed, frontier, branch = self._branches(schedule, frontier, gil=gil)
+            if branch is not None and not schedule.preemptions:
+                plain.append(branch)
+            return failed
+
+        while not over() and (schedule := frontier.next()) is not None:
+            if (failed := tried(schedule)) is not None:
+                yield failed
+        for schedule in (each for branch in plain for each in branch.preempted() if each not in run):
+            if over():
+                return
+            if (failed := tried(schedule)) is not None:
+                yield failed
+        self._all_with_one = True
+
+    def _branches(self, schedule: Schedule, frontier: Frontier, *, gil: bool) -> tuple[Schedule | None, Frontier, Branch | None]:
+        """Run a schedule; how it failed, if it did, what is to be tried, with what turns a conflict of it round, and all that
+        branches off from it."""
+
+        def job(explorer: Explorer) -> tuple[Schedule | None, Frontier, Branch | None]:
+            trace = Trace(explorer.engine, until=self._deadline.until)
+            with trace:
+                run, failure = explorer.follow(schedule, recording=True, measuring=gil)
+            if failure is not None:
+                return run.schedule, frontier, None
+            Reduction(explorer, gil=gil, frontier=frontier).examine(schedule, run, trace)
+            return None, frontier, Branch.off(schedule, run, gil=gil)
+
+        return self._answer(job) or (None, frontier, None)
+
+    def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
+        before, self._all_with_one = self.runs, False
+        for failed in self._by_conflicts_and_one_preemption(lambda: self._deadline.is_past(until), gil=True):
+            if self._fails([Planned(failed)]) is not None:
+                return failed, False
+        return None, not self._all_with_one and self.runs - before < FEWEST
+
+    def _answer(self, job: Callable[[Explorer], Any]) -> Any:
+        self._attempts += 1
+        return super()._answer(job)
+
+    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Seen | None:
+        for policy in policies:
+            if len(policies) > 1 and self._minimising_over():
+                return None
+            found = super()._fails([policy], symptom)
+            if found is not None:
+                return found
+        return None
+
+    def _minimising(self) -> Callable[[], bool]:
+        self._minimising_over = super()._minimising()
+        return self._minimising_over
+
+    @contextmanager
+    def _begin(self, journal: Journal) -> Iterator[Explorer]:
+        explorer = self._explorer_of(journal)
+        explorer.engine.chance.draw, explorer.engine.gil_only = self._draw, self._plan.mode == GIL_POINTS
+        explorer.events.names.learn(self._learnt)
+        explorer.baseline, explorer.setup_at_home = self._baseline, self._setup_at_home
+        if steps := [order.steps for order in self._orders]:
+            explorer.engine.learn_length(min(steps), max(steps), max(order.points for order in self._orders))
+        yield explorer
+
+    def _done_with(self, tried: Attempt) -> None:
+        """Close the journal of an attempt: what it has learnt is known already, in part."""
+        tried.journal.close()
+
+
+def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
+    run, failure = explorer.in_order(order, measuring=True)
+    return _Order(explorer.baseline_of(run), failure is not None, run.points - run.wasted, run.points, run.lengths)
+
+
+def _follow(explorer: Explorer, schedule: Schedule) -> _Went:
+    policy, recorder = Planned(schedule), Recorder(explorer.engine.takes_part)
+    with observed(explorer.engine, recorder):
+        run, failure = explorer.once(policy)
+    seen = None if failure is None else seen_of(failure, recorder.steps)
+    return _Went(seen, policy.unused, run.schedule, run.anchors, run.points)

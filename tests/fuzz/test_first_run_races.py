@@ -1,0 +1,201 @@
+"""What only the first run of a process makes is raced for in the schedules of that run, each in a process of its own."""
+
+import functools
+import sys
+import threading
+
+import pytest
+
+from pytest_gilcheck import ReplayDiverged, gilcheck
+from pytest_gilcheck.calls import Gilcheck
+from tests.slow import only
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows"),
+    pytest.mark.filterwarnings("ignore:gilcheck. the program changed:RuntimeWarning"),
+]
+
+LOCK = threading.Lock()
+
+
+class Client:
+    made = 0
+
+    def __init__(self):
+        Client.made += 1
+        self.ready = False
+        self.ready = True
+
+
+_client = None
+_published_early = None
+_guarded = None
+_table = None
+_names = {}
+
+
+def client():
+    global _client
+    if _client is None:
+        _client = Client()
+    return _client
+
+
+def published_early():
+    """A double-checked lock around an object that others see before it is ready."""
+    global _published_early
+    if _published_early is None:
+        with LOCK:
+            if _published_early is None:
+                _published_early = object.__new__(Client)
+                _published_early.__init__()
+    return _published_early
+
+
+def client_guarded():
+    global _guarded
+    if _guarded is None:
+        with LOCK:
+            if _guarded is None:
+                _guarded = Client()
+    return _guarded
+
+
+@functools.lru_cache
+def settings():
+    return Client()
+
+
+def looked_up():
+    global _table
+    if _table is None:
+        _table = {}
+        _table["a"] = 1
+    return _table["a"]
+
+
+def numbered():
+    _names[len(_names)] = threading.get_ident()
+
+
+def numbered_under_a_lock():
+    with LOCK:
+        numbered()
+
+
+def two_have_numbers():
+    """False after each further run, whatever the schedule."""
+    return len(_names) == 2
+
+
+def ready(get):
+    def work():
+        assert get().ready
+
+    return work
+
+
+def one_is_made():
+    return Client.made == 1
+
+
+BROKEN = {
+    "a global": {"threads": [client, client], "invariant": one_is_made},
+    "a cache": {"threads": [ready(settings)] * 2, "invariant": one_is_made},
+    "a cache alone": {"threads": [settings, settings], "invariant": one_is_made},
+    "published early": {"threads": [ready(published_early)] * 2},
+    "filled afterwards": {"threads": [looked_up, looked_up]},
+    "a number": {"threads": [numbered, numbered], "invariant": two_have_numbers},
+}
+
+
+@pytest.mark.parametrize("program", only({"a global", "a number"}, BROKEN))
+def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(program):
+    program = BROKEN[program]
+    result = gilcheck.fuzz(**program, budget=30, seed=1)
+    result.assert_violated()
+    assert "only the first run of a process can fail so" in result.reason
+    assert result.preemptions == 1
+    assert result.replays == (3, 3)
+    assert result.rows
+    again = gilcheck.fuzz(**program, replay=result.token)
+    assert (again.verdict, again.symptom, again.replays) == ("violated", result.symptom, (3, 3)), str(again)
+    assert Client.made == 0, "nothing has run in the process of the caller"
+
+
+def test_what_is_made_under_a_lock_is_no_finding_and_no_pass():
+    result = gilcheck.fuzz(threads=[ready(client_guarded)] * 2, invariant=one_is_made, schedules=40, judge=False)
+    assert result.verdict == "inconclusive"
+    assert "not repeatable: the first run changed" in result.reason
+    assert "40 schedules of the first run were tried, each in a process of its own, and none failed" in result.reason
+
+
+def test_a_program_that_fails_whenever_it_runs_again_is_searched_in_its_first_run():
+    with pytest.raises(AssertionError, match="fails when it runs again, without any concurrency") as caught:
+        gilcheck.fuzz(threads=[numbered_under_a_lock] * 2, invariant=two_have_numbers, schedules=20)
+    assert "20 schedules of the first run were tried, each in a process of its own, and none failed" in caught.value.__notes__
+
+
+def test_a_token_of_a_first_run_says_if_the_program_is_another_one():
+    result = gilcheck.fuzz(**BROKEN["a global"], budget=30, seed=1)
+    with pytest.raises(ReplayDiverged, match="another program"):
+        gilcheck.fuzz(threads=[looked_up, looked_up], replay=result.token)
+
+
+def test_a_token_of_a_first_run_cannot_be_replayed_where_nothing_may_be_forked(monkeypatch):
+    result = gilcheck.fuzz(**BROKEN["a global"], budget=30, seed=1)
+    monkeypatch.setenv("GILCHECK_ISOLATE", "none")
+    again = Gilcheck().fuzz(**BROKEN["a global"], replay=result.token, judge=False)
+    assert again.verdict == "inconclusive"
+    assert "its replay needs a process of its own" in again.reason
+
+
+TEST = """
+import threading
+import pytest
+
+LOCK = threading.Lock()
+made = []
+
+class Pool:
+    instance = None
+    guarded = None
+
+    @classmethod
+    def get(cls):
+        if cls.instance is None:
+            made.append(1)
+            cls.instance = cls()
+        return cls.instance
+
+    @classmethod
+    def get_guarded(cls):
+        with LOCK:
+            if cls.guarded is None:
+                made.append(1)
+                cls.guarded = cls()
+        return cls.guarded
+
+@pytest.mark.gil_fuzz(invariant=lambda: len(made) == 1, budget=30)
+def test_made_once():
+    Pool.get()
+
+@pytest.mark.gil_fuzz(invariant=lambda: len(made) == 1, schedules=30)
+def test_made_once_under_a_lock():
+    Pool.get_guarded()
+
+def test_after():
+    assert made == []
+"""
+
+
+def test_as_a_marker_it_is_found_too_and_its_twin_with_a_lock_is_undecided(pytester):
+    pytester.makepyfile(TEST)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-rs")
+    result.assert_outcomes(passed=1, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        ["test_made_once: violated *; only the first run of a process can fail so*", "*replayed    3 of 3*"]
+    )
+    result.stdout.fnmatch_lines(
+        ["SKIPPED *30 schedules of the first run were tried, each in a process of its own, and none failed"]
+    )
