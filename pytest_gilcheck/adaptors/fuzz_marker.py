@@ -24,6 +24,7 @@ from ..core.invariants import standing_for
 from ..fuzz.program import Program
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
+from . import explanations
 
 DEFAULT_THREADS = 2
 _CONTAINERS = (list, dict, set, bytearray, tuple, deque)  # that hypothesis draws, and a test may change
@@ -52,7 +53,10 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
     fixtures = _FunctionScopedFixtures(item)
     program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj)
     fixtures.discard_first()
-    result: FuzzResult = runner.run(FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays())
+    with explanations.given_back():
+        result: FuzzResult = runner.run(
+            FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays()
+        )
     return result
 
 
@@ -74,6 +78,7 @@ def _program(
         may_raise=False,
         calls=(test,),
         reached=fixtures.kept,
+        terse=explanations.none_from_here_on,
         shared=_shared_by_runs(item),
     )
 
@@ -129,7 +134,8 @@ def _with_hypothesis(
             return lambda: inner(*drawn, **arguments)
 
         program = _program(item, fixtures, made_anew, threads, invariant, inner)
-        result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
+        with explanations.given_back():
+            result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
         results.append(result)
         if result.verdict == "inconclusive":
             return

@@ -26,6 +26,7 @@ class Program:
         calls: the functions that the threads call, where they themselves are of this package.
         reached: what it can reach although none of its functions refers to it, such as the values of fixtures, by name. While a
             check runs, a lock in it is replaced by one that is under control.
+        terse: called after the first of all runs: from then on, no code that makes steps is to explain a failure at length.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
     """
 
@@ -37,6 +38,7 @@ class Program:
     may_raise: bool = True
     calls: tuple[Callable[..., object], ...] = ()
     reached: dict[str, Any] = field(default_factory=dict)
+    terse: Callable[[], None] = lambda: None
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"
 
     @property

@@ -272,6 +272,7 @@ class _FirstRuns(ApartExamination):
     @contextmanager
     def _begin(self, journal: Journal) -> Iterator[Explorer]:
         explorer = self._explorer_of(journal)
+        self._program.terse()
         explorer.engine.chance.draw, explorer.engine.gil_only = self._draw, self._plan.mode == GIL_POINTS
         explorer.events.names.learn(self._learnt)
         explorer.baseline, explorer.setup_at_home = self._baseline, self._setup_at_home

@@ -277,9 +277,10 @@ class Explorer:
         first, later = Covered(), Covered()
         with self.events.covering(first):
             run, first_failure = self.in_order()  # for what only a first run does, such as imports
-        first_of_all = {index for index, _, _ in run.errors}
+        first_of_all, explained = {index for index, _, _ in run.errors}, [error for _, _, error in run.errors]
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}", hangs=True)
+        self.program.terse()
         self.events.forget()
         with self.events.covering(later):
             self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
@@ -294,6 +295,8 @@ class Explorer:
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
                 again = 0 not in first_of_all and self._fails_alone()
+                same = (each for each in explained if self._identity(each) == self._identity(error))
+                error = next(same, error)
                 raise SequentialFailure(f"every sequential order fails: {describe_error(error)}", again) from error
         if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
             message = f"every sequential order fails: {failed.symptom}: {failed.message}"
