@@ -14,6 +14,7 @@ import os
 import stat
 import struct
 import tarfile
+import tokenize
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -100,6 +101,17 @@ class Files(ABC):
     def text(self, name: str) -> str:
         """The member as text, whatever its encoding; bytes that are not UTF-8 are replaced."""
         return self.read(name, LARGEST_TEXT).decode("utf-8", "replace")
+
+    def python(self, name: str) -> str:
+        """The member as Python reads it: by its coding cookie, or UTF-8 (PEP 263).
+
+        Raises:
+            Unreadable: the member is too large, or damaged.
+            SyntaxError, UnicodeDecodeError: Python could not read it.
+        """
+        data = self.read(name, LARGEST_TEXT)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
 
     def close(self) -> None:  # noqa: B027 - most have nothing to let go of
         """Let go of the file."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -60,20 +63,35 @@ def sources(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[str]:
 def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Pattern | AuditFinding]:
     """What the rules find; a AuditFinding for a file that cannot be read."""
     assert artifact.files is not None, "it was opened"
+    parts_of_others = _included(artifact)
     for name in sources(artifact, exclude):
         try:
-            text = artifact.files.text(name)
+            text = "" if name.endswith(_PYTHON) else artifact.files.text(name)
         except Unreadable as error:
             yield found("GA313", _subject(artifact, name), str(error), Known.SOURCE)
             continue
         if name.endswith(_PYTHON):
             try:
-                yield from python_rules.scan(text, name)
+                yield from python_rules.scan(artifact.files.python(name), name)
+            except Unreadable as error:
+                yield found("GA313", _subject(artifact, name), str(error), Known.SOURCE)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
                 yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=SourcePlace(name))
         else:
-            yield from c_rules.scan(text, name)
+            yield from (one for one in c_rules.scan(text, name) if one.code != "GA322" or name not in parts_of_others)
+
+
+def _included(artifact: Artifact) -> set[str]:
+    """The Cython sources that others include."""
+    assert artifact.files is not None, "it was opened"
+    found_: set[str] = set()
+    for name in artifact.files.names:
+        if name.endswith((".pyx", ".pxi")):
+            with suppress(Unreadable):
+                for path in c_rules.included(artifact.files.text(name)):
+                    found_ |= {posixpath.normpath(posixpath.join(posixpath.dirname(name), path)), posixpath.normpath(path)}
+    return found_
 
 
 def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[tuple[AuditFinding, Pattern | None]]:
@@ -107,7 +125,8 @@ def _declared_elsewhere(artifact: Artifact) -> bool:
     for name in artifact.files.names:
         if PurePosixPath(name).name in _BUILD_FILES:
             try:
-                if "freethreading_compatible" in artifact.files.text(name):
+                text = artifact.files.text(name)
+                if "freethreading_compatible" in text or re.search(r"nanobind_add_module\s*\([^)]*\bFREE_THREADED\b", text):
                     return True
             except Unreadable:
                 continue
