@@ -77,7 +77,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "gilcheck":
-        value = import_module(".calls", __name__).Gilcheck()
+        value = import_module(".calls", __name__).Imported()
     elif name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     else:

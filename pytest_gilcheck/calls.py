@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from . import running_test
 from .checks import FUZZ, LATENCY, MARKERS, SCALING, Check, selected
 from .core.errors import BadValue
 from .core.evidence import Record
@@ -323,6 +324,18 @@ class Gilcheck:
             longest_phase=limit,
         )
         return result
+
+
+class Imported(Gilcheck):
+    """What ``from pytest_gilcheck import gilcheck`` gives: in a test that pytest runs, its calls are those of the fixture."""
+
+    def __init__(self) -> None:
+        self._own = Gilcheck().runner
+
+    @property
+    def runner(self) -> Runner:  # type: ignore[override] # an attribute there
+        checks = running_test.checks()
+        return self._own if checks is None else checks.runner
 
 
 def _judged(judge: bool) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from . import running_test
 from .checks import FIXTURE, MARKERS, SELECTOR, marker_line
 from .core import clocks  # noqa: F401 - before any test can travel in time
 from .core import early_threads as early_threads  # counts them now
@@ -66,6 +67,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.add_cleanup(running_test.begins(lambda: _of_running_test(config)))
     for name in MARKERS:
         config.addinivalue_line("markers", marker_line(name))
     config.addinivalue_line("markers", f"{SELECTOR}: set on every test that uses a check, for -m {SELECTOR}.")
@@ -93,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before the terminal reporter prints the header, to which checked tests add a line
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Load the checks if a test uses one; this hook runs after all those that may have marked items."""
-    if _users(session.items):
+    if _users(session.items) or f"{__package__}.calls" in sys.modules:  # which a test module has imported
         _start(session.config)
 
 
@@ -174,6 +176,18 @@ def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
     from .adaptors.checked_tests import namespace
 
     return namespace(request.node)
+
+
+def _of_running_test(config: pytest.Config) -> Gilcheck | None:
+    """The calls of the test that runs, for one that has imported the object and does not ask for the fixture."""
+    running = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]  # without the phase
+    items = getattr(config.pluginmanager.get_plugin("session"), "items", ())
+    item = next((item for item in items if running and item.nodeid == running), None)
+    if item is None:
+        return None
+    from .adaptors.checked_tests import namespace
+
+    return namespace(item)
 
 
 def _start(config: pytest.Config) -> CheckedTests:

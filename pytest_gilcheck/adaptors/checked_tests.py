@@ -370,6 +370,8 @@ class CheckedTests:
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
+        if call.excinfo is not None and not isinstance(call.excinfo.value, SkipTest | pytest.skip.Exception):
+            item.stash[_CALLS] = []  # what it called has decided nothing; only if the first call of all was in it, some are left
         if report.failed:
             item.stash[FAILURE] = item.stash.get(FAILURE, "") or report.longreprtext.rpartition("\n")[2][:_LONGEST_REASON]
             readable(report, item)

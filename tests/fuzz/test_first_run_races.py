@@ -138,12 +138,14 @@ def test_a_program_that_fails_whenever_it_runs_again_is_searched_in_its_first_ru
 
 def test_a_token_of_a_first_run_says_if_the_program_is_another_one():
     result = gilcheck.fuzz(**BROKEN["a global"], budget=30, seed=1)
+    result.assert_violated()
     with pytest.raises(ReplayDiverged, match="another program"):
         gilcheck.fuzz(threads=[looked_up, looked_up], replay=result.token)
 
 
 def test_a_token_of_a_first_run_cannot_be_replayed_where_nothing_may_be_forked(monkeypatch):
     result = gilcheck.fuzz(**BROKEN["a global"], budget=30, seed=1)
+    result.assert_violated()
     monkeypatch.setenv("GILCHECK_ISOLATE", "none")
     again = Gilcheck().fuzz(**BROKEN["a global"], replay=result.token, judge=False)
     assert again.verdict == "inconclusive"

@@ -1,0 +1,25 @@
+"""The test that pytest runs now, for the object that a test imports: `plugin` knows it, and `calls` asks.
+
+A module of its own, because the plugin must not import the checks in a run that uses none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .calls import Gilcheck
+
+_sessions: list[Callable[[], Gilcheck | None]] = []  # the innermost is the last: a test may run pytest in its process
+
+
+def begins(checks_of_running_test: Callable[[], Gilcheck | None]) -> Callable[[], None]:
+    """A pytest session begins; returns what ends it."""
+    _sessions.append(checks_of_running_test)
+    return lambda: _sessions.remove(checks_of_running_test)
+
+
+def checks() -> Gilcheck | None:
+    """The calls of the running test, whose evidence and judgement are the test's; None if pytest runs no test."""
+    return _sessions[-1]() if _sessions else None
