@@ -100,6 +100,16 @@ def thread_cpu_ns(ident: int) -> int | None:
         return None
 
 
+def voluntary_switches() -> int | None:
+    """How often the calling thread has given up its core by itself, to sleep or to wait; None where that is not counted."""
+    try:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    except (ImportError, AttributeError):  # Windows, macOS
+        return None
+
+
 def context_switches() -> tuple[int, int] | None:
     """Voluntary and involuntary context switches of the whole process so far; None where the platform does not count them."""
     try:

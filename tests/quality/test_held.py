@@ -5,7 +5,9 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.held import held_fraction
+from pytest_gilcheck.core import held as sampling
+from pytest_gilcheck.core.clocks import voluntary_switches
+from pytest_gilcheck.core.held import _GilSampler, held_fraction
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 from tests.undecided import undecided
 
@@ -31,6 +33,27 @@ def usable(held):
     assert held is not None
     if held.unusable:
         undecided(str(held.unusable))
+
+
+@pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
+@pytest.mark.skipif(voluntary_switches() is None, reason="this platform does not count what a thread waits for")
+def test_a_thread_that_the_machine_wakes_late_does_not_wait_for_the_gil(monkeypatch):
+    class Late:
+        def __getattr__(self, name):
+            return getattr(time, name)
+
+        def sleep(self, seconds):
+            time.sleep(seconds + 0.005)
+
+    monkeypatch.setattr(sampling, "time", Late())
+    alone, beside = _GilSampler(0.0, None), _GilSampler(0.0, None)
+    alone.sample(20)
+    assert sum(alone.waits) < 0.02
+    beside.start()
+    for _ in range(50):
+        count()
+    beside.stop()
+    assert sum(beside.waits) > 0.02
 
 
 @pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
