@@ -171,7 +171,11 @@ def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> 
         first = (by_user or reachable)[0]
         lines = len({entry.place for entry in reachable})
         more = f"; so do {lines - 1} more lines" if lines > 2 else "; so does 1 more line" if lines > 1 else ""
-        whose = "" if by_user else f"; no step of your own code breaks anything, so this is a defect of {first.origin}"
+        whose = ""
+        if not by_user and result.all_own_steps_tried:
+            whose = f"; no step of your own code breaks anything, so this is a defect of {first.origin}"
+        elif not by_user:
+            whose = f"; {result.reached} of {result.reachable} steps of your own code were tried, and broke nothing"
         return Verdict.VIOLATED, f"not safe to interrupt: {result.exception} at {first}{more}{whose}"
     if error:
         return Verdict.INCONCLUSIVE, f"a run ended before the step at which to raise: {error}"
@@ -181,7 +185,8 @@ def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> 
     everything = result.steps + result.library_steps
     if result.next_step is not None:
         tried = f"{result.tried + result.library_tried} of {everything} steps tried in {budget:g} s, none unsafe"
-        return Verdict.INCONCLUSIVE, f"{tried}; continue with first={result.next_step}, or raise the budget"
+        then = "ask for a smaller sample" if result.mode == SAMPLE else f"continue with first={result.next_step}"
+        return Verdict.INCONCLUSIVE, f"{tried}; {then}, or raise the budget"
     if not result.reached and not result.library_tried:
         return Verdict.INCONCLUSIVE, f"none of the {result.tried} steps tried is one at which {result.exception} can occur"
     part = (
@@ -220,12 +225,15 @@ def _unusable(first: InjectionRun, again: InjectionRun) -> str | None:
 
 
 def _targets(plan: InjectionPlan, first: InjectionRun) -> Sequence[int]:
-    """The steps to raise at, in the order of the run."""
+    """The steps to raise at, in the order of the run.
+
+    Of a sample, half are steps of the user's own code, if there are so many: code of libraries has far more steps.
+    """
     everything = first.steps + len(first.library)
     if plan.mode != SAMPLE:
         return range(plan.first, everything)
-    steps = [*first.reachable, *range(first.steps, everything)]  # other steps decide nothing, so none is drawn
-    steps = [index for index in steps if index >= plan.first]
-    if len(steps) <= plan.sample:
-        return steps
-    return sorted(random.Random(plan.seed).sample(steps, plan.sample))
+    own = [index for index in first.reachable if index >= plan.first]  # other steps decide nothing, so none is drawn
+    library = range(max(plan.first, first.steps), everything)
+    of_own = min(len(own), max(plan.sample - plan.sample // 2, plan.sample - len(library)))
+    draw = random.Random(plan.seed)
+    return sorted([*draw.sample(own, of_own), *draw.sample(library, min(len(library), plan.sample - of_own))])

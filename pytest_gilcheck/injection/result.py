@@ -93,7 +93,13 @@ class InjectionResult(Judged):
         reachable = [entry for entry in self.breaks if entry.reachable]
         if self.verdict is not Verdict.VIOLATED or not reachable:
             return ""
-        return code_of("injection", "library" if all(entry.origin for entry in reachable) else "unsafe")
+        library = all(entry.origin for entry in reachable) and self.all_own_steps_tried
+        return code_of("injection", "library" if library else "unsafe")
+
+    @property
+    def all_own_steps_tried(self) -> bool:
+        """Whether an exception was raised at each step of the user's own code at which it can occur."""
+        return self.reached >= self.reachable
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists, for the evidence record."""

@@ -1,6 +1,7 @@
 """Library code that a workload enters is stepped through, and a defect of a library is told apart from one of the user's code."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import threading
 
@@ -24,9 +25,25 @@ def test_every_program_gets_the_verdict_that_real_signals_gave_it(name):
 def test_a_defect_of_the_standard_library_is_said_to_be_one_and_names_the_users_line():
     work, intact = PROGRAMS["condition_in_with"]()
     result = gilcheck.interrupt(work, inject="every-step", invariant=intact)
+    result.assert_violated()
     assert "threading.py" in result.reason
     assert "called from `with condition:` at " in result.reason
     assert "no step of your own code breaks anything, so this is a defect of the standard library" in result.reason
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_sample_that_has_not_tried_each_step_of_the_users_does_not_blame_the_library(seed):
+    def work():
+        event = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(event.wait)  # which ends only after the next line
+            event.set()
+
+    result = gilcheck.interrupt(work, inject="sample", sample=4, seed=seed, budget=20, timeout=3)
+    assert result.verdict != "inconclusive"
+    assert "defect of" not in result.reason
+    assert result.code != "GC302"
+    assert result.reached >= 2, "half of a sample is of the user's own steps"
 
 
 @pytest.mark.slow
