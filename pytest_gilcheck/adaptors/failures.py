@@ -56,7 +56,8 @@ def readable(report: pytest.TestReport, item: pytest.Item) -> None:
 def _without_first(text: str, shown: str) -> str:
     """The text without its first lines, as far as the failure has shown them."""
     lines = text.splitlines(keepends=True)
-    while lines and lines[0].strip() and lines[0].strip() in shown:
+    ends = [line.rstrip() for line in shown.splitlines()]  # of the lines: a name comes before the headline
+    while lines and lines[0].strip() and any(line.endswith(lines[0].strip()) for line in ends):
         del lines[0]
     return "".join(lines) or text
 

@@ -5,6 +5,7 @@ That is told by identity, in containers and attributes, a few levels deep.
 
 from __future__ import annotations
 
+import enum
 from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
@@ -14,6 +15,7 @@ from .classes import attributes_of, is_a, module_of_class
 
 _DEPTH, _MOST = 6, 2000  # levels, and objects of one value, that are looked at
 _UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache
+OF_ENUMS = frozenset({"_value2member_map_", "_unhashable_values_map_"})  # where a Flag keeps the combinations that were asked for
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
@@ -58,7 +60,8 @@ def held_by(value: Any) -> list[Any]:
         elif issubclass(kind, Mapping):
             parts += chain.from_iterable(value.items())
         if module_of_class(kind) not in _UNREAD:
-            parts += chain.from_iterable(attributes_of(value))
+            of_enum = is_a(value, enum.EnumType)
+            parts += chain.from_iterable(pair for pair in attributes_of(value) if not (of_enum and pair[0] in OF_ENUMS))
     except Exception:  # of the user's containers and attributes
         pass
     return parts

@@ -146,7 +146,14 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     explorer.progress("sequential orders")
     first_run = FirstRun(explorer.program)
     explorer.prepared = first_run.begins
-    sequential = explorer.sequential()
+    try:
+        sequential = explorer.sequential()
+    except SequentialFailure as error:
+        if error.again or error.failure is None:
+            raise
+        shown, _ = explain(explorer, error.failure)
+        reason = f"it fails without any concurrency: {error}"
+        return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import os
 import sys
@@ -10,7 +11,7 @@ from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ..core.changes import Looked, held_by
+from ..core.changes import OF_ENUMS, Looked, held_by
 from ..core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of, qualified_name_of_class
 from ..core.origin import under_test
 from ..core.source import with_nested
@@ -180,7 +181,7 @@ class _Reached:
             for name, part in names_of(base).items():
                 if type(part) in _CODE or is_a(part, type):
                     yield from self._of(part, f"{name!r} of class {qualified_name_of_class(base)}")
-                elif not name.startswith("__"):
+                elif not name.startswith("__") and not (name in OF_ENUMS and is_a(kind, enum.EnumType)):
                     values += [name, part]
             yield f"class {qualified_name_of_class(base)}", tuple(values)
 

@@ -1,13 +1,16 @@
 """What one run of a program changes for all that come after it: the races of its making are in none of them."""
 
 import collections.abc
+import enum
 import functools
 import logging
 import os
 import sys
+import threading
 
 import pytest
 
+from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.verdict import Verdict
 
 from ..slow import one_in
@@ -221,3 +224,19 @@ def ask_whether_iterable(state):
 def test_what_an_abstract_class_of_the_library_remembers_is_nothing_that_a_run_leaves():
     result = counted(ask_whether_iterable, ask_whether_iterable, setup=list, schedules=20)
     assert result.verdict == "holds", str(result)
+
+
+class Rights(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+def test_a_combination_of_flags_that_is_made_once_is_nothing_that_a_run_leaves():
+    lock = threading.Lock()
+
+    def work():
+        with lock:
+            assert Rights.READ | Rights.WRITE
+
+    result = gilcheck.fuzz(threads=[work, work], schedules=60)
+    result.assert_holds()

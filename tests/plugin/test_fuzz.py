@@ -717,3 +717,49 @@ def test_locks_of_wider_fixtures_and_of_parameters_are_under_control(run):
     result = run(WIDE)
     result.assert_outcomes(passed=8, failed=1)
     assert "partly uncontrolled" not in result.stdout.str()
+
+
+def test_a_deadlock_of_every_order_is_shown_with_its_steps_and_each_line_of_its_table(pytester):
+    pytester.makepyfile("""
+        import pytest, threading
+
+        @pytest.fixture
+        def event():
+            return threading.Event()
+
+        @pytest.mark.gil_fuzz
+        def test_it(event):
+            event.wait()
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(
+        [
+            "test_it: violated: it fails without any concurrency: *",
+            "  T0 waits for *",
+            "      at *",
+            "      T0      T1",
+            "*event.wait()*",
+        ]
+    )
+
+
+def test_a_finalizer_that_waits_for_a_lock_is_ended_without_a_word_of_ours(pytester):
+    pytester.makepyfile("""
+        import pytest, threading
+
+        LOCK = threading.Lock()
+
+        class Handle:
+            def __del__(self):
+                with LOCK:
+                    pass
+
+        @pytest.mark.gil_fuzz
+        def test_it():
+            with LOCK:
+                Handle()
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error::pytest.PytestUnraisableExceptionWarning")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["test_it: violated: *deadlock*"])
+    result.stdout.no_fnmatch_line("*Abort*")

@@ -93,7 +93,8 @@ def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:
 def _source_lines(row: SourceRow) -> list[str]:
     """A line of source with its place, and below it what the thread read and wrote there."""
     indent = " " * (_LANE * row.thread)
-    place = f"{row.file.replace(os.sep, '/').rpartition('/')[2]}:{row.line}"
+    *_, folder, file = ["", *row.file.replace(os.sep, "/").split("/")]
+    place = f"{folder + '/' if folder and file.startswith('__') else ''}{file}:{row.line}"  # each package has an __init__.py
     head = f"{row.point:>{_POINT - 2}}  {indent}"
     room = max(20, _WIDTH - len(head) - len(place) - 2)
     source = row.source if len(row.source) <= room else f"{row.source[: room - 3]}..."

@@ -136,6 +136,7 @@ class Patches:
             (threading, "RLock", primitives.RLock),
             (builtins, "__import__", primitives.importing(builtins.__import__)),
             (threading, "excepthook", primitives.excepthook_for(threading.excepthook)),
+            (sys, "unraisablehook", primitives.unraisablehook_for(sys.unraisablehook)),
         ]
         if primitives._start_joinable is not None:
             found.append((_thread, "start_joinable_thread", primitives.start_joinable_thread))

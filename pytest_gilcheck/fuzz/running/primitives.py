@@ -478,6 +478,16 @@ def excepthook_for(report: Any) -> Any:
     return hook
 
 
+def unraisablehook_for(report: Any) -> Any:
+    """The ``sys.unraisablehook`` while a program is explored: a finalizer may wait for a lock when its run is ended."""
+
+    def hook(arguments: Any) -> None:
+        if not issubclass(arguments.exc_type, (Abort, Uncontrolled)):
+            report(arguments)
+
+    return hook
+
+
 def importing(real: Any) -> Any:
     """The ``__import__`` while a program is explored: the first import of a module holds locks in C, so it is one step."""
 

@@ -100,11 +100,12 @@ class SequentialFailure(Exception):
     Attributes:
         again: whether it passed when it ran for the first time, so that what it leaves behind makes it fail.
         hangs: whether it does not end.
+        failure: how the first order fails, if that is no exception of a thread.
     """
 
-    def __init__(self, message: str, again: bool = False, *, hangs: bool = False) -> None:
+    def __init__(self, message: str, again: bool = False, *, hangs: bool = False, failure: Failure | None = None) -> None:
         super().__init__(message)
-        self.again, self.hangs = again, hangs
+        self.again, self.hangs, self.failure = again, hangs, failure
 
 
 @dataclass
@@ -301,7 +302,7 @@ class Explorer:
         if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
             message = f"every sequential order fails: {failed.symptom}: {failed.message}"
             again = first_failure is None
-            raise SequentialFailure(message, again) from failed.error if again else None
+            raise SequentialFailure(message, again, failure=failed) from failed.error if again else None
         if visible and not any(sum(run.lengths.values()) for run in runs):
             raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
