@@ -29,6 +29,7 @@ _MOST_ALONE = 1_536
 _CHANCE = 0.01  # the error of the first kind: chance is called a race
 _MINIMISING = 0.4  # of the budget, if the plan has no number of schedules
 _MINIMISING_RUNS = 3_000  # if it has one
+_ENUMERATING, _ENUMERATING_RUNS = 0.15, 1_500  # likewise, for schedules that have fewer preemptions than the smallest one found
 _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
 _CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
 
@@ -138,6 +139,7 @@ def violated(
     late: list[str] = []  # what expired: on a faster machine, the report may be another
     if not unrepeatable:
         failure = _smaller(explorer, plan, searched, failure, deadline, late)
+        failure = _with_fewer(explorer, plan, failure, sequential, deadline)
     failure, kind = _classified(explorer, plan, failure, sequential, deadline, late)
     explorer.progress("replaying")
     again = _replayed(explorer, plan, failure, deadline, _REPLAYS_BY_CHANCE if unrepeatable else _REPLAYS)
@@ -256,6 +258,21 @@ def _smaller(
     return smaller
 
 
+def _with_fewer(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline) -> Failure:
+    """The same failure with fewer preemptions, if all schedules that have fewer can be run and one of them fails so.
+
+    Minimising takes switches out of the schedule that was found, and the smallest one may be another.
+    """
+    few = failure.schedule.preemptions
+    if few <= 1:
+        return failure
+    limit = _limit(plan, deadline, _ENUMERATING, _ENUMERATING_RUNS)
+    search = Search(explorer, few - 1, limit, plan.seed, gil=not failure.run.masked, sampling=False)
+    found = search.run(sequential).failure
+    same = found is not None and found.symptom is failure.symptom and found.schedule.preemptions < few
+    return found if same and found is not None else failure
+
+
 def _classified(
     explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline, late: list[str]
 ) -> tuple[Failure, Kind | None]:
@@ -266,7 +283,8 @@ def _classified(
     limit = _limit(plan, deadline, _CLASSIFYING, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
     today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
     if today.failure is not None:
-        return _smaller(explorer, plan, today, today.failure, deadline, late), Kind.BREAKS_TODAY
+        smaller = _smaller(explorer, plan, today, today.failure, deadline, late)
+        return _with_fewer(explorer, plan, smaller, sequential, deadline), Kind.BREAKS_TODAY
     if today.expired:
         late.append("the search for a failure with a GIL")
         return failure, None

@@ -10,6 +10,7 @@ import importlib.util
 import pytest
 
 from pytest_gilcheck import gilcheck
+from tests.slow import only
 
 from .pairs.declare import load
 
@@ -68,3 +69,11 @@ def test_the_pairs_are_what_they_are_said_to_be():
     assert sum(pair.kind == "chance" for pair in PAIRS) >= 10
     assert all(pair.why for pair in PAIRS)
     assert set(LONG) <= {pair.name for pair in PAIRS}
+
+
+@pytest.mark.parametrize("name", only({"ThreePhilosophers"}, ["ThreePhilosophers", "ChoiceOfShrinkingList", "TotalsInExecutor"]))
+def test_a_failure_is_reported_with_the_fewest_preemptions_also_if_another_schedule_has_them(name):
+    [pair] = [pair for pair in PAIRS if pair.name == name]
+    result = fuzzed(pair.buggy, budget=4)
+    result.assert_violated()
+    assert result.preemptions == 1, str(result)
