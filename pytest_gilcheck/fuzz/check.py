@@ -169,12 +169,12 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
     if claims and (found := first_run.alone_found):
-        raise _left_behind(
-            result, f"the first run changed {_few(found)}, and later runs found it so, and none has the race of its making"
-        )
+        alone = f"changed {_few(found)}"
+        raise _left_behind(result, f"the first run {alone}, and later runs found it so, and none has the race of its making", alone)
     if claims and explorer.first_alone:
         why = f"only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache or a file, keeps"
-        raise _left_behind(result, f"{why} later runs from there, and none has the races of its making")
+        alone = f"came alone to {explorer.first_alone}"
+        raise _left_behind(result, f"{why} later runs from there, and none has the races of its making", alone)
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
@@ -185,11 +185,16 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     return result
 
 
-def _left_behind(result: FuzzResult, why: str) -> Unrepeatable:
-    """What to raise for a program of which a run leaves something for all that come after it."""
+def _left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeatable:
+    """What to raise for a program of which a run leaves something for all that come after it.
+
+    Args:
+        first_alone: what the first run did and no later one, in words; empty if another run did it.
+    """
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return Unrepeatable(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason))
+    held = (result, first_alone) if first_alone and result.verdict is Verdict.HOLDS else None
+    return Unrepeatable(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held)
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -56,13 +56,18 @@ class StateLeft(Exception):
 class Unrepeatable(Exception):
     """The first run of the program found what no later one does, so a search in one process says nothing of its races.
 
+    Args:
+        held: the result for the runs after the first, if they hold; and what the first run did alone.
+
     Attributes:
         result: of that search: inconclusive.
     """
 
-    def __init__(self, result: FuzzResult) -> None:
+    def __init__(self, result: FuzzResult, held: tuple[FuzzResult, str] | None = None) -> None:
         super().__init__(result.reason)
         self.result = result
+        self._held = held
+        self._path = 0
         self._learnt: tuple[int, ...] = ()
         self._draw = 0
         self._setup_at_home = False
@@ -73,7 +78,7 @@ class Unrepeatable(Exception):
         self.result = result
         if explorer is not None:
             self._learnt, self._draw = explorer.events.names.all_learnt(), explorer.engine.chance.draw
-            self._setup_at_home, self._ready = explorer.setup_at_home, explorer.ready
+            self._setup_at_home, self._ready, self._path = explorer.setup_at_home, explorer.ready, explorer.first_path
         return self
 
     def note(self, journal: Journal, changed: Sequence[str] = ()) -> None:
@@ -84,7 +89,18 @@ class Unrepeatable(Exception):
         """
         failure = None if self.result.failure is None else packed(self.result.failure)
         result = replace(self.result, failure=None)
-        left = Left(result, failure, self._learnt, self._draw, self._setup_at_home, self._ready, tuple(changed), sources.learnt())
+        left = Left(
+            result,
+            failure,
+            self._held,
+            self._path,
+            self._learnt,
+            self._draw,
+            self._setup_at_home,
+            self._ready,
+            tuple(changed),
+            sources.learnt(),
+        )
         if not journal.keep(dumps(left)):
             journal.keep(dumps(replace(left, facts={}, failure=None)))
 
@@ -95,6 +111,8 @@ class Left:
 
     Attributes:
         result: of its search, but for the failure, which is packed.
+        held: the result for the runs after the first, if they hold; and what the first run did alone.
+        path: a checksum of where its first run came.
         learnt: what step tables depend on (`Changing.all_learnt`).
         draw: of chance.
         setup_at_home: whether the setup has to run where the invariant does.
@@ -105,6 +123,8 @@ class Left:
 
     result: FuzzResult
     failure: str | None
+    held: tuple[FuzzResult, str] | None
+    path: int
     learnt: tuple[int, ...]
     draw: int
     setup_at_home: bool

@@ -1,6 +1,7 @@
 """What only the first run of a process makes is raced for in the schedules of that run, each in a process of its own."""
 
 import functools
+import re
 import sys
 import threading
 
@@ -123,7 +124,33 @@ def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(p
     assert Client.made == 0, "nothing has run in the process of the caller"
 
 
-def test_what_is_made_under_a_lock_is_no_finding_and_no_pass():
+def test_what_is_made_under_a_lock_holds_after_a_hundred_schedules_of_the_first_run():
+    result = gilcheck.fuzz(threads=[ready(client_guarded)] * 2, invariant=one_is_made, budget=20)
+    result.assert_holds()
+    assert "of the first run, which changed " in result.reason
+    assert re.search(
+        r"1\d\d schedules, each in a process of its own, all with at most one preemption among them: no", result.reason
+    )
+    assert Client.made == 0
+
+
+def kept_in_a_file():
+    """As the global is: but no fork makes the file anew."""
+    if not KEPT.exists():
+        KEPT.write_text(str(client_guarded().made))
+    return KEPT.read_text()
+
+
+def test_what_a_fork_does_not_make_anew_is_no_pass(tmp_path):
+    global KEPT
+    KEPT = tmp_path / "kept"
+    result = gilcheck.fuzz(threads=[kept_in_a_file] * 2, budget=20, judge=False)
+    assert result.verdict == "inconclusive"
+    assert "not repeatable" in result.reason
+    assert re.search(r"\d schedules of the first run were tried, each in a process of its own, and none failed", result.reason)
+
+
+def test_fewer_schedules_of_a_first_run_are_no_pass():
     result = gilcheck.fuzz(threads=[ready(client_guarded)] * 2, invariant=one_is_made, schedules=40, judge=False)
     assert result.verdict == "inconclusive"
     assert "not repeatable: the first run changed" in result.reason
@@ -132,7 +159,7 @@ def test_what_is_made_under_a_lock_is_no_finding_and_no_pass():
 
 def test_a_program_that_fails_whenever_it_runs_again_is_searched_in_its_first_run():
     with pytest.raises(AssertionError, match="fails when it runs again, without any concurrency") as caught:
-        gilcheck.fuzz(threads=[numbered_under_a_lock] * 2, invariant=two_have_numbers, schedules=20)
+        gilcheck.fuzz(threads=[numbered_under_a_lock] * 2, invariant=two_have_numbers, schedules=20, judge=False)
     assert "20 schedules of the first run were tried, each in a process of its own, and none failed" in caught.value.__notes__
 
 

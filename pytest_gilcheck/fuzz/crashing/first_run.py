@@ -6,8 +6,9 @@ a fork of a process in which the program has not run yet. The search before has 
 steps of code that has never run are those that it would have later. Schedules that turn a conflict round come first (`Frontier`),
 then samples.
 
-A failure found here is one of the program. That none is found is no pass: what is kept in files, or by another process, is the same
-in every fork.
+A failure found here is one of the program. That none is found is a pass only if the later runs pass as well, if enough schedules
+were run, and if a run in a fork takes the path of the first of all runs, instruction by instruction: what is kept in files, or by
+another process, is the same in every fork.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from ..failing import Left
 from ..plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ..program import Program
 from ..result import FuzzResult
+from ..running.covered import Covered
 from ..running.journal import Journal
 from ..running.policy import Planned, Policy
 from ..running.short_slices import FREE_THREADED
@@ -54,6 +56,9 @@ class _Order:
         steps: without those in which a thread polled.
         points: of the run.
         lengths: the visible steps of each thread.
+        path: a checksum of where the run came.
+        unforeseen: what it has shown of names too late for its step tables.
+        known: whether all of it was under control.
     """
 
     baseline: SequentialBaseline
@@ -61,17 +66,24 @@ class _Order:
     steps: int
     points: int
     lengths: dict[int, int]
+    path: int
+    unforeseen: tuple[int, ...]
+    known: bool
 
 
 @dataclass(frozen=True)
 class _Went:
-    """What a replay did: the failure, if there was one, and where it went."""
+    """What a run did: the failure, if there was one, where it went, and whether all was under control and known before."""
 
     seen: Seen | None
     unused: Choice | None
     schedule: Schedule
     anchors: list[str]
     points: int
+    known: bool
+
+
+_Branched = tuple["Schedule | None", Frontier, "Branch | None", bool]
 
 
 def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
@@ -94,6 +106,9 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, p
         return replace(found, schedules=left.result.schedules + runs, coverage=coverage)
     if not runs:
         return left.result
+    if left.held is not None and (claim := examination.claim(left.path)):
+        held, alone = left.held
+        return replace(held, reason=f"{held.reason}; of the first run, which {alone}, {claim}", schedules=held.schedules + runs)
     tried = f"{runs:,} schedules of the first run were tried, each in a process of its own, and none failed"
     return replace(left.result, reason=f"{left.result.reason}; {tried}", schedules=left.result.schedules + runs)
 
@@ -139,6 +154,7 @@ class _FirstRuns(ApartExamination):
         self._minimising_over: Callable[[], bool] = lambda: False
         self._explorer_of: Callable[[Journal], Explorer]
         self._all_with_one = False  # whether all schedules with one preemption were run
+        self._not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
         self._attempts = 0
         self.runs = 0
 
@@ -161,7 +177,7 @@ class _FirstRuns(ApartExamination):
     def _replayed(self, token: Token) -> FuzzResult:
         if not self._begins():
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
-        went = self._answer(lambda explorer: _follow(explorer, token.schedule))
+        went = self._answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
         if went is None:
             why = "the process of the replay ended before its time"
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=why)
@@ -172,8 +188,32 @@ class _FirstRuns(ApartExamination):
         assert result is not None, "the schedule has failed in a process of its own"
         return result
 
+    def claim(self, path: int) -> str:
+        """What can be said of the schedules that were run, in words; empty if that is too little for a claim.
+
+        Args:
+            path: a checksum of where the first of all runs came.
+        """
+        orders, plan = self._orders, self._plan
+        if not orders or orders[0].path != path or any(order.fails or not order.known for order in orders):
+            return ""
+        if self._not_known or not self._all_with_one or self.runs < FEWEST or plan.mode == EXHAUSTIVE or plan.share[1] > 1:
+            return ""
+        return f"{self.runs:,} schedules, each in a process of its own, all with at most one preemption among them: no failure"
+
     def _begins(self) -> bool:
-        """Run the sequential orders; returns whether one of them does not fail."""
+        """Run the sequential orders; returns whether one of them does not fail.
+
+        Twice, if the first time shows of names what step tables that are made in the beginning of a run would have to know.
+        """
+        if not self._runs_in_order():
+            return False
+        if more := {fact for order in self._orders for fact in order.unforeseen} - set(self._learnt):
+            self._learnt = tuple(sorted({*self._learnt, *more}))
+            return self._runs_in_order()
+        return True
+
+    def _runs_in_order(self) -> bool:
         for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED)):
             self._setup_at_home = at_home
             self._orders = []
@@ -200,7 +240,7 @@ class _FirstRuns(ApartExamination):
         lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
         draw = Random(f"{self._plan.seed}.{self._plan.share[0]}.first")
         samples = 0
-        while samples < _SAMPLES and not over() and self._plan.mode != EXHAUSTIVE:
+        while (samples < _SAMPLES or self.runs < FEWEST) and not over() and self._plan.mode != EXHAUSTIVE:
             for policy in portfolio(draw, lengths, longest.points):
                 if over():
                     break
@@ -215,7 +255,8 @@ class _FirstRuns(ApartExamination):
             nonlocal frontier
             self.runs += 1
             run.add(schedule)
-            failed, frontier, branch = self._branches(schedule, frontier, gil=gil)
+            failed, frontier, branch, known = self._branches(schedule, frontier, gil=gil)
+            self._not_known = self._not_known or not known
             if branch is not None and not schedule.preemptions:
                 plain.append(branch)
             return failed
@@ -230,20 +271,21 @@ class _FirstRuns(ApartExamination):
                 yield failed
         self._all_with_one = True
 
-    def _branches(self, schedule: Schedule, frontier: Frontier, *, gil: bool) -> tuple[Schedule | None, Frontier, Branch | None]:
-        """Run a schedule; how it failed, if it did, what is to be tried, with what turns a conflict of it round, and all that
-        branches off from it."""
+    def _branches(self, schedule: Schedule, frontier: Frontier, *, gil: bool) -> _Branched:
+        """Run a schedule; how it failed, if it did, what is to be tried, with what turns a conflict of it round, all that
+        branches off from it, and whether all of it was under control and known before."""
 
-        def job(explorer: Explorer) -> tuple[Schedule | None, Frontier, Branch | None]:
+        def job(explorer: Explorer) -> _Branched:
             trace = Trace(explorer.engine, until=self._deadline.until)
             with trace:
                 run, failure = explorer.follow(schedule, recording=True, measuring=gil)
             if failure is not None:
-                return run.schedule, frontier, None
+                return run.schedule, frontier, None, True
             Reduction(explorer, gil=gil, frontier=frontier).examine(schedule, run, trace)
-            return None, frontier, Branch.off(schedule, run, gil=gil)
+            known = not (explorer.uncontrolled or explorer.events.names.grown or trace.gave_up)
+            return None, frontier, Branch.off(schedule, run, gil=gil), known
 
-        return self._answer(job) or (None, frontier, None)
+        return self._answer(job) or (None, frontier, None, False)
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         before, self._all_with_one = self.runs, False
@@ -260,9 +302,10 @@ class _FirstRuns(ApartExamination):
         for policy in policies:
             if len(policies) > 1 and self._minimising_over():
                 return None
-            found = super()._fails([policy], symptom)
-            if found is not None:
-                return found
+            went = self._answer(lambda explorer, policy=policy: _follow(explorer, policy))  # type: ignore[misc]
+            self._not_known = self._not_known or went is None or not went.known
+            if went is not None and went.seen is not None:
+                return went.seen if symptom in (None, went.seen.symptom) else None
         return None
 
     def _minimising(self) -> Callable[[], bool]:
@@ -274,7 +317,7 @@ class _FirstRuns(ApartExamination):
         explorer = self._explorer_of(journal)
         self._program.terse()
         explorer.engine.chance.draw, explorer.engine.gil_only = self._draw, self._plan.mode == GIL_POINTS
-        explorer.events.names.learn(self._learnt)
+        explorer.events.names.learn_before_any_run(self._learnt)
         explorer.baseline, explorer.setup_at_home = self._baseline, self._setup_at_home
         if steps := [order.steps for order in self._orders]:
             explorer.engine.learn_length(min(steps), max(steps), max(order.points for order in self._orders))
@@ -286,13 +329,26 @@ class _FirstRuns(ApartExamination):
 
 
 def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
-    run, failure = explorer.in_order(order, measuring=True)
-    return _Order(explorer.baseline_of(run), failure is not None, run.points - run.wasted, run.points, run.lengths)
+    covered = Covered()
+    with explorer.events.covering(covered):
+        run, failure = explorer.in_order(order, measuring=True)
+    return _Order(
+        explorer.baseline_of(run),
+        failure is not None,
+        run.points - run.wasted,
+        run.points,
+        run.lengths,
+        covered.digest,
+        explorer.events.unforeseen(),
+        not explorer.uncontrolled,
+    )
 
 
-def _follow(explorer: Explorer, schedule: Schedule) -> _Went:
-    policy, recorder = Planned(schedule), Recorder(explorer.engine.takes_part)
+def _follow(explorer: Explorer, policy: Policy) -> _Went:
+    recorder = Recorder(explorer.engine.takes_part)
     with observed(explorer.engine, recorder):
         run, failure = explorer.once(policy)
     seen = None if failure is None else seen_of(failure, recorder.steps)
-    return _Went(seen, policy.unused, run.schedule, run.anchors, run.points)
+    unused = policy.unused if isinstance(policy, Planned) else None
+    known = not (explorer.uncontrolled or explorer.events.names.grown)
+    return _Went(seen, unused, run.schedule, run.anchors, run.points, known)

@@ -6,6 +6,7 @@ that is kept, it shows in the path: the first run comes to instructions to which
 
 from __future__ import annotations
 
+import zlib
 from types import CodeType
 
 from ...core.origin import standard
@@ -13,6 +14,11 @@ from ...core.source import code_position
 
 _OF_ABC = (".__subclasshook__", ".__subclasscheck__", ".__instancecheck__", "_check_methods")
 _Key = tuple[str, str, int]  # a run may make the same code anew
+
+
+def _of_abc(key: _Key) -> bool:
+    """Whether it is code whose answer a class in C keeps: no run can make it anew."""
+    return key[1].endswith(_OF_ABC) and standard(key[0])
 
 
 class Covered:
@@ -28,10 +34,16 @@ class Covered:
             self._codes[key], self._offsets[key] = code, set()
         self._offsets[key].add(offset)
 
+    @property
+    def digest(self) -> int:
+        """A checksum of the whole path, by which another process knows that its run took the same."""
+        taken = sorted((key, sorted(offsets)) for key, offsets in self._offsets.items() if not _of_abc(key))
+        return zlib.crc32(repr(taken).encode())
+
     def beyond(self, others: Covered) -> str:
         """The first place to which these runs came and the others did not, ``"file:line (function)"``; empty if there is none."""
         for key, offsets in self._offsets.items():
-            if key[1].endswith(_OF_ABC) and standard(key[0]):  # a class in C keeps what they answered, and no run can make it anew
+            if _of_abc(key):
                 continue
             if alone := offsets - others._offsets.get(key, set()):
                 return f"{key[0]}:{code_position(self._codes[key], min(alone)).line} ({key[1]})"

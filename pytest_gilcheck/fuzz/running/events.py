@@ -239,6 +239,12 @@ class Events:
             monitoring.restart_events()
         return False
 
+    def unforeseen(self) -> tuple[int, ...]:
+        """What the runs so far have shown too late for their step tables (`Changing.unforeseen`)."""
+        self.names.check_values()
+        self.names.in_classes(self._classes_under_test())
+        return self.names.unforeseen()
+
     def _table(self, code: CodeType, frame: FrameType) -> StepTable:
         key = id(code)
         table = looked_up(self._tables, key)

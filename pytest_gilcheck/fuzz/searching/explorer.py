@@ -121,6 +121,7 @@ class Explorer:
         pace: seconds that the last run took which nobody observed or measured, with its setup and teardown, and no step hidden.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
         first_alone: where the first run came and the sequential orders after it did not; empty if nowhere.
+        first_path: a checksum of where the first run came.
         setup_at_home: whether the setup runs in the thread of the invariant on a free-threaded build too.
     """
 
@@ -138,6 +139,7 @@ class Explorer:
     pace: float = 0.0
     setup_at_home: bool = False
     first_alone: str = ""
+    first_path: int = 0
     _teardown_error: Exception | None = None
     _confirming: bool = False
     _noted: int = -1
@@ -287,6 +289,7 @@ class Explorer:
             self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
             self.ready = monotonic()
             runs, failures = self._measured()
+        self.first_path = first.digest
         self.first_alone = "" if run.stuck or run.refused else first.beyond(later)
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()

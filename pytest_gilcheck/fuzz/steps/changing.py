@@ -249,6 +249,11 @@ class Changing:
         """Checksums of all that step tables depend on: `learnt`, for a process in which no code of the program has started."""
         return tuple(sorted({checksum(fact) for fact in self._used}))
 
+    def unforeseen(self) -> tuple[int, ...]:
+        """Checksums of what has made step tables void that were made before it was known: `learnt`, for a run that begins anew."""
+        changed = {name for name in self._taken_for_constant if name in self._stored or name.removeprefix(".") in self._computed}
+        return tuple(sorted({checksum(fact) for fact in changed | self._flags()}))
+
     @property
     def facts_used(self) -> int:
         """The number of facts that step tables depend on; `learnt` changes when it does."""
@@ -261,6 +266,11 @@ class Changing:
             if checksum(flag) in self._learnt:
                 setattr(self, flag, True)
         self.grown = self.grown or bool(self._learnt)
+
+    def learn_before_any_run(self, facts: Iterable[int]) -> None:
+        """The same where there are no step tables yet, so that none is void."""
+        self.learn(facts)
+        self.grown = False
 
     def _flags(self) -> set[str]:
         return {flag for flag in _FLAGS if getattr(self, flag)}
