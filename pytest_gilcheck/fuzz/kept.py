@@ -163,6 +163,8 @@ class _Reached:
 
     def _of_module(self, variables: dict[str, Any], module: str | None, names: list[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
+            if name.startswith("@"):  # what pytest adds to the assertions of a module
+                continue
             value: Any = variables.get(name)
             if is_a(value, ModuleType):
                 if under_test(getattr(value, "__file__", None) or "<") and id(value) not in self._seen:

@@ -101,6 +101,7 @@ def test_what_swallows_is_named_and_called_swallowed(work, said):
 @pytest.mark.slow
 def test_a_handler_of_a_library_that_returned_is_said_to_have_returned():
     result = gilcheck.interrupt(handler_of_unittest, repeats=1, over=0.1, exits_within=0.5)
+    result.assert_violated()
     assert "it returned, and nothing ended the workload" in result.culprit
 
 
