@@ -166,6 +166,7 @@ class _FirstRuns(ApartExamination):
             for found in self._failing():
                 if (result := self.result(found, broken=True)) is not None:
                     return result
+                self._not_known = True  # it failed once, and not again
         return None
 
     def replayed(self, token: Token) -> FuzzResult:
