@@ -12,19 +12,21 @@ from contextlib import contextmanager
 
 from _pytest.assertion import util
 
-_HOOK = "_reprcompare"  # what a rewritten assertion calls, if it is not None
+_EXPLAINING = ("_reprcompare", "_config")  # what a rewritten assertion calls, and asks for the verbosity, if they are not None
 
 
 @contextmanager
 def given_back() -> Iterator[None]:
     """Undo `none_from_here_on` at the end."""
-    before = getattr(util, _HOOK, None)
+    before = [getattr(util, name, None) for name in _EXPLAINING]
     try:
         yield
     finally:
-        setattr(util, _HOOK, before)
+        for name, value in zip(_EXPLAINING, before, strict=True):
+            setattr(util, name, value)
 
 
 def none_from_here_on() -> None:
     """No failing assertion explains a comparison any more."""
-    setattr(util, _HOOK, None)
+    for name in _EXPLAINING:
+        setattr(util, name, None)

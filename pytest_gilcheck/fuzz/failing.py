@@ -232,6 +232,8 @@ def _may_be_chance(explorer: Explorer, failure: Failure, failed: int, runs: int,
 
 def _delays(run: ScheduleRun) -> str:
     """At which points of a run time passed although a thread could run, and how much; empty if it did not."""
+    if run.early:
+        return ", and a teardown that begins while threads which the program has started can still run"
     if not run.delays:
         return ""
     each = [f"{late / 1e9:.3g} s at point {point}" for point, late in run.delays]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 CLOCK = 1 << 20  # in the place of a thread's index: the reading of a clock is delayed
+TEARDOWN = CLOCK + 1  # likewise: the teardown begins, although threads that the program has started can still run
 _PREFIX = "gil1_"
 _FIRST = 15  # bits of the number of threads, below the mark of a first run
 _DRAW = 16  # bits below the draw
@@ -29,7 +30,7 @@ class Choice(NamedTuple):
 
     Attributes:
         point: numbered from 1.
-        thread: its index: the program's threads first, then those that they start, in order; or `CLOCK`.
+        thread: its index: the program's threads first, then those that they start, in order; or `CLOCK`, or `TEARDOWN`.
         forced: whether the running thread could not continue, or continues later.
     """
 
@@ -40,6 +41,8 @@ class Choice(NamedTuple):
     def __str__(self) -> str:
         if self.thread == CLOCK:
             return f"time passes at {self.point}"
+        if self.thread == TEARDOWN:
+            return f"the teardown begins at {self.point}"
         return f"{'then' if self.forced else 'preempt at'} {self.point} -> T{self.thread}"
 
 
@@ -57,6 +60,11 @@ class Schedule:
     @property
     def preemptions(self) -> int:
         return sum(not choice.forced for choice in self.choices)
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether the teardown begins while threads that the program has started can still run."""
+        return any(choice.thread == TEARDOWN for choice in self.choices)
 
     def __str__(self) -> str:
         return "; ".join(str(choice) for choice in self.choices) or "no preemption"

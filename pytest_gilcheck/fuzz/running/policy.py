@@ -18,10 +18,12 @@ class Policy(Protocol):
     Attributes:
         next: the next point at which `at` is to be called; `NEVER` for none. If that point is past, or was a forced one, the next
             step is meant.
+        may_end: whether `forced` may be offered the pseudo task `TEARDOWN`, which ends the run early.
         tracks: whether `forced` must be called even if only one task is ready, because the policy counts what tasks do.
     """
 
     next: int
+    may_end: bool
     tracks: bool
 
     def begin(self, tasks: Sequence[Task]) -> None:
@@ -40,6 +42,7 @@ class Policy(Protocol):
 class Planned:
     """Follows a schedule as far as the run allows it, and records the first choice that it does not allow."""
 
+    may_end = True
     tracks = False
 
     def __init__(self, schedule: Schedule) -> None:
@@ -84,6 +87,7 @@ class PlannedWithout:
         hidden: the ids of those steps.
     """
 
+    may_end = True
     tracks = True
 
     def __init__(self, schedule: Schedule, hidden: Container[int]) -> None:
@@ -114,6 +118,7 @@ class SequentialOrder:
     """Runs the threads one after the other in a given order, each as far as it can go."""
 
     next = NEVER
+    may_end = False
     tracks = False
 
     def __init__(self, order: Sequence[int]) -> None:

@@ -91,6 +91,8 @@ class ScheduleRun:
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended, and have not ended since.
+        early: whether the teardown begins while background threads can still run, so the invariant is not asked.
+        early_offered: whether a policy was asked for that.
         alone: how often time has passed for such threads alone.
         alone_until: until when it may.
     """
@@ -98,6 +100,7 @@ class ScheduleRun:
     points = yields = wasted = alone = alone_until = 0
     delays: tuple[tuple[int, int], ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
+    early = early_offered = False
     stuck = ""
     blocked: tuple[BlockedThread, ...] = ()
     uncontrolled: Sequence[str] = ()

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ...core.lookup import looked_up
-from ..schedule import CLOCK, Choice, checksum
+from ..schedule import CLOCK, TEARDOWN, Choice, checksum
 from ..steps.visible import Access
 from .deadlines import Deadlines
 from .fairness import Fairness
@@ -58,6 +58,7 @@ class Turns:
         gil_only: switch only where a build with a GIL can.
         acquisitions: the number of times that locks were acquired, in all runs.
         clock: the virtual clock.
+        may_end_early: whether the teardown may begin when the program's own threads have ended and others can still run.
         most_alone: times that time passes in a run for the threads alone that the program has started.
         most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
         virtual_sleeps: how often one has in this run.
@@ -79,9 +80,38 @@ class Turns:
     """
 
     __slots__ = (
-        "aborting", "acquisitions", "awake", "by_ident", "changing", "clock", "deadlines", "exploring", "fairness", "gil_only",
-        "idle", "is_idle_worker", "journal", "main", "measuring", "most_alone", "most_virtual_sleeps", "next", "observer", "owner",
-        "point", "policy", "record", "recorder", "recording", "returned", "semaphores", "takes_part", "tasks", "tracer",
+        "_early_end",
+        "aborting",
+        "acquisitions",
+        "awake",
+        "by_ident",
+        "changing",
+        "clock",
+        "deadlines",
+        "exploring",
+        "fairness",
+        "gil_only",
+        "idle",
+        "is_idle_worker",
+        "journal",
+        "main",
+        "may_end_early",
+        "measuring",
+        "most_alone",
+        "most_virtual_sleeps",
+        "next",
+        "observer",
+        "owner",
+        "point",
+        "policy",
+        "record",
+        "recorder",
+        "recording",
+        "returned",
+        "semaphores",
+        "takes_part",
+        "tasks",
+        "tracer",
         "virtual_sleeps",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
@@ -111,6 +141,8 @@ class Turns:
         self.fairness = Fairness(self.clock, self.deadlines, self.tasks)
         self.policy: Policy | None = None
         self.most_alone = _MOST_ALONE
+        self.may_end_early = False
+        self._early_end = Task(TEARDOWN, "the teardown", self.main.semaphore)
         self.record = ScheduleRun()
 
     def current(self) -> Task | None:
@@ -254,19 +286,24 @@ class Turns:
         if point > self.fairness.most_points:
             note_stuck(self.record, tasks, self.takes_part, self.fairness.too_long())
             return None
-        target = ready[0]
-        if len(ready) > 1 or late or policy.tracks:
+        target, offered = ready[0], ready
+        if policy.may_end and not tasks[-1].root and self.may_end_early and not self.record.early_offered and roots_done(tasks):
+            self.record.early_offered, offered = True, [*ready, self._early_end]
+        if len(offered) > 1 or late or policy.tracks:
             default = ready[0]
             for task in ready:
                 if task.index > current.index:
                     default = task
                     break
-            target = policy.forced(point, ready, default, late)
+            target = policy.forced(point, offered, default, late)
             if target is not default:
                 self._record_choice(Choice(point, target.index, True), Access("wait", "", 0), None, current)
             if self.recording:
-                candidates = tuple([task.index for task in ready])
+                candidates = tuple([task.index for task in offered])
                 self.record.forks.append((point, candidates, target.index, tuple([task.index for task in late])))
+        if target is self._early_end:
+            self.record.early = True
+            return None
         if target.state is not READY:
             self._note_delay(self.deadlines.end_wait(target))
         return target

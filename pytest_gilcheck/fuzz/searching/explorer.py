@@ -160,6 +160,7 @@ class Explorer:
             self._note_what_it_depends_on(engine.journal)
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
+        engine.may_end_early = self.program.teardown is not None
         engine.begin()
         broken, run, self._teardown_error = None, None, None
         try:
@@ -169,7 +170,7 @@ class Explorer:
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if engine.recorder is not None:
                     engine.recorder.ended(run)
-                if not run.stuck and not run.refused:
+                if not run.stuck and not run.refused and not run.early:
                     broken = self.program.check_invariant(arguments)
             finally:
                 goes_on = run is not None and not run.stuck and not run.refused

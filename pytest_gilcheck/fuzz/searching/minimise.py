@@ -27,6 +27,7 @@ class Segments:
     """Follows segments as far as possible: each thread in turn, until it has made as many of its own steps as the segments up to
     then have. A thread that has to wait makes up for it later, so the segments after that keep their meaning."""
 
+    may_end = False
     tracks = True
 
     def __init__(self, segments: Sequence[Segment]) -> None:

@@ -29,6 +29,7 @@ def _one() -> int:
 class RandomWalk:
     """Chooses among the runnable threads with equal probability, at every step."""
 
+    may_end = False
     tracks = False
 
     def __init__(self, draw: Random) -> None:
@@ -57,6 +58,7 @@ class UniformWalk:
         lengths: the number of steps of each thread in a run without preemption, by index.
     """
 
+    may_end = False
     tracks = True
 
     def __init__(self, draw: Random, lengths: Sequence[int]) -> None:
@@ -101,6 +103,7 @@ class Priorities:
         steps: the number of steps of a run.
     """
 
+    may_end = False
     tracks = False
 
     def __init__(self, draw: Random, steps: int, depth: int = 3) -> None:
@@ -138,6 +141,7 @@ class PartialOrder:
     """Partial order sampling (POS, Yuan et al., CAV 2018): each pending step has a random priority, which is drawn again when
     another thread makes a step that conflicts with it. Two steps conflict by the names that they touch."""
 
+    may_end = False
     tracks = True
 
     def __init__(self, draw: Random) -> None:
