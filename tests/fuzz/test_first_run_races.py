@@ -4,6 +4,7 @@ import functools
 import re
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -89,6 +90,24 @@ def two_have_numbers():
     return len(_names) == 2
 
 
+class Owner:
+    name = "it"
+
+
+_owner = Owner()
+_reference = weakref.ref(_owner)
+
+
+def drop():
+    global _owner
+    _owner = None
+
+
+def name_of_owner():
+    if _reference() is not None:
+        assert _reference().name == "it"
+
+
 def ready(get):
     def work():
         assert get().ready
@@ -106,6 +125,7 @@ BROKEN = {
     "a cache alone": {"threads": [settings, settings], "invariant": one_is_made},
     "published early": {"threads": [ready(published_early)] * 2},
     "filled afterwards": {"threads": [looked_up, looked_up]},
+    "an object from before the check": {"threads": [name_of_owner, drop]},
     "a number": {"threads": [numbered, numbered], "invariant": two_have_numbers},
 }
 

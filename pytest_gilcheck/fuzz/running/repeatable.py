@@ -19,6 +19,7 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ...core.classes import bases_of, module_of_class, names_of
@@ -83,7 +84,7 @@ class Repeatable(Chance):
         self._references: dict[int, Any] = {}
         self._kept: dict[int, Any] = {}  # objects without weak references
         self._changed: list[type] = []
-        self._before: dict[int, Any] = {}  # objects from before the check
+        self._before: dict[int, Callable[[], Any]] = {}  # objects from before the check, which may end during it: weak references
 
     def begin(self) -> None:
         self._made = self._objects = 0
@@ -142,7 +143,10 @@ class Repeatable(Chance):
             if id(kind) not in known:
                 known[id(kind)] = not wanted.isdisjoint(map(id, bases_of(kind)))
             if known[id(kind)]:
-                self._before[id(thing)] = thing
+                try:
+                    self._before[id(thing)] = weakref.ref(thing)
+                except TypeError:  # another object could come to its address: keep it
+                    self._before[id(thing)] = partial(_itself, thing)
 
     def _change(self, kind: type) -> bool:
         changed: Any = kind
@@ -164,7 +168,7 @@ class Repeatable(Chance):
         key = id(thing)
         if (number := self._numbers.get(key)) is not None:
             return number
-        if key in self._before or not self._controlled():
+        if ((before := self._before.get(key)) is not None and before() is thing) or not self._controlled():
             return object.__hash__(thing)
         number = self._numbers[key] = self.next_number(not isinstance(thing, threading.Thread))
         try:
@@ -205,3 +209,7 @@ class Repeatable(Chance):
             return REAL_URANDOM(size)
         self._used = self._draws = True
         return self._drawn_bytes.randbytes(size)
+
+
+def _itself(thing: Any) -> Any:
+    return thing
