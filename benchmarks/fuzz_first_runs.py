@@ -4,8 +4,8 @@
 
 The pairs of ``tests/quality/pairs``, with the state made once before the check in place of anew for each schedule: a buggy program
 breaks only in its first run, or a later run fails whatever the schedule. A buggy program that holds is a false pass if its failure
-needs no more than one preemption. Pairs of the kinds ``loops``, ``time`` and ``chance`` are left out. Exits with 1 if a fixed program
-was condemned or a buggy one held.
+needs no more than one preemption. Pairs of the kinds ``loops``, ``time`` and ``chance`` are left out. Exits with 1 if a fixed
+program was condemned or a buggy one held.
 """
 
 from __future__ import annotations

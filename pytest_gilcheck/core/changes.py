@@ -34,6 +34,10 @@ class Looked:
         """Whether a value, such as the one that has this name now, is another one or holds something else."""
         return not _same(_held_by(value), self._held)
 
+    def has_other_content(self, value: Any) -> bool:
+        """Whether a value differs in more than identity: in structure, or in plain values."""
+        return _content(_held_by(value)) != _content(self._held)
+
 
 def _held_by(value: Any) -> list[Any]:
     """All objects that the value holds; they are kept, so that none is taken for another one with its address."""
@@ -72,6 +76,11 @@ def _same(now: list[Any], before: list[Any]) -> bool:
         one is other or (type(one) is type(other) and is_a(one, (*_PLAIN, tuple)) and _equal(one, other))
         for one, other in zip(now, before, strict=True)
     )
+
+
+def _content(held: list[Any]) -> list[Any]:
+    """What can be compared of objects that are made anew: their classes, and plain values."""
+    return [(type(each), each if is_a(each, _PLAIN) else None) for each in held]
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -37,6 +37,7 @@ from .steps.visible import Access
 from .stress.check import stressed
 
 _MOST_NAMED = 3  # modules
+_OF_FIRST_RUN = 0.25  # of the time of a search, for the first run of a program that each run leaves in another state
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
@@ -162,8 +163,11 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         if difference:
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
-    differs = bool(first_run.alone_found or explorer.first_alone)  # then the rest of the budget is for what only the first run does
-    until = deadline.end_of_search(plan.sensitivity or (differs and explorer.engine.journal is not None))
+    differs = bool(first_run.alone_found or explorer.first_alone)
+    forks = explorer.engine.journal is not None and plan.schedules is None  # then the rest of the budget is for the first run
+    until = deadline.end_of_search(plan.sensitivity or (differs and forks))
+    if forks and not differs and first_run.changed_by_each:
+        until -= _OF_FIRST_RUN * max(0.0, until - monotonic())
     result = _searched(explorer, plan, template, sequential, deadline, until, difference)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
@@ -182,6 +186,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
             raise Unrepeatable(not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message)))
         if found := first_run.changed_since:
             raise _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
+    if result.verdict is Verdict.HOLDS and explorer.engine.journal is not None and (found := first_run.changed_by_each):
+        raise Unrepeatable(result, (result, f"changed {_few(found)} as each run does"))
     return result
 
 

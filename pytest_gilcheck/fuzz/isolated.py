@@ -155,8 +155,13 @@ def _left(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     """The result, of a schedule that has left its process in another state."""
     template = replace(undecided(program, plan), schedules=journal.run)
     result = left_behind(program, plan, template, journal, Deadline(plan.budget, begun=begun), progress)
-    if result is None:
-        result = not_repeatable(program, template, _unpacked(journal.text))
+    if result is None:  # the state of its process grew, so its schedule is none of the first run
+        undecided_ = not_repeatable(program, template, _unpacked(journal.text))
+        failure, undecided_ = undecided_.failure, replace(undecided_, failure=None)
+        left = Left(undecided_, None, None, 0, journal.learnt, journal.draw, False, begun, (), {})
+        result = first_run.searched(program, plan, left, Deadline(plan.budget, begun=begun), progress)
+        if result.verdict is Verdict.INCONCLUSIVE:
+            result = replace(result, failure=failure)
     return replace(result, seconds=monotonic() - begun)
 
 

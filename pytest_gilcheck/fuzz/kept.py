@@ -50,8 +50,15 @@ class SharedValues:
 
     def changed(self) -> tuple[str, ...]:
         """The names of those that have changed since then."""
+        return tuple(self._changed(Looked.differs_from))
+
+    def changed_in_content(self) -> tuple[str, ...]:
+        """The names of those that have changed, and not only been made anew with the same content."""
+        return tuple(self._changed(Looked.has_other_content))
+
+    def _changed(self, differs: Callable[[Looked, Any], bool]) -> Iterator[str]:
         now = dict(self._now())
-        return tuple(name for name, before in self._before.items() if before.differs_from(now.get(name, _NOTHING)))
+        return (name for name, before in self._before.items() if differs(before, now.get(name, _NOTHING)))
 
 
 class FirstRun:
@@ -67,6 +74,7 @@ class FirstRun:
         self._program = program
         self._last: SharedValues | None = None
         self._changed: list[tuple[str, ...]] = []
+        self._content: list[tuple[str, ...]] = []  # likewise, of what is not only made anew
         self._at_last: tuple[str, ...] = ()
 
     def begins(self, state: Sequence[object]) -> None:
@@ -75,18 +83,29 @@ class FirstRun:
             return
         try:
             if self._last is not None:
+                self._content.append(self._last.changed_in_content())
                 self._changed.append(self._last.changed())
             self._last = SharedValues(self._program, of_threads=True, state=state)
         except Exception:  # of a metaclass of the program, which lets nobody look at its classes
-            self._changed = [()] * (self._RUNS - 1)
+            self._changed = self._content = [()] * (self._RUNS - 1)
 
     @property
     def alone_found(self) -> tuple[str, ...]:
         """The names of it."""
         if len(self._changed) < self._RUNS - 1:
             return ()
-        first, later = self._changed
-        return tuple(name for name in first if name not in later)
+        found = [
+            name for first, later in (self._changed, self._content) for name in first if name not in later
+        ]  # `CONFIG = {**CONFIG, key: 1}` makes it anew in each run, and only the first one adds the key
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def changed_by_each(self) -> tuple[str, ...]:
+        """The names of what each run leaves otherwise than it found it, such as a list that grows."""
+        if len(self._content) < self._RUNS - 1:
+            return ()
+        first, later = self._content
+        return tuple(name for name in first if name in later)
 
     def begins_once_more(self, state: Sequence[object]) -> None:
         """The state of one more run has been made, after all others."""

@@ -1,10 +1,12 @@
 """What only the first run of a process makes is raced for in the schedules of that run, each in a process of its own."""
 
+import bisect
 import functools
 import re
 import sys
 import threading
 import weakref
+from functools import partial
 
 import pytest
 
@@ -90,6 +92,31 @@ def two_have_numbers():
     return len(_names) == 2
 
 
+_config = {}
+_sorted = [10]
+
+
+def swap(key):
+    global _config
+    config = dict(_config)
+    config[key] = 1
+    _config = config  # anew in each run, and only the first one adds a key
+
+
+def insert(value):
+    place = bisect.bisect(_sorted, value)
+    _sorted.insert(place, value)  # it grows with each run, and later ones find equal values on both sides
+
+
+def insert_guarded(value):
+    with LOCK:
+        insert(value)
+
+
+def is_sorted():
+    return _sorted == sorted(_sorted)
+
+
 class Owner:
     name = "it"
 
@@ -125,6 +152,8 @@ BROKEN = {
     "a cache alone": {"threads": [settings, settings], "invariant": one_is_made},
     "published early": {"threads": [ready(published_early)] * 2},
     "filled afterwards": {"threads": [looked_up, looked_up]},
+    "copied and swapped": {"threads": [partial(swap, "a"), partial(swap, "b")], "invariant": lambda: len(_config) == 2},
+    "a list that grows": {"threads": [partial(insert, 3), partial(insert, 2)], "invariant": is_sorted},
     "an object from before the check": {"threads": [name_of_owner, drop]},
     "a number": {"threads": [numbered, numbered], "invariant": two_have_numbers},
 }
@@ -152,6 +181,12 @@ def test_what_is_made_under_a_lock_holds_after_a_hundred_schedules_of_the_first_
         r"1\d\d schedules, each in a process of its own, all with at most one preemption among them: no", result.reason
     )
     assert Client.made == 0
+
+
+def test_a_list_that_each_run_makes_longer_is_a_pass_as_before_and_says_what_was_tried():
+    result = gilcheck.fuzz(threads=[partial(insert_guarded, 3), partial(insert_guarded, 2)], invariant=is_sorted, schedules=200)
+    result.assert_holds()
+    assert "60 schedules of the first run were tried, each in a process of its own, and none failed" in result.reason
 
 
 def kept_in_a_file():

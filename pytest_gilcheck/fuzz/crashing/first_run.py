@@ -44,6 +44,7 @@ from .attempt import Attempt
 from .examination import Learnt
 
 _SAMPLES = 60
+_FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run
 _SHARE = 0.6  # of the time, for schedules that turn a conflict round
 
 
@@ -94,6 +95,9 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, p
     """
     progress("schedules of the first run, each in a process of its own")
     template = replace(left.result, verdict=Verdict.VIOLATED, failure=None)
+    if left.result.verdict is Verdict.HOLDS:  # each run changes something, so later ones show most: a few schedules of the first
+        most = min(_FEW, plan.own_schedules or _FEW)
+        plan = replace(plan, schedules=most, share=(0, 1))
     learnt = Learnt(left.learnt, left.draw, setup_at_home=left.setup_at_home)
     examination = _FirstRuns(program, plan, template, learnt, deadline, progress)
     try:
@@ -108,7 +112,8 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, p
         return left.result
     if left.held is not None and (claim := examination.claim(left.path)):
         held, alone = left.held
-        return replace(held, reason=f"{held.reason}; of the first run, which {alone}, {claim}", schedules=held.schedules + runs)
+        reason = f"{held.reason}; of the first run, which {alone}, {claim}"
+        return replace(held, reason=reason, schedules=left.result.schedules + runs)
     tried = f"{runs:,} schedules of the first run were tried, each in a process of its own, and none failed"
     return replace(left.result, reason=f"{left.result.reason}; {tried}", schedules=left.result.schedules + runs)
 

@@ -140,6 +140,7 @@ class Explorer:
     setup_at_home: bool = False
     first_alone: str = ""
     first_path: int = 0
+    _explained: list[BaseException] = field(default_factory=list)  # what the first of all runs raised, before `Program.terse`
     _teardown_error: Exception | None = None
     _confirming: bool = False
     _noted: int = -1
@@ -281,7 +282,8 @@ class Explorer:
         first, later = Covered(), Covered()
         with self.events.covering(first):
             run, first_failure = self.in_order()  # for what only a first run does, such as imports
-        first_of_all, explained = {index for index, _, _ in run.errors}, [error for _, _, error in run.errors]
+        first_of_all = {index for index, _, _ in run.errors}
+        self._explained += [error for _, _, error in run.errors]
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}", hangs=True)
         self.program.terse()
@@ -300,7 +302,7 @@ class Explorer:
             nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
                 again = 0 not in first_of_all and self._fails_alone()
-                same = (each for each in explained if self._identity(each) == self._identity(error))
+                same = (each for each in self._explained if self._identity(each) == self._identity(error))
                 error = next(same, error)
                 raise SequentialFailure(f"every sequential order fails: {describe_error(error)}", again) from error
         if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
