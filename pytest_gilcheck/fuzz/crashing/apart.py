@@ -9,9 +9,9 @@ from typing import Any
 from ...core.verdict import Verdict
 from ..explaining.recorder import RecordedStep, Recorder
 from ..result import FuzzResult, Kind
-from ..running.policy import Planned, Policy
+from ..running.policy import Planned, Policy, SequentialOrder
 from ..schedule import Schedule, checksum, preemptions
-from ..searching.explorer import Explorer, Failure, Symptom
+from ..searching.explorer import Explorer, Failure, Symptom, orders_of
 from ..searching.limits import limited
 from ..searching.minimise import observed
 from ..searching.search import Search
@@ -46,11 +46,14 @@ class ApartExamination(Examination):
             broken: whether every order fails in the process in which it failed.
 
         Returns:
-            None if the schedule fails in no process of its own, although that is so.
+            None if the schedule fails in no process of its own, although that is so; or if every order fails there as well, because
+            each run uses something up.
         """
         seen = self._fails([Planned(schedule)])
         if seen is None:
             return None if broken else self._only_once(schedule)
+        if not self._first and all(self._fails([SequentialOrder(order)]) for order in orders_of(len(self._program.threads))):
+            return None
         if self._plan.replay is None:
             seen = self._smaller(seen)
         seen, kind = self._classified(seen)
