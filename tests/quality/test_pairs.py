@@ -6,6 +6,7 @@ One by default, in a search that ends after a number of schedules. With ``-m slo
 
 import gc
 import importlib.util
+from functools import partial
 
 import pytest
 
@@ -75,3 +76,17 @@ def test_a_failure_is_reported_with_the_fewest_preemptions_also_if_another_sched
     result = fuzzed(pair.buggy, schedules=SCHEDULES, budget=60)
     result.assert_violated()
     assert result.preemptions == 1, str(result)
+
+
+@pytest.mark.filterwarnings("ignore:gilcheck. the program changed:RuntimeWarning")
+def test_what_each_run_uses_up_is_no_finding_and_the_race_of_the_first_run_is_one():
+    """A list of three that is made once and shrinks in each run: then every order fails."""
+    [pair] = [pair for pair in PAIRS if pair.name == "LengthAndLast"]
+    for program, verdict in ((pair.fixed, "inconclusive"), (pair.buggy, "violated")):
+        state = program.setup()
+        try:
+            result = gilcheck.fuzz(threads=[partial(thread, state) for thread in program.threads], budget=5, seed=1, judge=False)
+        except IndexError:  # it fails when it runs again, without any concurrency
+            assert verdict == "inconclusive"
+        else:
+            assert (result.verdict, result.preemptions) == (verdict, 1), str(result)
