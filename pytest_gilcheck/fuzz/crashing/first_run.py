@@ -14,6 +14,7 @@ another process, is the same in every fork.
 from __future__ import annotations
 
 from _random import Random
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,7 +39,7 @@ from ..searching.explorer import Explorer, SequentialBaseline, Symptom, orders_o
 from ..searching.harness import installed
 from ..searching.minimise import observed
 from ..searching.reduction import Frontier, Reduction
-from ..searching.search import FEWEST, Branch, portfolio
+from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, seen_of
 from .attempt import Attempt
 from .examination import Learnt
@@ -84,7 +85,23 @@ class _Went:
     known: bool
 
 
-_Branched = tuple["Schedule | None", Frontier, "Branch | None", bool]
+@dataclass(frozen=True)
+class _Branched:
+    """What became of a schedule.
+
+    Attributes:
+        failed: the schedule of the run, if it failed.
+        frontier: what is to be tried, with what turns a conflict of the run round.
+        branch: all that branches off from it with one more preemption.
+        forced: the schedules that differ from it in a choice where a thread could not continue.
+        known: whether all of it was under control and known before, and no clock was read.
+    """
+
+    frontier: Frontier
+    failed: Schedule | None = None
+    branch: Branch | None = None
+    forced: tuple[Schedule, ...] = ()
+    known: bool = False
 
 
 def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
@@ -255,22 +272,26 @@ class _FirstRuns(ApartExamination):
                     yield seen.schedule
 
     def _by_conflicts_and_one_preemption(self, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
-        frontier, run, plain = Frontier(), set[Schedule](), list[Branch]()
+        frontier, run, waiting = Frontier(), set[Schedule](), deque[Schedule]()
 
         def tried(schedule: Schedule) -> Schedule | None:
             nonlocal frontier
             self.runs += 1
             run.add(schedule)
-            failed, frontier, branch, known = self._branches(schedule, frontier, gil=gil)
-            self._not_known = self._not_known or not known
-            if branch is not None and not schedule.preemptions:
-                plain.append(branch)
-            return failed
+            did = self._branches(schedule, frontier, gil=gil)
+            frontier, self._not_known = did.frontier, self._not_known or not did.known
+            if schedule.preemptions <= 1:
+                waiting.extend(did.forced)
+            if did.branch is not None and not schedule.preemptions:
+                waiting.extend(did.branch.preempted())
+            return did.failed
 
         while not over() and (schedule := frontier.next()) is not None:
             if (failed := tried(schedule)) is not None:
                 yield failed
-        for schedule in (each for branch in plain for each in branch.preempted() if each not in run):
+        while waiting:
+            if (schedule := waiting.popleft()) in run:
+                continue
             if over():
                 return
             if (failed := tried(schedule)) is not None:
@@ -278,20 +299,18 @@ class _FirstRuns(ApartExamination):
         self._all_with_one = True
 
     def _branches(self, schedule: Schedule, frontier: Frontier, *, gil: bool) -> _Branched:
-        """Run a schedule; how it failed, if it did, what is to be tried, with what turns a conflict of it round, all that
-        branches off from it, and whether all of it was under control and known before."""
-
         def job(explorer: Explorer) -> _Branched:
             trace = Trace(explorer.engine, until=self._deadline.until)
             with trace:
                 run, failure = explorer.follow(schedule, recording=True, measuring=gil)
             if failure is not None:
-                return run.schedule, frontier, None, True
+                return _Branched(frontier, failed=run.schedule, known=True)
             Reduction(explorer, gil=gil, frontier=frontier).examine(schedule, run, trace)
-            known = not (explorer.uncontrolled or explorer.events.names.grown or trace.gave_up)
-            return None, frontier, Branch.off(schedule, run, gil=gil), known
+            known = not (explorer.uncontrolled or explorer.events.names.grown or trace.gave_up or run.readings)
+            branch = Branch.off(schedule, run, gil=gil)
+            return _Branched(frontier, None, branch, tuple(forced_alternatives(run, branch.last)), known)
 
-        return self._answer(job) or (None, frontier, None, False)
+        return self._answer(job) or _Branched(frontier)
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         before, self._all_with_one = self.runs, False

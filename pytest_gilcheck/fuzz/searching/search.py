@@ -386,13 +386,7 @@ class Search:
                     for point in readings
                 )
                 readings = []
-            for point, candidates, taken, late in run.forks:
-                if point > last:
-                    queue.extend(
-                        Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
-                        for other in (*candidates, *late)
-                        if other != taken
-                    )
+            queue.extend(forced_alternatives(run, last))
             branches.append(replace(Branch.off(schedule, run, gil=self._gil), readings=readings))
 
     def _mine(self, level: int, schedules: Iterable[Schedule]) -> Iterable[Schedule]:
@@ -486,6 +480,15 @@ class Search:
             found.priorities += isinstance(policy, Priorities) and not priorities_alone
             if found.failure is not None:
                 return
+
+
+def forced_alternatives(run: ScheduleRun, last: int) -> Iterator[Schedule]:
+    """The schedules that differ from a recorded run in one choice after this point, where a thread could not continue."""
+    for point, candidates, taken, late in run.forks:
+        if point > last:
+            for other in (*candidates, *late):
+                if other != taken:
+                    yield Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, other, True)))
 
 
 def portfolio(draw: Random, lengths: list[int], points: int, *, seldom: bool = False) -> Iterator[Policy]:
