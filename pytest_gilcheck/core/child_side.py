@@ -43,9 +43,9 @@ class ChildSide:
         """Send a note to `ParentSide.receive_notes`, if the pipe is still open. It may be called in a signal handler."""
         self._send(NOTE, payload)
 
-    def announce(self, standby: int | None) -> None:
-        """Tell the parent which process takes over if this one dies; None if none does any more."""
-        self._send(STANDBY, b"" if standby is None else b"%d" % standby)
+    def announce(self, standby: int | None) -> bool:
+        """Tell the parent which process takes over if this one dies; None if none does any more. Returns whether it hears that."""
+        return self._send(STANDBY, b"" if standby is None else b"%d" % standby)
 
     @property
     def stacks(self) -> int:

@@ -45,10 +45,22 @@ class Inherited:
 
 
 class Standby:
-    """In the process that works: the one that waits. `dismiss` must be called."""
+    """In the process that works: the one that waits. `dismiss` must be called.
+
+    Attributes:
+        announced: whether the parent has heard of it; if not, nobody would follow it.
+    """
 
     def __init__(self, side: ChildSide, pid: int) -> None:
         self._side, self._pid, self._owner = side, pid, getpid()
+        self.announced = side.announce(pid)
+
+    def lives(self) -> bool:
+        """Whether the waiting process is there."""
+        try:
+            return os.waitpid(self._pid, os.WNOHANG) == (0, 0)
+        except OSError:
+            return False
 
     def dismiss(self) -> None:
         """End the waiting process; nothing in a process that the work has forked."""
@@ -68,7 +80,7 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
     Args:
         side: of this process.
         hangs: called ten times a second in the waiting process with the process id of the working one: whether it hangs. Then it is
-            killed.
+            killed. It may also do something for the working process.
 
     Returns:
         At once in the process that works. In the other one when the first is dead, with all that it had in memory at this call.
@@ -90,7 +102,6 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
         if ends is not None and getpid() == worker:
             os.close(ends)
     if pid:
-        side.announce(pid)
         return Standby(side, pid)
     hung = _await_end(worker, ends, hangs, side.stacks)
     if ends is not None:

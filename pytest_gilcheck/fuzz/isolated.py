@@ -13,18 +13,18 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
-from pickle import loads  # bound here: the program may replace that of the module
+from pickle import dumps, loads  # bound here: the program may replace those of the module
 
 from ..core.child import Ending
 from ..core.child_side import ChildSide, of_this_process
-from ..core.clocks import monotonic
+from ..core.clocks import monotonic, sleep
 from ..core.exit_status import is_crash
 from ..core.fork_safety import NoFork, can_fork
 from ..core.origin import ours
 from ..core.packing import unpacked
-from ..core.standby import Inherited, stand_by
+from ..core.standby import Inherited, Standby, stand_by
 from ..core.streams import flush
 from ..core.system import exit_at_once
 from ..core.verdict import Verdict
@@ -52,6 +52,8 @@ _WHERE = {
     Stage.THREADS: "in a run",
     Stage.AFTER: "after a run",
 }
+_LOOK = 0.005  # seconds between two looks whether another process has an answer
+_PATIENCE = 60.0  # seconds that it may take beyond the budget, on a busy machine
 _HERE = "GILCHECK_ISOLATE=none runs it in the process that calls"
 
 
@@ -97,18 +99,30 @@ def _beside_a_standby(
     side: ChildSide, program: Program, plan: FuzzPlan, journal: Journal, progress: Callable[[str], None]
 ) -> FuzzResult:
     begun = monotonic()
-    standby = stand_by(side, HangWatch(journal, run_limit(plan)).hangs)
+    watch = HangWatch(journal, run_limit(plan))
+
+    def served(worker: int) -> bool:
+        """In the process that waits: search the first run, if the other one asks for that; whether that one hangs."""
+        if journal.stage is Stage.ONCE:
+            answer = b""
+            with suppress(BaseException):  # nothing may come out of here into the test, which the other process runs
+                answer = dumps(replace(_once(program, plan, journal, begun, lambda label: None), failure=None))
+            journal.keep(answer, Stage.FOUND)
+        return journal.stage is not Stage.FOUND and watch.hangs(worker)
+
+    standby = stand_by(side, served)
     if not isinstance(standby, Inherited):
         try:
             return fuzz(program, plan, progress=progress, journal=journal)
-        except (StateLeft, Unrepeatable) as left:
+        except Unrepeatable as once:  # this process goes on, with what the program has left in its memory
+            progress("schedules of the first run, each in a process of its own")
+            return _asked(standby, once, plan, journal, begun)
+        except StateLeft as left:
             left.note(journal)
             flush()
             exit_at_once(1)  # and the process that waits goes on, in which nothing has run
         finally:
             standby.dismiss()
-    if journal.stage is Stage.ONCE:
-        return _once(program, plan, journal, begun, progress)
     if journal.stage is Stage.LEFT:
         return _left(program, plan, journal, begun, progress)
     return _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
@@ -172,11 +186,32 @@ def _once(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     sources.keep(left.facts)
     result = first_run.searched(program, plan, left, Deadline(plan.budget, begun=left.ready or begun), progress)
     if result.verdict is Verdict.INCONCLUSIVE and left.failure is not None:
-        failure = unpacked(left.failure)
-        if tried := result.reason.removeprefix(left.result.reason).removeprefix("; "):
-            failure.add_note(tried)
-        result = replace(result, failure=failure)
+        result = replace(result, failure=_with_note(unpacked(left.failure), left.result, result))
     return replace(result, seconds=monotonic() - begun)
+
+
+def _asked(standby: Standby, once: Unrepeatable, plan: FuzzPlan, journal: Journal, begun: float) -> FuzzResult:
+    """The result of the process in which nothing has run, which searches the first run; that of the search here if none comes."""
+    if not standby.announced:  # the test has closed our descriptors
+        return once.result
+    failure = once.result.failure
+    once.note(journal)
+    until = monotonic() + plan.budget + _PATIENCE
+    while journal.stage is Stage.ONCE and monotonic() < until and standby.lives():
+        sleep(_LOOK)
+    if journal.stage is not Stage.FOUND or not journal.text:
+        return once.result
+    result: FuzzResult = loads(journal.text)
+    if result.verdict is Verdict.INCONCLUSIVE and failure is not None:
+        result = replace(result, failure=_with_note(failure, once.result, result))
+    return replace(result, seconds=monotonic() - begun)
+
+
+def _with_note(failure: BaseException, before: FuzzResult, after: FuzzResult) -> BaseException:
+    """The failure, with what was tried since the first of two results."""
+    if tried := after.reason.removeprefix(before.reason).removeprefix("; "):
+        failure.add_note(tried)
+    return failure
 
 
 def _replay_of_first_run(program: Program, plan: FuzzPlan, token: Token, progress: Callable[[str], None]) -> FuzzResult:

@@ -763,3 +763,31 @@ def test_a_finalizer_that_waits_for_a_lock_is_ended_without_a_word_of_ours(pytes
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["test_it: violated: *deadlock*"])
     result.stdout.no_fnmatch_line("*Abort*")
+
+
+def test_what_a_program_leaves_in_memory_is_there_after_a_check_whose_first_run_was_searched(pytester):
+    pytester.makepyfile("""
+        import threading
+
+        made, errors, lock = [], [], threading.Lock()
+
+        def once():
+            with lock:
+                if not made:
+                    made.append(1)
+
+        def grows():
+            with lock:
+                errors.append("one of each run")
+
+        def test_made_once(gilcheck):
+            gilcheck.fuzz(threads=[once, once], budget=20, judge=False)
+            assert made == [1]
+
+        def test_grows(gilcheck):
+            result = gilcheck.fuzz(threads=[grows, grows], schedules=100)
+            result.assert_holds()
+            assert "60 schedules of the first run were tried" in result.reason
+            assert len(errors) > 200, "an assertion that there are none would pass"
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)

@@ -28,6 +28,7 @@ class Stage(IntEnum):
     AFTER = 3  # invariant and teardown
     LEFT = 4  # none any more: the schedule that is noted broke the program, and has left its process in another state
     ONCE = 5  # none any more: the first run found what no later one does, and the result is noted
+    FOUND = 6  # likewise, and another process has searched the first run: its result is noted
 
 
 class Journal:
@@ -99,14 +100,14 @@ class Journal:
         self._cells[_NARROW], self._cells[_TEXT] = False, len(error)
         self._cells[_STAGE] = Stage.LEFT
 
-    def keep(self, result: bytes) -> bool:
-        """The result of a search that says nothing of the first run of a process; returns whether it fits."""
+    def keep(self, result: bytes, stage: Stage = Stage.ONCE) -> bool:
+        """The result of a search that says nothing of the first run, or (`Stage.FOUND`) of one of that; returns whether it fits."""
         fits = len(result) <= _MOST_TEXT
         first = len(self._memory) - _MOST_TEXT
         self._cells[_TEXT] = len(result) if fits else 0
         if fits:
             self._memory[first : first + len(result)] = result
-        self._cells[_STAGE] = Stage.ONCE
+        self._cells[_STAGE] = stage
         return fits
 
     # Read afterwards.
