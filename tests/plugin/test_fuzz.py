@@ -781,7 +781,7 @@ def test_what_a_program_leaves_in_memory_is_there_after_a_check_whose_first_run_
                 errors.append("one of each run")
 
         def test_made_once(gilcheck):
-            gilcheck.fuzz(threads=[once, once], budget=20, judge=False)
+            gilcheck.fuzz(threads=[once, once], schedules=20, judge=False)
             assert made == [1]
 
         def test_grows(gilcheck):
