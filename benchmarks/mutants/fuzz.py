@@ -195,8 +195,8 @@ MUTANTS = (
     Mutant(
         "fuzz-free-choices",
         "fuzz/searching/search.py",
-        "                if point > last:\n                    queue.extend(\n",
-        "                if point < last:\n                    queue.extend(\n",
+        "        if point > last:\n            for other in (*candidates, *late):\n",
+        "        if point < last:\n            for other in (*candidates, *late):\n",
         "when a thread has to wait, only the first of the others is ever tried",
         ("tests/fuzz/test_search.py", "tests/fuzz/test_check.py", "tests/quality/test_corpus.py"),
     ),
