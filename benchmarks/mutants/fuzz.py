@@ -198,7 +198,7 @@ MUTANTS = (
         "        if point > last:\n            for other in (*candidates, *late):\n",
         "        if point < last:\n            for other in (*candidates, *late):\n",
         "when a thread has to wait, only the first of the others is ever tried",
-        ("tests/plugin/test_early_teardown.py", "tests/fuzz/test_search.py", "tests/fuzz/test_check.py", "tests/quality/test_corpus.py"),
+        ("tests/plugin/test_early_teardown.py", "tests/fuzz/test_search.py", "tests/quality/test_corpus.py"),
     ),
     Mutant(
         "fuzz-replays-not-counted",
