@@ -28,15 +28,15 @@ class Looked:
 
     def changed(self) -> bool:
         """Whether it holds something else now."""
-        return self.differs_from(self.value)
+        return self.differs_from(Looked(self.value))
 
-    def differs_from(self, value: Any) -> bool:
+    def differs_from(self, now: Looked) -> bool:
         """Whether a value, such as the one that has this name now, is another one or holds something else."""
-        return not _same(_held_by(value), self._held)
+        return not _same(now._held, self._held)
 
-    def has_other_content(self, value: Any) -> bool:
+    def has_other_content(self, now: Looked) -> bool:
         """Whether a value differs in more than identity: in structure, or in plain values."""
-        return _content(_held_by(value)) != _content(self._held)
+        return _content(now._held) != _content(self._held)
 
 
 def _held_by(value: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from ..core.verdict import Verdict
 from .deadline import Deadline
 from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
-from .failing import StateLeft, Unrepeatable, violated
+from .failing import Left, StateLeft, Unrepeatable, violated
 from .kept import FirstRun
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .program import Program
@@ -94,6 +94,7 @@ def fuzz(
     begun = monotonic()
     template = undecided(program, plan)
     explorer: Explorer | None = None
+    for_another = journal is not None and plan.replay is None  # whether another process can search the first run
     if plan.mode == EXHAUSTIVE and len(program.threads) > 2:
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
@@ -110,17 +111,17 @@ def fuzz(
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
-        if explorer is not None and explorer.first_alone and journal is not None and plan.replay is None:
-            raise Unrepeatable(result).of(explorer, result) from None  # the first run may well make visible steps
+        if explorer is not None and explorer.first_alone and for_another:
+            raise Unrepeatable(Left(result)).of(explorer, result) from None  # the first run may well make visible steps
     except Unrepeatable as found:
-        result = replace(found.result, schedules=explorer.runs if explorer is not None else 0)
-        if journal is not None and plan.replay is None:
+        result = replace(found.left.result, schedules=explorer.runs if explorer is not None else 0)
+        if for_another:
             raise found.of(explorer, replace(result, seconds=monotonic() - begun)) from None
     except SequentialFailure as error:
         if error.again:
             result = not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
-            if journal is not None and plan.replay is None:
-                raise Unrepeatable(result).of(explorer, result) from None
+            if for_another:
+                raise Unrepeatable(Left(result)).of(explorer, result) from None
             return result
         if error.__cause__ is not None:
             raise error.__cause__ from None
@@ -183,11 +184,11 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
-            raise Unrepeatable(not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message)))
+            raise Unrepeatable(Left(not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))))
         if found := first_run.changed_since:
             raise _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
     if result.verdict is Verdict.HOLDS and explorer.engine.journal is not None and (found := first_run.changed_by_each):
-        raise Unrepeatable(result, (result, f"changed {_few(found)} as each run does"))
+        raise Unrepeatable(Left(result, (result, f"changed {_few(found)} as each run does")))
     return result
 
 
@@ -200,7 +201,7 @@ def _left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepea
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
     held = (result, first_alone) if first_alone and result.verdict is Verdict.HOLDS else None
-    return Unrepeatable(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held)
+    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held))
 
 
 def _few(names: tuple[str, ...]) -> str:

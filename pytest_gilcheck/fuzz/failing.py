@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import comb
 from pickle import dumps  # bound here: the program may replace that of the module
 
@@ -53,65 +53,14 @@ class StateLeft(Exception):
         journal.leave(choices, b"" if error is None else packed(error).encode())
 
 
-class Unrepeatable(Exception):
-    """The first run of the program found what no later one does, so a search in one process says nothing of its races.
-
-    Args:
-        held: the result for the runs after the first, if they hold; and what the first run did alone.
-
-    Attributes:
-        result: of that search: inconclusive.
-    """
-
-    def __init__(self, result: FuzzResult, held: tuple[FuzzResult, str] | None = None) -> None:
-        super().__init__(result.reason)
-        self.result = result
-        self._held = held
-        self._path = 0
-        self._learnt: tuple[int, ...] = ()
-        self._draw = 0
-        self._setup_at_home = False
-        self._ready = 0.0
-
-    def of(self, explorer: Explorer | None, result: FuzzResult) -> Unrepeatable:
-        """The same, with what the search has learnt."""
-        self.result = result
-        if explorer is not None:
-            self._learnt, self._draw = explorer.events.names.all_learnt(), explorer.engine.chance.draw
-            self._setup_at_home, self._ready, self._path = explorer.setup_at_home, explorer.ready, explorer.first_path
-        return self
-
-    def note(self, journal: Journal, changed: Sequence[str] = ()) -> None:
-        """Leave it all for a process in which nothing has run yet.
-
-        Args:
-            changed: what the caller shares with the program, and will not see changed.
-        """
-        failure = None if self.result.failure is None else packed(self.result.failure)
-        result = replace(self.result, failure=None)
-        left = Left(
-            result,
-            failure,
-            self._held,
-            self._path,
-            self._learnt,
-            self._draw,
-            self._setup_at_home,
-            self._ready,
-            tuple(changed),
-            sources.learnt(),
-        )
-        if not journal.keep(dumps(left)):
-            journal.keep(dumps(replace(left, facts={}, failure=None)))
-
-
 @dataclass(frozen=True)
 class Left:
-    """What a process left that came to `Unrepeatable`.
+    """What a process leaves that came to `Unrepeatable`.
 
     Attributes:
-        result: of its search, but for the failure, which is packed.
+        result: of its search.
         held: the result for the runs after the first, if they hold; and what the first run did alone.
+        failure: of the result, packed, where it has gone to another process.
         path: a checksum of where its first run came.
         learnt: what step tables depend on (`Changing.all_learnt`).
         draw: of chance.
@@ -122,15 +71,53 @@ class Left:
     """
 
     result: FuzzResult
-    failure: str | None
-    held: tuple[FuzzResult, str] | None
-    path: int
-    learnt: tuple[int, ...]
-    draw: int
-    setup_at_home: bool
-    ready: float
-    changed: tuple[str, ...]
-    facts: Mapping[str, object]
+    held: tuple[FuzzResult, str] | None = None
+    failure: str | None = None
+    path: int = 0
+    learnt: tuple[int, ...] = ()
+    draw: int = 0
+    setup_at_home: bool = False
+    ready: float = 0.0
+    changed: tuple[str, ...] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+class Unrepeatable(Exception):
+    """The first run of the program found what no later one does, so a search in one process says nothing of its races.
+
+    Attributes:
+        left: for a process in which nothing has run yet.
+    """
+
+    def __init__(self, left: Left) -> None:
+        super().__init__(left.result.reason)
+        self.left = left
+
+    def of(self, explorer: Explorer | None, result: FuzzResult) -> Unrepeatable:
+        """The same with this result, and what the search has learnt."""
+        self.left = replace(self.left, result=result)
+        if explorer is not None:
+            self.left = replace(
+                self.left,
+                path=explorer.first_path,
+                learnt=explorer.events.names.all_learnt(),
+                draw=explorer.engine.chance.draw,
+                setup_at_home=explorer.setup_at_home,
+                ready=explorer.ready,
+            )
+        return self
+
+    def note(self, journal: Journal, changed: Sequence[str] = ()) -> None:
+        """Leave it all for that process.
+
+        Args:
+            changed: what the caller shares with the program, and will not see changed.
+        """
+        result = self.left.result
+        failure = None if result.failure is None else packed(result.failure)
+        left = replace(self.left, result=replace(result, failure=None), failure=failure, changed=tuple(changed))
+        if not journal.keep(dumps(replace(left, facts=sources.learnt()))):
+            journal.keep(dumps(replace(left, failure=None)))
 
 
 def violated(

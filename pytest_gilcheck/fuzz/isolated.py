@@ -172,7 +172,7 @@ def _left(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     if result is None:  # the state of its process grew, so its schedule is none of the first run
         undecided_ = not_repeatable(program, template, _unpacked(journal.text))
         failure, undecided_ = undecided_.failure, replace(undecided_, failure=None)
-        left = Left(undecided_, None, None, 0, journal.learnt, journal.draw, False, begun, (), {})
+        left = Left(undecided_, learnt=journal.learnt, draw=journal.draw, ready=begun)
         result = first_run.searched(program, plan, left, Deadline(plan.budget, begun=begun), progress)
         if result.verdict is Verdict.INCONCLUSIVE:
             result = replace(result, failure=failure)
@@ -193,17 +193,17 @@ def _once(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
 def _asked(standby: Standby, once: Unrepeatable, plan: FuzzPlan, journal: Journal, begun: float) -> FuzzResult:
     """The result of the process in which nothing has run, which searches the first run; that of the search here if none comes."""
     if not standby.announced:  # the test has closed our descriptors
-        return once.result
-    failure = once.result.failure
+        return once.left.result
+    failure = once.left.result.failure
     once.note(journal)
     until = monotonic() + plan.budget + _PATIENCE
     while journal.stage is Stage.ONCE and monotonic() < until and standby.lives():
         sleep(_LOOK)
     if journal.stage is not Stage.FOUND or not journal.text:
-        return once.result
+        return once.left.result
     result: FuzzResult = loads(journal.text)
     if result.verdict is Verdict.INCONCLUSIVE and failure is not None:
-        result = replace(result, failure=_with_note(failure, once.result, result))
+        result = replace(result, failure=_with_note(failure, once.left.result, result))
     return replace(result, seconds=monotonic() - begun)
 
 

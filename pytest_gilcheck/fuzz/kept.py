@@ -50,15 +50,14 @@ class SharedValues:
 
     def changed(self) -> tuple[str, ...]:
         """The names of those that have changed since then."""
-        return tuple(self._changed(Looked.differs_from))
+        return self.changes()[0]
 
-    def changed_in_content(self) -> tuple[str, ...]:
-        """The names of those that have changed, and not only been made anew with the same content."""
-        return tuple(self._changed(Looked.has_other_content))
-
-    def _changed(self, differs: Callable[[Looked, Any], bool]) -> Iterator[str]:
-        now = dict(self._now())
-        return (name for name, before in self._before.items() if differs(before, now.get(name, _NOTHING)))
+    def changes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of those that have changed, and of those that have not only been made anew with the same content."""
+        values = dict(self._now())
+        pairs = [(name, before, Looked(values.get(name, _NOTHING))) for name, before in self._before.items()]
+        changed = tuple(name for name, before, now in pairs if before.differs_from(now))
+        return changed, tuple(name for name, before, now in pairs if before.has_other_content(now))
 
 
 class FirstRun:
@@ -83,8 +82,8 @@ class FirstRun:
             return
         try:
             if self._last is not None:
-                self._content.append(self._last.changed_in_content())
-                self._changed.append(self._last.changed())
+                for kept, names in zip((self._changed, self._content), self._last.changes(), strict=True):
+                    kept.append(names)
             self._last = SharedValues(self._program, of_threads=True, state=state)
         except Exception:  # of a metaclass of the program, which lets nobody look at its classes
             self._changed = self._content = [()] * (self._RUNS - 1)

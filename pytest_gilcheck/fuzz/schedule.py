@@ -61,11 +61,6 @@ class Schedule:
     def preemptions(self) -> int:
         return sum(not choice.forced for choice in self.choices)
 
-    @property
-    def ends_early(self) -> bool:
-        """Whether the teardown begins while threads that the program has started can still run."""
-        return any(choice.thread == TEARDOWN for choice in self.choices)
-
     def __str__(self) -> str:
         return "; ".join(str(choice) for choice in self.choices) or "no preemption"
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from ..archive import Unreadable
+from ..archive import Files, Unreadable
 from ..artifact import Artifact, ArtifactKind
 from ..finding import AuditFinding, Known, Severity, SourcePlace, found, passed
 from . import c_rules, python_rules
@@ -43,6 +43,7 @@ _LEFT_OUT = frozenset(
 )
 _FILES_LEFT_OUT = ("setup.py", "conftest.py", "noxfile.py", "tasks.py")
 _BUILD_FILES = ("setup.py", "setup.cfg", "pyproject.toml", "meson.build", "CMakeLists.txt")
+_NANOBIND = re.compile(r"nanobind_add_module\s*\([^)]*\bFREE_THREADED\b")
 _PYTHON, _C = (".py",), (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxi", ".rs")
 
 
@@ -66,20 +67,21 @@ def patterns(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[Patter
     parts_of_others = _included(artifact)
     for name in sources(artifact, exclude):
         try:
-            text = "" if name.endswith(_PYTHON) else artifact.files.text(name)
+            if name.endswith(_PYTHON):
+                yield from _of_python(artifact, artifact.files, name)
+            else:
+                found_ = c_rules.scan(artifact.files.text(name), name)
+                yield from (one for one in found_ if one.code != "GA322" or name not in parts_of_others)
         except Unreadable as error:
             yield found("GA313", _subject(artifact, name), str(error), Known.SOURCE)
-            continue
-        if name.endswith(_PYTHON):
-            try:
-                yield from python_rules.scan(artifact.files.python(name), name)
-            except Unreadable as error:
-                yield found("GA313", _subject(artifact, name), str(error), Known.SOURCE)
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-                yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=SourcePlace(name))
-        else:
-            yield from (one for one in c_rules.scan(text, name) if one.code != "GA322" or name not in parts_of_others)
+
+
+def _of_python(artifact: Artifact, files: Files, name: str) -> Iterator[Pattern | AuditFinding]:
+    try:
+        yield from python_rules.scan(files.python(name), name)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        yield found("GA313", _subject(artifact, name), why, Known.SOURCE, place=SourcePlace(name))
 
 
 def _included(artifact: Artifact) -> set[str]:
@@ -126,7 +128,7 @@ def _declared_elsewhere(artifact: Artifact) -> bool:
         if PurePosixPath(name).name in _BUILD_FILES:
             try:
                 text = artifact.files.text(name)
-                if "freethreading_compatible" in text or re.search(r"nanobind_add_module\s*\([^)]*\bFREE_THREADED\b", text):
+                if "freethreading_compatible" in text or _NANOBIND.search(text):
                     return True
             except Unreadable:
                 continue

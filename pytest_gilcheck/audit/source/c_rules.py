@@ -119,7 +119,7 @@ def _without_what_is_never_compiled(bare: str) -> str:
     for match in list(_NEVER.finditer(bare)):
         never, begins, other, end = match.groups()
         if begun < 0:
-            begun, depth = (match.end(), 0) if never else (-1, 0)
+            begun = match.end() if never else -1
         elif never or begins:
             depth += 1
         elif depth and end:

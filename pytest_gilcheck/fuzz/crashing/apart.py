@@ -10,8 +10,9 @@ from ...core.verdict import Verdict
 from ..explaining.recorder import RecordedStep, Recorder
 from ..result import FuzzResult, Kind
 from ..running.policy import Planned, Policy, SequentialOrder
+from ..running.record import ScheduleRun
 from ..schedule import Schedule, checksum, preemptions
-from ..searching.explorer import Explorer, Failure, Symptom, orders_of
+from ..searching.explorer import Explorer, Symptom, orders_of
 from ..searching.limits import limited
 from ..searching.minimise import observed
 from ..searching.search import Search
@@ -80,11 +81,9 @@ class ApartExamination(Examination):
 
         def job(explorer: Explorer) -> Seen | None:
             for policy in policies:
-                recorder = Recorder(explorer.engine.takes_part)
-                with observed(explorer.engine, recorder):
-                    _, failure = explorer.once(policy)
-                if failure is not None:
-                    return None if symptom not in (None, failure.symptom) else seen_of(failure, recorder.steps)
+                _, seen = recorded(explorer, policy)
+                if seen is not None:
+                    return None if symptom not in (None, seen.symptom) else seen
             return None
 
         found: Seen | None = self._answer(job)
@@ -132,7 +131,14 @@ class ApartExamination(Examination):
         return self._answer(job) or (None, True)
 
 
-def seen_of(failure: Failure, steps: list[RecordedStep]) -> Seen:
-    run = failure.run
-    anchors = tuple(checksum(anchor) for anchor in run.anchors)
-    return Seen(failure.symptom, failure.message, run.schedule, run.masked, anchors, run.points, tuple(steps))
+def recorded(explorer: Explorer, policy: Policy) -> tuple[ScheduleRun, Seen | None]:
+    """Run the program once, with a record of its steps; and how it failed, if it did."""
+    recorder = Recorder(explorer.engine.takes_part)
+    with observed(explorer.engine, recorder):
+        run, failure = explorer.once(policy)
+    if failure is None:
+        return run, None
+    failed = failure.run
+    anchors = tuple(checksum(anchor) for anchor in failed.anchors)
+    steps = tuple(recorder.steps)
+    return run, Seen(failure.symptom, failure.message, failed.schedule, failed.masked, anchors, failed.points, steps)

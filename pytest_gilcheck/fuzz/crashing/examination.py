@@ -91,6 +91,7 @@ class Examination:
     ) -> None:
         self._program, self._plan, self._template = program, plan, template
         self._learnt, self._draw, self._narrow = learnt.names, learnt.draw, learnt.narrow
+        self._setup_at_home = learnt.setup_at_home
         self._deadline, self._progress = deadline, progress
 
     def _attempt(self, job: Callable[[Explorer, Journal], Any]) -> Attempt:

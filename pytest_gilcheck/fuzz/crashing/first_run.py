@@ -25,7 +25,6 @@ from ...core.verdict import Verdict
 from ..check import check_followed, check_program, does_not_fail
 from ..conflicts.trace import Trace
 from ..deadline import Deadline
-from ..explaining.recorder import Recorder
 from ..failing import Left
 from ..plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ..program import Program
@@ -37,10 +36,9 @@ from ..running.short_slices import FREE_THREADED
 from ..schedule import Choice, Schedule, Token
 from ..searching.explorer import Explorer, SequentialBaseline, Symptom, orders_of
 from ..searching.harness import installed
-from ..searching.minimise import observed
 from ..searching.reduction import Frontier, Reduction
 from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
-from .apart import ApartExamination, Seen, seen_of
+from .apart import ApartExamination, Seen, recorded
 from .attempt import Attempt
 from .examination import Learnt
 
@@ -160,25 +158,14 @@ class _FirstRuns(ApartExamination):
     _why_apart = "only the first run of a process can fail so, and each replay had a process of its own"
     _first = True
 
-    def __init__(
-        self,
-        program: Program,
-        plan: FuzzPlan,
-        template: FuzzResult,
-        learnt: Learnt,
-        deadline: Deadline,
-        progress: Callable[[str], None],
-    ) -> None:
-        super().__init__(program, plan, template, learnt, deadline, progress)
-        self._setup_at_home = learnt.setup_at_home
-        self._baseline = SequentialBaseline()
-        self._orders: list[_Order] = []
-        self._minimising_over: Callable[[], bool] = lambda: False
-        self._explorer_of: Callable[[Journal], Explorer]
-        self._all_with_one = False  # whether all schedules with one preemption were run
-        self._not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
-        self._attempts = 0
-        self.runs = 0
+    _baseline = SequentialBaseline()  # until the sequential orders have run
+    _orders: Sequence[_Order] = ()
+    _explorer_of: Callable[[Journal], Explorer]
+    _all_with_one = False  # whether all schedules with one preemption were run
+    _not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
+    _minimising_over: Callable[[], bool] | None = None
+    _attempts = 0
+    runs = 0
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
@@ -239,14 +226,14 @@ class _FirstRuns(ApartExamination):
     def _runs_in_order(self) -> bool:
         for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED)):
             self._setup_at_home = at_home
-            self._orders = []
+            self._orders = orders = list[_Order]()
             for order in orders_of(len(self._program.threads)):
                 did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
                 if did is None:  # it has ended its process, or hangs, and so would every other run
                     return False
-                self._orders.append(did)
-            if not all(order.fails for order in self._orders):
-                self._baseline = SequentialBaseline.common(order.baseline for order in self._orders)
+                orders.append(did)
+            if not all(each.fails for each in orders):
+                self._baseline = SequentialBaseline.common(each.baseline for each in orders)
                 return True
         return False
 
@@ -325,7 +312,7 @@ class _FirstRuns(ApartExamination):
 
     def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Seen | None:
         for policy in policies:
-            if len(policies) > 1 and self._minimising_over():
+            if len(policies) > 1 and self._minimising_over is not None and self._minimising_over():
                 return None
             went = self._answer(lambda explorer, policy=policy: _follow(explorer, policy))  # type: ignore[misc]
             self._not_known = self._not_known or went is None or not went.known
@@ -334,8 +321,8 @@ class _FirstRuns(ApartExamination):
         return None
 
     def _minimising(self) -> Callable[[], bool]:
-        self._minimising_over = super()._minimising()
-        return self._minimising_over
+        self._minimising_over = over = super()._minimising()
+        return over
 
     @contextmanager
     def _begin(self, journal: Journal) -> Iterator[Explorer]:
@@ -370,10 +357,7 @@ def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
 
 
 def _follow(explorer: Explorer, policy: Policy) -> _Went:
-    recorder = Recorder(explorer.engine.takes_part)
-    with observed(explorer.engine, recorder):
-        run, failure = explorer.once(policy)
-    seen = None if failure is None else seen_of(failure, recorder.steps)
+    run, seen = recorded(explorer, policy)
     unused = policy.unused if isinstance(policy, Planned) else None
     known = not (explorer.uncontrolled or explorer.events.names.grown)
     return _Went(seen, unused, run.schedule, run.anchors, run.points, known)

@@ -161,7 +161,6 @@ class Explorer:
             self._note_what_it_depends_on(engine.journal)
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
-        engine.may_end_early = self.program.teardown is not None
         engine.begin()
         broken, run, self._teardown_error = None, None, None
         try:

@@ -79,7 +79,9 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
 
 def _engine(program: Program, plan: FuzzPlan) -> Engine:
     limit = run_limit(plan)
-    return Engine(len(program.threads), _takes_part(plan.include), limit, hangs=limit == plan.timeout)
+    engine = Engine(len(program.threads), _takes_part(plan.include), limit, hangs=limit == plan.timeout)
+    engine.may_end_early = program.teardown is not None
+    return engine
 
 
 def _roots(program: Program) -> list[Any]:
