@@ -12,6 +12,7 @@ import pytest
 
 from pytest_gilcheck import ReplayDiverged, gilcheck
 from pytest_gilcheck.calls import Gilcheck
+from pytest_gilcheck.fuzz.running.short_slices import FREE_THREADED
 from tests.slow import only
 
 pytestmark = [
@@ -161,6 +162,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("program", only({"a global", "a number"}, BROKEN))
 def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(program):
+    if program == "an object from before the check" and FREE_THREADED:
+        pytest.skip("an object that the waiting main thread has made ends only when that goes on, without a check as well")
     program = BROKEN[program]
     result = gilcheck.fuzz(**program, budget=30, seed=1)
     result.assert_violated()

@@ -6,15 +6,7 @@ import sys
 
 import pytest
 
-PROGRAM = """
-import sys
-
-values = []
-def add(): values.append(1)
-VIOLATED = dict(threads=[add, add], invariant=lambda: False, schedules=5)
-HOLDS = dict(threads=[add, add], schedules=5)
-UNDECIDED = dict(threads=[add, add], schedules=10_000, budget=0.000001)
-"""
+from .test_judged import CHECKS
 
 TESTS = """
 def test_violated_and_not_judged(): gilcheck().fuzz(**VIOLATED)
@@ -36,7 +28,7 @@ IN_THE_TEST = "def gilcheck():\n    from pytest_gilcheck import gilcheck\n    re
 
 @pytest.mark.parametrize(("where", "errors"), [(AT_THE_TOP, 0), (IN_THE_TEST, 1)], ids=["at the top", "in the test"])
 def test_what_nobody_judges_is_never_green_and_everything_is_on_record(pytester, where, errors):
-    pytester.makepyfile(where + PROGRAM + TESTS)
+    pytester.makepyfile(where + CHECKS + TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--gilcheck-json=evidence.json", "-rs")
     # The checks are loaded by the first call of a run, so in the second case the first test has passed when its result is judged.
     result.assert_outcomes(passed=3 + errors, failed=2 - errors, errors=errors, skipped=1)
@@ -48,20 +40,20 @@ def test_what_nobody_judges_is_never_green_and_everything_is_on_record(pytester,
 
 @pytest.mark.parametrize("test", ["asserted_to_hold", "asserted_so"])
 def test_a_test_that_fails_by_its_own_assertion_fails_once_also_if_it_makes_the_first_call_of_a_run(pytester, test):
-    pytester.makepyfile(IN_THE_TEST + PROGRAM + TESTS)
+    pytester.makepyfile(IN_THE_TEST + CHECKS + TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", test)
     result.assert_outcomes(**{"failed" if test == "asserted_to_hold" else "passed": 1}, deselected=5)
 
 
 def test_in_a_script_the_caller_judges(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(AT_THE_TOP + PROGRAM + "print(gilcheck().fuzz(**VIOLATED).verdict)\n")
+    script.write_text(AT_THE_TOP + CHECKS + "print(gilcheck().fuzz(**VIOLATED).verdict)\n")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "violated\n"), done.stderr
 
 
 def test_a_script_that_a_test_starts_is_not_that_test(pytester):
-    (pytester.path / "script.py").write_text(AT_THE_TOP + PROGRAM + "print(gilcheck().fuzz(**VIOLATED).verdict)\n")
+    (pytester.path / "script.py").write_text(AT_THE_TOP + CHECKS + "print(gilcheck().fuzz(**VIOLATED).verdict)\n")
     pytester.makepyfile("""
         import subprocess, sys
         from pytest_gilcheck import gilcheck

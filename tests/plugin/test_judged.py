@@ -8,14 +8,16 @@ import pytest
 
 pytestmark = pytest.mark.xdist_group("judged")  # one worker makes the fixture
 
+CHECKS = """
+values = []
+def add(): values.append(1)
+VIOLATED = dict(threads=[add, add], invariant=lambda: False, schedules=5)
+HOLDS = dict(threads=[add, add], schedules=5)
+UNDECIDED = dict(threads=[add, add], schedules=10_000, budget=0.000001)
+"""
+
 CALLS = """
     import concurrent.futures, contextlib, multiprocessing, os, pprint, pytest, threading
-
-    values = []
-    def add(): values.append(1)
-    VIOLATED = dict(threads=[add, add], invariant=lambda: False, schedules=5)
-    HOLDS = dict(threads=[add, add], schedules=5)
-    UNDECIDED = dict(threads=[add, add], schedules=10_000, budget=0.000001)
 
     def test_violated_and_not_judged(gilcheck):
         gilcheck.fuzz(**VIOLATED)
@@ -137,7 +139,7 @@ def outcomes(tmp_path_factory):
     import textwrap
 
     folder = tmp_path_factory.mktemp("judged")
-    (folder / "test_calls.py").write_text(textwrap.dedent(CALLS))
+    (folder / "test_calls.py").write_text(CHECKS + textwrap.dedent(CALLS))
 
     def run(*options):
         command = [

@@ -32,7 +32,6 @@ def installed(program: Program, plan: FuzzPlan) -> Iterator[Callable[[Journal], 
     Yields:
         What makes the explorer in a fork, which has to end without leaving: what was installed here is removed here.
     """
-    collecting = gc.isenabled()
     engine = _engine(program, plan)
     with ExitStack() as stack:
         stack.enter_context(short_slices())
@@ -46,12 +45,8 @@ def installed(program: Program, plan: FuzzPlan) -> Iterator[Callable[[Journal], 
             engine.__enter__()
             return Explorer(program, engine, events, between_runs=core.look)
 
-        gc.disable()  # see below
-        try:
-            yield begin
-        finally:
-            if collecting:
-                gc.enable()
+        stack.enter_context(_without_collection())
+        yield begin
 
 
 @contextmanager
@@ -61,7 +56,6 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
     Args:
         journal: notes the choices of each run, in case that the process dies.
     """
-    collecting = gc.isenabled()
     with ExitStack() as stack:
         stack.enter_context(short_slices())
         core = stack.enter_context(OneCore())  # both first: threads inherit them
@@ -69,12 +63,20 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
         engine.journal = journal
         events = stack.enter_context(Events(engine))
         stack.enter_context(Patches(engine, _roots(program)))
-        gc.disable()  # a finalizer of a reference cycle could run at any step; the explorer collects between runs
-        try:
-            yield Explorer(program, engine, events, progress=progress, between_runs=core.look)
-        finally:
-            if collecting:
-                gc.enable()
+        stack.enter_context(_without_collection())
+        yield Explorer(program, engine, events, progress=progress, between_runs=core.look)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """A finalizer of a reference cycle could run at any step; the explorer collects between runs."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _engine(program: Program, plan: FuzzPlan) -> Engine:
