@@ -19,9 +19,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 pytest_plugins = ["pytester", "tests.suite"]
 
 
+# What changes the text that pytest or we print: a CI service sets the first three (pytest shortens no summary line there).
+OF_THE_OUTPUT = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
+
+
 @pytest.fixture(autouse=True)
 def no_settings_of_the_machine(monkeypatch):
-    """A developer's own GILCHECK_* must not decide what our tests see."""
-    for name in SETTINGS:
-        monkeypatch.delenv(variable(name), raising=False)
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    """A developer's own GILCHECK_*, or where the suite runs, must not decide what our tests see."""
+    for name in (*map(variable, SETTINGS), *OF_THE_OUTPUT):
+        monkeypatch.delenv(name, raising=False)
