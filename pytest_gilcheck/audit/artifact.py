@@ -214,12 +214,16 @@ def _sdist(path: Path) -> Artifact:
     return artifact
 
 
+def is_project(path: Path) -> bool:
+    """Whether a folder is one of a project's source."""
+    return any((path / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
+
+
 def _project(path: Path) -> Artifact:
     artifact = Artifact(ArtifactKind.PROJECT, path.resolve().name, path)
     _open(artifact, lambda: Folder(path))
     file = path / "pyproject.toml"
-    if not file.is_file():
-        artifact.findings.append(found("GA123", artifact.label, "no pyproject.toml: what it claims cannot be told", Known.METADATA))
+    if not file.is_file():  # setup.py or setup.cfg has the metadata, as beside a pyproject.toml without [project]
         return artifact
     try:
         artifact.metadata = from_pyproject(file.read_bytes()[:LARGEST_TEXT].decode("utf-8", "replace"))

@@ -15,7 +15,7 @@ from ..core.clocks import today
 from ..core.errors import BadValue
 from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, workflows
 from . import source as source_rules
-from .artifact import Artifact, ArtifactKind, is_artifact, open_installed, open_path
+from .artifact import Artifact, ArtifactKind, is_artifact, is_project, open_installed, open_path
 from .binary.declaration import Gil
 from .claims import Release, ReleaseClaim
 from .finding import WORST_FIRST, AuditFinding, Severity, ordered, reaches
@@ -155,9 +155,11 @@ def _opened(target: str, pythons: Sequence[Python], source: str) -> Iterator[Art
     path = Path(target)
     if path.is_dir():
         files = sorted(one for one in path.iterdir() if one.is_file() and is_artifact(one))
-        project = (path / "pyproject.toml").is_file()
+        project = is_project(path)
         if not files and not project:
-            raise BadValue(source, target, "a folder with wheels, source distributions or a pyproject.toml", "command line")
+            raise BadValue(
+                source, target, "a folder with wheels, source distributions, a pyproject.toml or a setup.py", "command line"
+            )
         yield from map(open_path, files)
         if project:
             yield open_path(path)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -86,6 +88,19 @@ def syntax_tree(file: str) -> ast.Module | None:
     It is parsed anew at each call: who asks often keeps what was found in it, which is less than the tree.
     """
     try:
-        return ast.parse(file_text(file))
+        with no_warnings_of_the_compiler():
+            return ast.parse(file_text(file))
     except (SyntaxError, ValueError):
         return None
+
+
+@contextmanager
+def no_warnings_of_the_compiler() -> Iterator[None]:
+    """While the compiler warns of nothing.
+
+    It warned of an invalid escape sequence when the file was imported. Here it would warn the user's test of what we do, and
+    where warnings are errors the source would count as none of Python.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from pytest_gilcheck.audit import archive
-from pytest_gilcheck.audit.artifact import ArtifactKind, extension_module, open_installed, open_path
+from pytest_gilcheck.audit.artifact import ArtifactKind, extension_module, is_project, open_installed, open_path
 
 from .made import BETA, binary, codes, metadata, sdist, wheel
 
@@ -160,6 +160,18 @@ def test_metadata_that_does_not_parse(tmp_path, text):
 def test_a_project_whose_metadata_does_not_parse(tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(text)
     assert codes(open_path(tmp_path).findings) == ["GA123"]
+
+
+@pytest.mark.parametrize("name", ["setup.py", "setup.cfg"])
+def test_a_project_whose_metadata_the_backend_computes_is_one(tmp_path, name):
+    (tmp_path / name).write_text("")
+    assert is_project(tmp_path)
+    assert not open_path(tmp_path).findings
+
+
+def test_a_folder_without_a_build_file_is_no_project(tmp_path):
+    (tmp_path / "a.py").write_text("")
+    assert not is_project(tmp_path)
 
 
 def test_metadata_keeps_its_description():

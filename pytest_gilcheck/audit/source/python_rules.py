@@ -7,10 +7,11 @@ a lock), and not wherever state is shared. What does not work: reporting every w
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from ...core.source import no_warnings_of_the_compiler
 from .pattern import Pattern
 from .survey import SharedNames, is_lock, survey
 from .syntax import (
@@ -19,7 +20,9 @@ from .syntax import (
     acquires,
     bodies,
     call_name,
+    catches_errors,
     dotted,
+    ends_elsewhere,
     ends_with_return,
     escapes,
     is_locked_by_decorator,
@@ -34,10 +37,12 @@ from .syntax import (
     required,
     stores_into,
     targets,
+    tested_as_empty,
+    tested_as_filled,
     tested_as_set,
     tested_as_unset,
 )
-from .vocabulary import CHANGES, LOCK_CALLS, ONCE, PROCESS_WIDE
+from .vocabulary import CHANGES, LOCK_CALLS, ONCE, PROCESS_WIDE, STREAMS
 
 _UNLOCKED = "without a lock"
 
@@ -60,7 +65,8 @@ def scan(text: str, file: str) -> Iterator[Pattern]:
     Raises:
         SyntaxError, ValueError: it is no Python source of this version.
     """
-    tree = ast.parse(text)
+    with no_warnings_of_the_compiler():
+        tree = ast.parse(text)
     module = survey(tree)
     walker = _Walker(module, file)
     walker.visit(tree)
@@ -90,6 +96,7 @@ class _Walker(ast.NodeVisitor):
         self.locked = 0
         self.tries = 0
         self.filtering = 0
+        self.after: dict[ast.stmt, list[ast.stmt]] = {}  # what follows an `if`, in the same body
 
     # -- scopes ------------------------------------------------------------------------------------------------------------------
 
@@ -140,6 +147,8 @@ class _Walker(ast.NodeVisitor):
         scope = self.scopes[-1]
         self._publication(node, scope)
         self._early_return(node.body, scope)
+        for body in bodies(node):
+            self.after.update({one: body[place + 1 :] for place, one in enumerate(body) if isinstance(one, ast.If)})
         for statement in ast.walk(node):
             if (
                 isinstance(statement, ast.Assign)
@@ -255,24 +264,34 @@ class _Walker(ast.NodeVisitor):
                     return line
         return None
 
+    def visit_While(self, node: ast.While) -> None:
+        if self.scopes and not self.locked:
+            self._tested_and_emptied(node, tested_as_filled(node.test), node.body)
+        self.generic_visit(node)
+
     def _check_then_act(self, node: ast.If) -> None:
+        otherwise = self.after.get(node, []) if ends_elsewhere(node.body) and not node.orelse else node.orelse
         for name, present in memberships(node.test):
             if not self._is_shared(name):
                 continue
-            if not present:
-                line = self._stores_unlocked(node.body, name)
-                if line:
-                    self._say("GA302", node.lineno, _looked_for(name, "stored", line), name)
-            elif line := self._removes_unlocked(node.body, name):
+            absent, there = (otherwise, node.body) if present else (node.body, otherwise)
+            if line := self._stores_unlocked(absent, name):
+                self._say("GA302", node.lineno, _looked_for(name, "stored", line), name)
+            elif line := self._removes_unlocked(there, name):
                 self._say("GA302", node.lineno, _looked_for(name, "removed", line), name)
-        name = dotted(node.test)
-        if name and self._is_shared(name) and (line := self._removes_unlocked(node.body, name)):
-            self._say("GA302", node.lineno, f"{name} is tested here and emptied in line {line}, {_UNLOCKED}", name)
+        self._tested_and_emptied(node, tested_as_filled(node.test), node.body)
+        self._tested_and_emptied(node, tested_as_empty(node.test), otherwise)
         value = tested_as_unset(node.test)
         if value and (container := self._got_from(value, node)) and (line := self._stores_unlocked(node.body, container)):
             self._say(
                 "GA302", node.lineno, f"a key is looked for in {container} and stored in line {line}, without a lock", container
             )
+
+    def _tested_and_emptied(self, node: ast.If | ast.While, names: Iterable[str], body: list[ast.stmt]) -> None:
+        """A container is tested, and something is taken out of it where it was not empty."""
+        for name in names:
+            if self._is_shared(name) and (line := self._removes_unlocked(body, name)):
+                self._say("GA302", node.lineno, f"{name} is tested here and emptied in line {line}, {_UNLOCKED}", name)
 
     def _got_from(self, local: str, node: ast.If) -> str | None:
         """The shared dictionary that a local variable was taken from by ``get`` just before."""
@@ -294,7 +313,8 @@ class _Walker(ast.NodeVisitor):
         owner = scope.owner if owner in ("self", "cls") else owner
         return bool(dot) and self.module.classes.get(owner, {}).get(attribute) == "mutable"
 
-    def _unlocked(self, body: list[ast.stmt]) -> Iterator[ast.AST]:
+    def _unlocked(self, body: list[ast.stmt], *, tried: bool = True) -> Iterator[ast.AST]:
+        """What is done without a lock; without ``tried``, what raises an error that is caught is left out."""
         for statement in body:
             if self._takes_lock(statement):
                 continue
@@ -303,7 +323,8 @@ class _Walker(ast.NodeVisitor):
             inner = bodies(statement)
             if inner:
                 for each in inner:
-                    yield from self._unlocked(each)
+                    if tried or not (isinstance(statement, ast.Try) and each is statement.body and catches_errors(statement)):
+                        yield from self._unlocked(each, tried=tried)
                 for child in ast.iter_child_nodes(statement):
                     if isinstance(child, ast.expr):
                         yield from ast.walk(child)
@@ -319,7 +340,7 @@ class _Walker(ast.NodeVisitor):
         return None
 
     def _removes_unlocked(self, body: list[ast.stmt], name: str) -> int | None:
-        for node in self._unlocked(body):
+        for node in self._unlocked(body, tried=False):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del) and dotted(node.value) == name:
                 return node.lineno
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and dotted(node.func.value) == name:
@@ -345,10 +366,7 @@ class _Walker(ast.NodeVisitor):
                             f"a key is looked for in {name} here and stored in line {line}, without a lock",
                             name,
                         )
-        catches = any(
-            handler.type is None or any(word in ast.unparse(handler.type) for word in ("Error", "Exception"))
-            for handler in node.handlers
-        )
+        catches = catches_errors(node)
         self.tries += catches
         for statement in node.body:
             self.visit(statement)
@@ -386,8 +404,18 @@ class _Walker(ast.NodeVisitor):
                     and any(dotted(side) == name for side in (node.value.left, node.value.right))
                 ):
                     self._say("GA307", node.lineno, f"{name} is read, changed and written back without a lock", name)
-                if isinstance(target, ast.Subscript) and dotted(target.value) == "os.environ":
+        if self.scopes:
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and self.module.full(dotted(target.value)) == "os.environ":
                     self._process_wide(node.lineno, "os.environ[...] = ...")
+                if (full := self.module.full(dotted(target))) in STREAMS:
+                    self._process_wide(node.lineno, f"{full} = ...")
+        self.generic_visit(node)
+
+    def visit_Delete(self, node: ast.Delete) -> None:
+        for target in node.targets if self.scopes else ():
+            if isinstance(target, ast.Subscript) and self.module.full(dotted(target.value)) == "os.environ":
+                self._process_wide(node.lineno, "del os.environ[...]")
         self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> None:
@@ -420,9 +448,10 @@ class _Walker(ast.NodeVisitor):
 
     def _call(self, node: ast.Call) -> None:
         name = dotted(node.func)
-        own_filters = name.startswith("warnings.") and self.filtering  # from 3.14 on, catch_warnings is the thread's own
-        if (name in PROCESS_WIDE or name == "os.environ.update") and not own_filters:
-            self._process_wide(node.lineno, f"{name}(...)")
+        full = self.module.full(name)
+        own_filters = full.startswith("warnings.") and self.filtering  # from 3.14 on, catch_warnings is the thread's own
+        if full in PROCESS_WIDE and not own_filters:
+            self._process_wide(node.lineno, f"{full}(...)")
         if self.locked:
             return
         if name == "next" and node.args and self._is_shared_iterator(dotted(node.args[0])):

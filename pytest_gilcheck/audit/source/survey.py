@@ -22,7 +22,12 @@ class SharedNames:
     classes: dict[str, dict[str, str]] = field(default_factory=dict)  # class -> attribute -> mutable, iterator, none
     changed: set[str] = field(default_factory=set)  # mutables that functions change without a lock
     removed_from: set[str] = field(default_factory=set)
-    context_variables: set[str] = field(default_factory=set)
+    imports: dict[str, str] = field(default_factory=dict)  # name -> the dotted name of what it was imported from
+
+    def full(self, name: str) -> str:
+        """A dotted name as the importing module would have it without ``from`` and ``as``."""
+        first, dot, rest = name.partition(".")
+        return self.imports.get(first, first) + dot + rest
 
 
 def survey(tree: ast.Module) -> SharedNames:
@@ -30,6 +35,10 @@ def survey(tree: ast.Module) -> SharedNames:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and yields(node):
             module.generators.add(node.name)
+        elif isinstance(node, ast.Import):
+            module.imports.update({one.asname: one.name for one in node.names if one.asname})
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            module.imports.update({one.asname or one.name: f"{node.module}.{one.name}" for one in node.names})
     for statement in module_statements(tree.body):
         for name, value in assigned(statement):
             module.names.add(name)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 
 from .vocabulary import CHANGES, REMOVALS, RESOURCES
 
 MUTABLE_NODES = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_FILLED: Set[tuple[type[ast.cmpop], object]] = {(ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0)}  # what a length is compared with
+_EMPTY: Set[tuple[type[ast.cmpop], object]] = {(ast.Eq, 0), (ast.Lt, 1), (ast.LtE, 0)}
+_TURNED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
 def module_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -227,6 +230,53 @@ def memberships(test: ast.expr) -> Iterator[tuple[str, bool]]:
             and (name := dotted(part.comparators[0]))
         ):
             yield name, isinstance(part.ops[0], ast.In)
+
+
+def tested_as_filled(test: ast.expr) -> Iterator[str]:
+    """``X``, ``len(X)``, ``len(X) > 0``, or one of several of which all must hold: the names X."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from tested_as_filled(part)
+    elif name := _measured(test, _FILLED) or _length_of(test) or dotted(test):
+        yield name
+
+
+def tested_as_empty(test: ast.expr) -> Iterator[str]:
+    """``not X``, ``not len(X)``, ``len(X) == 0``, or one of several of which one is enough: the names X."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        for part in test.values:
+            yield from tested_as_empty(part)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from tested_as_filled(test.operand)
+    elif name := _measured(test, _EMPTY):
+        yield name
+
+
+def _measured(test: ast.expr, comparisons: Set[tuple[type[ast.cmpop], object]]) -> str:
+    """The name X of a comparison of ``len(X)`` with a number, on either side, if it is one of these."""
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+        return ""
+    left, op, right = test.left, type(test.ops[0]), test.comparators[0]
+    if isinstance(left, ast.Constant):
+        left, op, right = right, _TURNED.get(op, op), left
+    return _length_of(left) if isinstance(right, ast.Constant) and (op, right.value) in comparisons else ""
+
+
+def _length_of(node: ast.expr) -> str:
+    """The name X of ``len(X)``."""
+    return dotted(node.args[0]) if isinstance(node, ast.Call) and dotted(node.func) == "len" and len(node.args) == 1 else ""
+
+
+def catches_errors(node: ast.Try) -> bool:
+    return any(
+        handler.type is None or any(word in ast.unparse(handler.type) for word in ("Error", "Exception"))
+        for handler in node.handlers
+    )
+
+
+def ends_elsewhere(body: list[ast.stmt]) -> bool:
+    """Whether what follows a statement with this body is not reached from it."""
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def ends_with_return(body: list[ast.stmt]) -> bool:

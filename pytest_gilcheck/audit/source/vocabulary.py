@@ -70,9 +70,27 @@ PROCESS_WIDE = frozenset(
         "warnings.simplefilter",
         "sys.setswitchinterval",
         "gc.disable",
+        "gc.enable",
+        "gc.set_threshold",
         "time.tzset",
+        "contextlib.chdir",
+        "contextlib.redirect_stdout",
+        "contextlib.redirect_stderr",
+        "signal.signal",
+        "signal.setitimer",
+        "signal.alarm",
+        "random.seed",
+        "logging.disable",
+        "os.setuid",
+        "os.setgid",
+        "os.nice",
+        "os.environ.update",
+        "os.environ.setdefault",
+        "os.environ.pop",
+        "os.environ.clear",
     ]
 )
+STREAMS = frozenset(["sys.stdin", "sys.stdout", "sys.stderr"])
 RESOURCES = frozenset(
     [
         "open",

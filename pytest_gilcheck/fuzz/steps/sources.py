@@ -18,7 +18,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from ...core.lookup import looked_up
-from ...core.source import file_text, with_nested
+from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
 from .instructions import MOST_KNOWN, instructions_of, stores_of
 from .namespaces import uses_of
 
@@ -164,8 +164,9 @@ def _read(path: str) -> SourceFacts:
 def _of_text(text: str) -> SourceFacts:
     found = SourceFacts(keeps_keywords="SimpleNamespace" in text)
     try:
-        tree = ast.parse(text)
-        module = compile(tree, _SHARED, "exec", dont_inherit=True)
+        with no_warnings_of_the_compiler():
+            tree = ast.parse(text)
+            module = compile(tree, _SHARED, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # what cannot be read may store anything
         return SourceFacts(words=set(STORING))
     for code in with_nested(module):
