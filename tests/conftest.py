@@ -23,8 +23,10 @@ pytest_plugins = ["pytester", "tests.suite"]
 OF_THE_OUTPUT = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
 
 
-@pytest.fixture(autouse=True)
-def no_settings_of_the_machine(monkeypatch):
-    """A developer's own GILCHECK_*, or where the suite runs, must not decide what our tests see."""
-    for name in (*map(variable, SETTINGS), *OF_THE_OUTPUT):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(autouse=True, scope="session")
+def no_settings_of_the_machine():
+    """A developer's own GILCHECK_*, or where the suite runs, must not decide what our tests see, nor their wider fixtures."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (*map(variable, SETTINGS), *OF_THE_OUTPUT):
+            patch.delenv(name, raising=False)
+        yield
