@@ -132,7 +132,7 @@ def diagnose(
         where = f" of the time, mostly at {held.holder}" if held.holder else " of the time"
         text = f"serialised by the GIL, held {held.fraction:.0%}{where}; without a GIL it scales unless something else limits it"
         return Diagnosis(Cause.GIL, text, details)
-    if verdict is Verdict.INCONCLUSIVE and (terms.denied or 0) > 0.05:
+    if verdict is not Verdict.VIOLATED and (terms.denied or 0) > 0.05:
         text = f"machine too busy: the threads were ready to run without a core for {terms.denied:.0%} of their time"
         if neighbours := busiest():
             details = (f"other busy processes: {', '.join(neighbours)}", *details)

@@ -142,7 +142,7 @@ def test_a_thread_that_ends_within_the_grace_period_is_no_leak(monkeypatch):
     thread = threading.Thread(target=time.sleep, args=(0.1,))
     thread.start()
     assert before.leaks(int) == []
-    assert not thread.is_alive()
+    assert thread not in threading.enumerate()  # `is_alive` may be true a moment longer on a free-threaded build
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="no /proc here")
