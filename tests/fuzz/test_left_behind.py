@@ -114,7 +114,7 @@ def test_what_failed_once_and_in_no_process_again_is_undecided():
         calls.append(1)
 
     def fails_once():  # whatever the schedule: no other process has so many runs behind it
-        return len(calls) != 4 * 9
+        return len(calls) != 4 * 16
 
     result = gilcheck.fuzz(threads=[work, work], invariant=fails_once, schedules=60, judge=False)
     assert result.verdict == "inconclusive", str(result)

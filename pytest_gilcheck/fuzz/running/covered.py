@@ -40,11 +40,11 @@ class Covered:
         taken = sorted((key, sorted(offsets)) for key, offsets in self._offsets.items() if not _of_abc(key))
         return zlib.crc32(repr(taken).encode())
 
-    def beyond(self, others: Covered) -> str:
-        """The first place to which these runs came and the others did not, ``"file:line (function)"``; empty if there is none."""
+    def beyond(self, *others: Covered) -> str:
+        """The first place to which these runs came and no other did, ``"file:line (function)"``; empty if there is none."""
         for key, offsets in self._offsets.items():
             if _of_abc(key):
                 continue
-            if alone := offsets - others._offsets.get(key, set()):
+            if alone := offsets.difference(*(other._offsets.get(key, ()) for other in others)):
                 return f"{key[0]}:{code_position(self._codes[key], min(alone)).line} ({key[1]})"
         return ""

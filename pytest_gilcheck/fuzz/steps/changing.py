@@ -106,11 +106,12 @@ class Changing:
         ends_matter: whether code under test may notice when an object ends.
         looked_into: whether code under test may look into frames, so that every instruction is visible.
         all_visible: whether every instruction is visible for another reason.
+        thread_matters: whether code under test may do with what a thread keeps for itself, or with its number.
     """
 
     def __init__(self) -> None:
         self.grown = False
-        self.anything = self.ends_matter = self.looked_into = self.dictionaries = self.all_visible = False
+        self.anything = self.ends_matter = self.looked_into = self.dictionaries = self.all_visible = self.thread_matters = False
         self._stored: set[str] = set()  # ".x", "global x", "cell x"
         self._taken_for_constant: set[str] = set()
         self._known: set[str] = set()
@@ -133,6 +134,7 @@ class Changing:
         self._methods |= found.methods
         self._computed |= found.computed
         self.dictionaries = self.dictionaries or found.dictionaries
+        self.thread_matters = self.thread_matters or found.of_threads
         self._words(found.words)
         if len(self._computed) != before:
             self._void_if(found.computed)
@@ -167,6 +169,11 @@ class Changing:
         if asked_by_test:
             self._set("ends_matter")
         return asked_by_test
+
+    @property
+    def ends_noticed(self) -> bool:
+        """Whether code under test may notice when an object ends, or look at what refers to it."""
+        return self.ends_matter or self.looked_into
 
     def has_file(self, path: object) -> bool:
         """Whether this is a file under test of which code has started."""
