@@ -21,8 +21,7 @@ from .policy import NEVER, Policy
 from .record import ScheduleRun
 from .repeatable import Chance
 from .stuck import roots_done, still_left
-from .task import BLOCKED_OUTSIDE, PARKED, READY, Task, every_done
-from .turns import END_OF_RUN
+from .task import BLOCKED_OUTSIDE, END_OF_RUN, PARKED, READY, Task, every_done
 from .watchdog import Watchdog
 from .workers import Workers
 
@@ -45,17 +44,16 @@ class Engine(Controlled):
     Attributes:
         in_run: whether a run has begun, with its setup, and has not ended.
         workers: its threads.
-        fresh_threads: start new threads for every run, because reused ones would be noticed.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
         chance: what chance gives to each run.
         release_idle: called with all tasks when exploring has ended.
     """
 
-    __slots__ = ("_served_by", "_watchdog", "chance", "fresh_threads", "in_run", "release_idle", "thread_locals", "workers")
+    __slots__ = ("_served_by", "_watchdog", "chance", "in_run", "release_idle", "thread_locals", "workers")
 
     def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float, *, hangs: bool = True) -> None:
         super().__init__(takes_part)
-        self.in_run = self.fresh_threads = False
+        self.in_run = False
         self._served_by: list[Task] = []
         self.chance = Chance()
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
@@ -113,7 +111,7 @@ class Engine(Controlled):
         main.state, main.waits_for, main.deadline = READY, None, None
         self.owner = main
         self.returned.clear()
-        self.workers.renew(all_of_them=self.fresh_threads)
+        self.workers.renew()
         self.tasks[:] = self.workers.tasks
         self._watchdog.begin()
 
@@ -221,6 +219,8 @@ class Engine(Controlled):
         self._watchdog.begin()
         while True:
             self.main.semaphore.wait()
+            if self.workers.go_on():
+                continue
             if self.idle:
                 if self.returned:
                     self.release(self.owner)

@@ -185,7 +185,7 @@ class Patches:
                     if type(value).__init__ is threading.local.__init__:
                         self._engine.thread_locals.append(value)
                     else:
-                        self._engine.fresh_threads = True  # __init__ runs in each thread; this costs five times as much
+                        self._engine.workers.fresh = True  # __init__ runs in each thread; this costs five times as much
                 if (made := _rebuilt(value, wrapper, f"{path}.{name}")) is not None and not isinstance(place, _FIXED):
                     self._set_anywhere(place, name, made)
                     waiting.append((value, f"{path}.{name}"))  # what else is in it
@@ -445,6 +445,7 @@ _REPLACEMENTS: dict[Any, Any] = {
     threading.RLock: primitives.RLock,
     primitives._RLock: primitives.RLock,
     _queue.SimpleQueue: primitives.SimpleQueue,
+    _thread._local: primitives.Local,
     PUBLIC["sleep"]: primitives.sleep,
     PUBLIC["monotonic"]: primitives.monotonic,
     PUBLIC["monotonic_ns"]: primitives.monotonic_ns,

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..schedule import CLOCK, Choice, Schedule
 from ..steps.visible import Access
-from .task import Task
+from .task import DONE, READY, Task
 
 NEVER = 0  # no point has this number
 
@@ -115,20 +115,39 @@ class PlannedWithout:
 
 
 class SequentialOrder:
-    """Runs the threads one after the other in a given order, each as far as it can go."""
+    """Runs the threads one after the other in a given order, each as far as it can go.
 
-    next = NEVER
+    While a thread waits, those that it has started run before the others, until it can go on: whoever starts a thread waits for it,
+    and perhaps for what it does.
+    """
+
     may_end = False
     tracks = False
 
     def __init__(self, order: Sequence[int]) -> None:
+        self.next = NEVER
         self._order = {index: place for place, index in enumerate(order)}
 
     def begin(self, tasks: Sequence[Task]) -> None: ...
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
-        return task
+        starter = task.starter
+        self.next = point + 1
+        if starter is None or starter.state is not READY:
+            return task
+        self.next = NEVER
+        return starter
 
     def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
-        order = self._order
-        return min(ready, key=lambda task: (order[task.index] if task.index in order else len(order), task.index))
+        target = min(ready, key=self._place)
+        waited_for = target.starter is not None and target.starter.state is not DONE
+        self.next = point + 1 if waited_for else NEVER
+        return target
+
+    def _place(self, task: Task) -> tuple[int, bool, int]:
+        """Of a thread that another one has started: after that one, which may wait for it; behind all once that one has ended."""
+        order, starter = self._order, task.starter
+        if task.index in order:
+            return order[task.index], False, 0
+        place = len(order) if starter is None or starter.state is DONE else order.get(starter.index, len(order))
+        return place, True, task.index

@@ -16,8 +16,10 @@ import os
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from types import FrameType, GenericAlias, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.source import frame_place, innermost
@@ -381,13 +383,30 @@ def clock_settime(which: int, value: float) -> None:
         clock_settime_ns(which, int(value * 1e9))
 
 
+class Local(_thread._local):
+    """``threading.local``: what a thread has stored in it goes when the thread ends, and the check's own threads do not."""
+
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Local:
+        made = super().__new__(cls, *args, **kwargs)
+        if active is not None and cls.__init__ is object.__init__:  # otherwise, each thread that looks at it runs `__init__`
+            active.workers.note_local(made)
+        return made
+
+
+Local.__name__, Local.__qualname__, Local.__module__ = "local", "local", "_thread"
+_Started = TypeVar("_Started")
+
+
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
     """``_thread.start_new_thread``."""
     keywords = keywords or {}
     if (found := _current()) is None:
         return _start_new_thread(function, arguments, keywords)
-    body = _under_control(found[0], lambda: function(*arguments, **keywords), function)
-    return _start_new_thread(body, ())
+
+    def start(body: Any) -> int:
+        return _start_new_thread(body, ())
+
+    return _started(found[0], lambda: function(*arguments, **keywords), function, start)
 
 
 def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
@@ -395,16 +414,18 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
     assert _start_joinable is not None, "this replaces a function that exists"
     if (found := _current()) is None:
         return _start_joinable(function, handle=handle, daemon=daemon)
-    body = _under_control(found[0], function, function)
-    return _start_joinable(body, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
+    start = partial(_start_joinable, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
+    return _started(found[0], function, function, start)
 
 
-def _under_control(engine: Engine, call: Any, function: Any) -> Any:
+def _started(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Started]) -> _Started:
+    """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
     thread = getattr(function, "__self__", None)
     if not isinstance(thread, threading.Thread):
         thread = None
     count = len(engine.tasks)
     workers, name = engine.workers, f"T{count}" if thread is None else f"T{count} ({thread.name})"
+    before = workers.by_thread.get(id(thread))
     task = workers.spawn(name, thread, thread is None or thread.daemon)
 
     def body() -> None:
@@ -418,7 +439,11 @@ def _under_control(engine: Engine, call: Any, function: Any) -> Any:
         finally:
             workers.ended(task)
 
-    return body
+    try:
+        return start(body)
+    except BaseException:
+        workers.not_started(task, before)
+        raise
 
 
 def join(thread: threading.Thread, timeout: float | None = None) -> None:
@@ -435,7 +460,8 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     while task.state is not DONE:
         if engine.park(me, task, deadline):
             return
-    engine.await_end_of(thread)
+    if engine.workers.fresh or not task.root:  # otherwise, its thread waits for the next run
+        engine.await_end_of(thread)
 
 
 def is_alive(thread: threading.Thread) -> bool:

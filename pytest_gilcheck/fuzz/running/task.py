@@ -10,6 +10,7 @@ from typing import Any
 from .handoff import HandoffSemaphore
 
 MAIN = -1  # the index of the main thread
+END_OF_RUN = "the end of the run"  # what the main thread waits for
 
 
 class State(IntEnum):
@@ -38,6 +39,7 @@ class Task:
         index: the program's threads come first, then those that they start, in order; `MAIN` for the main thread.
         name: for reports.
         root: whether it is one of the program's own threads.
+        starter: the one of the program's own threads that started it, or that started a thread which did; None for a root.
         daemon: whether the run may end before it does.
         job, arguments: what it calls, and with what.
         ident, native: of the operating system's thread, once it runs.
@@ -52,7 +54,7 @@ class Task:
 
     __slots__ = (
         "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "name", "native",
-        "root", "semaphore", "spins", "state", "thread", "timed_out", "waits_for",
+        "root", "semaphore", "spins", "starter", "state", "thread", "timed_out", "waits_for",
     )  # fmt: skip
 
     def __init__(self, index: int, name: str, semaphore: HandoffSemaphore, *, root: bool = False, daemon: bool = False) -> None:
@@ -60,6 +62,7 @@ class Task:
         self.ident: int | None = None
         self.native: int | None = None
         self.thread: Any = None
+        self.starter: Task | None = None
         self.job: Callable[..., object] | None = None
         self.arguments: tuple[Any, ...] = ()
         self.state: State = READY

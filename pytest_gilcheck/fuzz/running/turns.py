@@ -28,14 +28,13 @@ from .places import own_frame
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
 from .stuck import classify_idle, note_stuck, roots_done
-from .task import BLOCKED_OUTSIDE, DONE, MAIN, PARKED, READY, Abort, Task
+from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, MAIN, PARKED, READY, Abort, Task
 from .virtual_time import MOST_DELAY, VirtualClock
 
 _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock
 CLOCK_READING = Access("read", "the clock", 0)
 _MOST_ALONE, _AGAIN_ALONE = 300, 3  # times that time passes when the program's own threads have ended; once that was too few
-END_OF_RUN = "the end of the run"  # what the main thread waits for
 _OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 
@@ -200,6 +199,12 @@ class Turns:
         if self.recorder is not None:
             self.recorder.unknown("it starts a thread")
         self.tasks.append(task)
+        if self.recording and self.exploring:
+            self._span()
+
+    def remove_last(self) -> None:
+        """The thread that was added last does not exist."""
+        self.tasks.pop()
         if self.recording and self.exploring:
             self._span()
 

@@ -28,8 +28,8 @@ from ...core.system import HAS_PROC, read
 from .handoff import HandoffSemaphore
 from .places import place
 from .stuck import blocked_threads
-from .task import BLOCKED_OUTSIDE, READY, Task, blocked_outside
-from .turns import END_OF_RUN, Turns
+from .task import BLOCKED_OUTSIDE, END_OF_RUN, READY, Task, blocked_outside
+from .turns import Turns
 
 _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}

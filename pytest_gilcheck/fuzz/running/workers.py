@@ -10,6 +10,7 @@ import contextvars
 import ctypes
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -17,10 +18,10 @@ from typing import Any
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
 from .controlled import Controlled
-from .task import BLOCKED_OUTSIDE, DONE, PARKED, READY, Abort, Task, Uncontrolled
+from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task, Uncontrolled
 
 _get_ident = threading.get_ident
-_start, _join = threading.Thread.start, threading.Thread.join
+_start, _join, _is_alive = threading.Thread.start, threading.Thread.join, threading.Thread.is_alive
 _EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
 _RETIRE = 10.0  # seconds that a thread without a job has to end; a busy machine may let it wait
 _UNWIND = 0.5  # seconds that a thread of a finished run has to end
@@ -39,6 +40,7 @@ class Workers:
         by_thread: the tasks of the threads that they start, by the id of the ``threading.Thread``.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
         leaked: the number of threads that did not end.
+        fresh: whether each run gets new threads, which end with their jobs: reused ones would be noticed.
     """
 
     def __init__(self, turns: Controlled, count: int) -> None:
@@ -46,8 +48,11 @@ class Workers:
         self.by_thread: dict[int, Task] = {}
         self.thread_locals: list[threading.local] = []
         self.leaked = 0
+        self.fresh = False
         self.tasks: list[Task] = []
         self._count = count
+        self._ending: Task | None = None
+        self._locals: list[weakref.ref[threading.local]] = []
 
     def start(self) -> None:
         """Start the program's own threads, which wait for the first run."""
@@ -60,14 +65,35 @@ class Workers:
 
     # Called by the main thread.
 
-    def renew(self, *, all_of_them: bool) -> None:
-        """Before a run: a new thread for each worker that is stuck in the last one."""
+    def renew(self) -> None:
+        """Before a run: a new thread for each worker that is stuck in the last one, or for all (`fresh`)."""
         for index, worker in enumerate(self.tasks):
-            if worker.state is not DONE or all_of_them:
+            if worker.state is not DONE or self.fresh:
                 self._retire(worker)
                 with self.caller_uncontrolled():
                     self.tasks[index] = self._new(index)
             self.tasks[index].state = PARKED
+            self.by_thread[id(self.tasks[index].thread)] = self.tasks[index]
+        self._locals.clear()
+
+    def note_local(self, local: threading.local) -> None:
+        """Take note of a `threading.local` that the program has made in this run."""
+        self._locals.append(weakref.ref(local))
+
+    def go_on(self) -> bool:
+        """Hand over for a thread that ends; returns whether there is one.
+
+        With its thread, what it has stored in a `threading.local` goes, and on a free-threaded build an object that it made ends
+        from there on where its last reference does. So nobody goes on before.
+        """
+        task, self._ending = self._ending, None
+        if task is None:
+            return False
+        _join(task.thread, _UNWIND)
+        if _is_alive(task.thread):
+            self._turns.note_uncontrolled(f"{task.name} has not ended after {_UNWIND:g} s: what it does then waits for something")
+        self._turns.release(task)
+        return True
 
     def retire(self) -> None:
         """End the workers that wait for a run."""
@@ -128,9 +154,10 @@ class Workers:
         """End a worker's thread, unless it is stuck in its last run."""
         if worker.state is DONE:
             worker.job = None
-            worker.semaphore.post()
-            _join(worker.thread, _RETIRE)
-            if not worker.thread.is_alive():  # otherwise it still reads the semaphore, and would take what is for another thread
+            if _is_alive(worker.thread):
+                worker.semaphore.post()
+                _join(worker.thread, _RETIRE)
+            if not _is_alive(worker.thread):  # otherwise it still reads the semaphore, and would take what is for another thread
                 self._turns.semaphores.give_back(worker.semaphore)
 
     def _interrupt(self, task: Task) -> bool:
@@ -155,11 +182,27 @@ class Workers:
         """Register a thread that the code under test starts; it is runnable at once."""
         turns = self._turns
         task = Task(len(turns.tasks), name, turns.semaphores.take(), daemon=daemon)
-        task.thread = thread
+        task.thread, by = thread, turns.owner
+        task.starter = by if by.root else by.starter
         if thread is not None:
             self.by_thread[id(thread)] = task
         turns.add(task)
         return task
+
+    def not_started(self, task: Task, before: Task | None) -> None:
+        """Take back a `spawn`: there is no such thread. No step was made since.
+
+        Args:
+            before: the task that the same ``threading.Thread`` has had.
+        """
+        turns = self._turns
+        assert turns.tasks[-1] is task, "whoever starts a thread makes no step meanwhile"
+        turns.remove_last()
+        turns.semaphores.give_back(task.semaphore)
+        if before is not None:
+            self.by_thread[id(task.thread)] = before
+        else:
+            self.by_thread.pop(id(task.thread), None)
 
     def started(self, task: Task) -> bool:
         """Called first by the thread of this task: wait for its first turn; False if the run is over before that."""
@@ -171,15 +214,24 @@ class Workers:
         """Called last by the thread of this task: hand over to another one."""
         turns = self._turns
         if turns.tracer is not None:
+            if sys.gettrace() != turns.tracer and not (turns.aborting or turns.record.stuck or turns.record.refused):
+                turns.note_uncontrolled(f"{task.name} lost its trace function, by sys.settrace or at the recursion limit")
             sys.settrace(None)
         with suppress(Abort):
             turns.current()  # it may have been blocked outside of control
+        for kept in (*self.thread_locals, *(local for each in self._locals if (local := each()) is not None)):
+            vars(kept).clear()
         task.state = DONE
-        if not task.root:
+        if self.fresh or not task.root:
             turns.by_ident.pop(_get_ident(), None)
             task.ident = None
-            turns.wake(task)
-        if not turns.aborting:
+        turns.wake(task)
+        if turns.aborting:
+            return
+        if self.fresh and task.thread is not None and turns.main.waits_for is END_OF_RUN:
+            self._ending = task
+            turns.main.semaphore.post()
+        else:
             turns.release(task)
 
     def _enrol(self, task: Task) -> None:
@@ -214,6 +266,7 @@ class Workers:
             except BaseException as error:
                 task.error = error
             finally:
-                for kept in self.thread_locals:
-                    vars(kept).clear()
+                fresh = self.fresh
                 self.ended(task)
+            if fresh:
+                return

@@ -162,6 +162,8 @@ class Explorer:
         begun = monotonic()
         if engine.journal is not None:
             self._note_what_it_depends_on(engine.journal)
+        names = self.events.names
+        engine.workers.fresh |= names.thread_ends_matter or (FREE_THREADED and names.ends_noticed)
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
@@ -274,8 +276,15 @@ class Explorer:
         """
         try:
             return self._in_every_order(visible)
+        except NotExplorable:
+            raise
         except SequentialFailure as error:
             if not FREE_THREADED or self.setup_at_home or error.hangs or error.again:
+                raise
+        except (
+            Exception
+        ):  # of the teardown, which may need the thread of the setup: it resets a context variable, or closes sqlite's
+            if not FREE_THREADED or self.setup_at_home:
                 raise
         self.setup_at_home = True  # its invariant may look for what the setup has left with its thread
         return self._in_every_order(visible)

@@ -34,8 +34,12 @@ class Limit(Protocol):
     def reached(self, mark: float | None = None) -> bool:
         """Whether this mark has come; without a mark, whether the search is to end."""
 
-    def allows(self, schedules: int, share: float) -> bool:
-        """Whether so many schedules will take no more than this share of what is left."""
+    def allows(self, schedules: int, share: float, pace: float) -> bool:
+        """Whether so many schedules will take no more than this share of what is left.
+
+        Args:
+            pace: seconds that each will take; 0 if that is not known.
+        """
 
     def left(self) -> float:
         """Seconds that are left; without end by count."""
@@ -61,9 +65,10 @@ class TimeLimit:
     def reached(self, mark: float | None = None) -> bool:
         return self._now() > (self._until if mark is None else mark)
 
-    def allows(self, schedules: int, share: float) -> bool:
+    def allows(self, schedules: int, share: float, pace: float) -> bool:
         now = self._now()
-        return schedules * (now - self._begun) / max(1, self._used()) <= share * (self._until - now)
+        so_far = (now - self._begun) / max(1, self._used())  # with those that were recorded, which take several times as long
+        return schedules * min(so_far, pace or so_far) <= share * (self._until - now)
 
     def left(self) -> float:
         return self._until - self._now()
@@ -97,7 +102,7 @@ class CountLimit:
         self.expired = self.expired or self._now() > self._until
         return self.expired
 
-    def allows(self, schedules: int, share: float) -> bool:
+    def allows(self, schedules: int, share: float, pace: float) -> bool:
         return schedules <= share * (self._most - self._used())
 
     def left(self) -> float:

@@ -106,12 +106,14 @@ class Changing:
         ends_matter: whether code under test may notice when an object ends.
         looked_into: whether code under test may look into frames, so that every instruction is visible.
         all_visible: whether every instruction is visible for another reason.
+        thread_ends_matter: whether code under test may notice when a thread ends.
         thread_matters: whether code under test may do with what a thread keeps for itself, or with its number.
     """
 
     def __init__(self) -> None:
         self.grown = False
-        self.anything = self.ends_matter = self.looked_into = self.dictionaries = self.all_visible = self.thread_matters = False
+        self.anything = self.ends_matter = self.looked_into = self.dictionaries = self.all_visible = False
+        self.thread_matters = self.thread_ends_matter = False
         self._stored: set[str] = set()  # ".x", "global x", "cell x"
         self._taken_for_constant: set[str] = set()
         self._known: set[str] = set()
@@ -135,6 +137,7 @@ class Changing:
         self._computed |= found.computed
         self.dictionaries = self.dictionaries or found.dictionaries
         self.thread_matters = self.thread_matters or found.of_threads
+        self.thread_ends_matter = self.thread_ends_matter or found.of_ends
         self._words(found.words)
         if len(self._computed) != before:
             self._void_if(found.computed)

@@ -63,6 +63,7 @@ class SourceFacts:
         words: all names in its code that may matter.
         dictionaries: whether its code uses dictionaries of names, or stores names that are computed.
         keeps_keywords: whether it may have objects that store keyword arguments as attributes.
+        of_ends: whether it may notice the end of a thread: it may make a `threading.local`, or ask whether a thread is alive.
         of_threads: whether it mentions what a thread keeps for itself, or its number.
         aliases: whether it may have given a dictionary of names to others when it was imported, or an object that stores any.
     """
@@ -73,6 +74,7 @@ class SourceFacts:
     words: set[str] = field(default_factory=set)
     dictionaries: bool = False
     keeps_keywords: bool = False
+    of_ends: bool = False
     of_threads: bool = False
     aliases: bool = False
 
@@ -107,6 +109,9 @@ def of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[s
 
 
 _WORD = re.compile(r"\w+")
+_OF_ENDS = re.compile(
+    r"\b(?:_?local|is_alive|active_count|activeCount|current_thread|currentThread|_active)\b|threading\.enumerate"
+)
 _OF_THREADS = re.compile(
     r"\b(?:_?local|get_ident|get_native_id|ident|native_id|current_thread|currentThread|main_thread|signal|asyncio|trio|anyio"
     r"|sqlite3|setprofile|settrace|getlocale|setlocale|faulthandler)\b"
@@ -168,13 +173,14 @@ def _read(path: str) -> SourceFacts:
 
 @functools.lru_cache(maxsize=1000)  # a program may make the same code under a new name in each run
 def _of_text(text: str) -> SourceFacts:
-    found = SourceFacts(keeps_keywords="SimpleNamespace" in text, of_threads=_OF_THREADS.search(text) is not None)
+    found = SourceFacts(keeps_keywords="SimpleNamespace" in text)
+    found.of_ends, found.of_threads = _OF_ENDS.search(text) is not None, _OF_THREADS.search(text) is not None
     try:
         with no_warnings_of_the_compiler():
             tree = ast.parse(text)
             module = compile(tree, _SHARED, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # what cannot be read may store anything
-        return SourceFacts(words=set(STORING), of_threads=True)
+        return SourceFacts(words=set(STORING), of_ends=True, of_threads=True)
     for code in with_nested(module):
         stored, words, called = of_code(code)
         found.words |= words - called

@@ -15,7 +15,7 @@ import ctypes
 import dis
 import sys
 from collections.abc import Mapping
-from inspect import CO_OPTIMIZED
+from inspect import CO_OPTIMIZED, CO_VARARGS
 from types import CellType, CodeType, FrameType
 from typing import Any
 
@@ -29,7 +29,7 @@ _FIRST, _LAST = 7, 16  # words of the interpreter's frame among which its locals
 _TAGS = 3  # the low bits of a reference, from 3.14 on
 _TAGGED = sys.version_info >= (3, 14)
 _REFERENCE, _SIZE = ctypes.py_object, ctypes.c_size_t
-_codes: dict[int, tuple[CodeType, dict[int, int], int]] = {}
+_codes: dict[int, tuple[CodeType, dict[int, int], int, dict[int, int]]] = {}
 
 
 class NoValue:
@@ -45,12 +45,14 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
     The frame must be one of the calling thread.
     """
     code = frame.f_code
-    depths, locals_ = _depths(code)
+    depths, locals_, gone = _depths(code)
     at = frame.f_lasti
     depth = looked_up(depths, at)
     if depth is None or depth < count:
         return None
     first = _locals_at(frame) + (locals_ + depth - count) * _WORD
+    if gone and (place := looked_up(gone, at)) is not None:
+        return tuple([NOTHING if index == count - place else _object_at(first + index * _WORD) for index in range(count)])
     if count == 1:
         return (_object_at(first),)
     return tuple([_object_at(first + index * _WORD) for index in range(count)])
@@ -64,7 +66,7 @@ def topmost(frame: FrameType, most: int) -> tuple[Any, ...]:
 
 def local_of(frame: FrameType, index: int) -> Any:
     """What is in a slot of the locals, such as a closure cell; `NOTHING` if that is not known."""
-    _, locals_ = _depths(frame.f_code)
+    _, locals_, _ = _depths(frame.f_code)
     return _object_at(_locals_at(frame) + index * _WORD) if OFFSET and index < locals_ else NOTHING
 
 
@@ -91,13 +93,58 @@ def locals_of(frame: FrameType) -> Mapping[str, Any]:
     return found
 
 
-def _depths(code: CodeType) -> tuple[dict[int, int], int]:
+def _depths(code: CodeType) -> tuple[dict[int, int], int, dict[int, int]]:
     key = id(code)
     known = looked_up(_codes, key)
     if known is None:
         locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
-        known = _codes[id(code)] = code, depths(code) if OFFSET else {}, locals_  # a reference to the code: its id stays in use
-    return known[1], known[2]
+        known = code, depths(code) if OFFSET else {}, locals_, _gone(code)  # a reference to the code: its id stays in use
+        _codes[key] = known
+    return known[1:]
+
+
+def _gone(code: CodeType) -> dict[int, int]:
+    """By the offset of a call with a star, the place from the top of an operand that may be gone when the call is reported.
+
+    From 3.12 on the interpreter first makes a tuple of what is behind the star, lets that go, and reports the call then; the stack
+    still refers to it. Only what was a tuple before stays.
+    """
+    found: dict[int, int] = {}
+    if sys.version_info < (3, 12):
+        return found
+    instructions = [one for one in instructions_of(code) if one.opname not in ("NOP", "EXTENDED_ARG", "CACHE")]
+    for index, one in enumerate(instructions):
+        if one.opname != "CALL_FUNCTION_EX":
+            continue
+        before = [each.opname for each in instructions[max(0, index - 4) : index]]
+        named = sys.version_info >= (3, 14) or bool((one.arg or 0) & 1)
+        if named and before[-1:] == ["PUSH_NULL"]:
+            maker = index - 2
+        elif named and before[-3:-2] == ["BUILD_MAP"] and before[-2].startswith("LOAD_FAST") and before[-1] == "DICT_MERGE":
+            maker = index - 4
+        else:
+            maker = index - 1
+        if (named and maker == index - 1) or maker < 0 or not _makes_tuple(code, instructions, maker):
+            found[one.offset] = 1 + named
+    return found
+
+
+def _makes_tuple(code: CodeType, instructions: list[dis.Instruction], index: int) -> bool:
+    made = instructions[index]
+    if made.opname == "CALL_INTRINSIC_1":
+        return "LIST_TO_TUPLE" in made.argrepr
+    if made.opname == "LOAD_CONST":
+        return type(made.argval) is tuple
+    if made.opname.startswith("LOAD_FAST") and code.co_flags & CO_VARARGS:  # `*args`, if nothing else is stored under its name
+        name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        stored = any(each.opname.startswith(("STORE_FAST", "DELETE_FAST")) and name in _names(each) for each in instructions)
+        return name == _names(made)[-1] and not stored
+    return made.opname == "BUILD_TUPLE"
+
+
+def _names(instruction: dis.Instruction) -> tuple[str, ...]:
+    names = instruction.argval
+    return names if isinstance(names, tuple) else (str(names),)
 
 
 def depths(code: CodeType) -> dict[int, int]:
