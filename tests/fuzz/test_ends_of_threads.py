@@ -5,6 +5,7 @@ import queue
 import sys
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -200,3 +201,31 @@ def test_behind_a_recursion_error_of_the_trace_function_nothing_is_proved():
     result = checked([races, races], lambda state: state.open == 2)
     assert result.verdict == "inconclusive", str(result)
     assert "trace function" in result.reason
+
+
+class Handed:
+    """Counts where it ends, under a lock that may be held then."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def __del__(self):
+        with self.state.lock:
+            self.state.open += 1
+
+
+def has_one_made(state):
+    with ThreadPoolExecutor(1) as executor:
+        made = executor.submit(Handed, state)
+        made.result()
+        del made
+
+
+def looks_at(state):
+    with state.lock:
+        return state.open
+
+
+def test_a_finalizer_that_takes_a_lock_may_run_in_a_thread_that_waits_for_its_turn():
+    result = checked([has_one_made, looks_at], lambda state: state.open == 1)
+    assert result.verdict == "holds", str(result)

@@ -106,8 +106,7 @@ class Controlled(Turns):
             self.clock.matters = True
             task.deadline = max(deadline, self.clock.now + READING)
         task.frame = sys._getframe(1)
-        self.release(task)
-        task.semaphore.wait()
+        self.release_and_wait(task)
         while task is self.main and (self.idle or self.owner is not task) and not self._nobody_runs():
             task.semaphore.wait()  # it is also woken to look whether a run has ended
         if self.idle and task is self.main:

@@ -43,6 +43,7 @@ class Task:
         daemon: whether the run may end before it does.
         job, arguments: what it calls, and with what.
         ident, native: of the operating system's thread, once it runs.
+        leaves: whether its thread ends with its job, and does not wait for another one.
         error: the exception that escaped from it.
         waits_for: what it waits for, while it is parked.
         deadline: nanoseconds of the virtual clock at which its wait ends; None for never.
@@ -53,7 +54,7 @@ class Task:
     """
 
     __slots__ = (
-        "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "name", "native",
+        "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "leaves", "name", "native",
         "root", "semaphore", "spins", "starter", "state", "thread", "timed_out", "waits_for",
     )  # fmt: skip
 
@@ -69,7 +70,7 @@ class Task:
         self.error: BaseException | None = None
         self.waits_for: object = None
         self.deadline: int | None = None
-        self.timed_out = False
+        self.timed_out = self.leaves = False
         self.frame: FrameType | None = None
         self.spins = 0
         self.gil_checked = True

@@ -10,6 +10,8 @@ What does not work: a scheduler thread between the others (two hand-offs for eac
 from __future__ import annotations
 
 import _thread
+import operator
+import sysconfig
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -33,9 +35,23 @@ from .virtual_time import MOST_DELAY, VirtualClock
 
 _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock
+_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 CLOCK_READING = Access("read", "the clock", 0)
 _MOST_ALONE, _AGAIN_ALONE = 300, 3  # times that time passes when the program's own threads have ended; once that was too few
 _OUTSIDE = "a thread that is blocked by an operation that is not under control"
+
+
+def _pass_on(post: Callable[[], object], wait: Callable[[], object]) -> None:
+    """Wake another thread, and wait.
+
+    A free-threaded build ends an object in the thread that made it, between two instructions, as soon as another thread has let it
+    go. A finalizer that takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
+    """
+    if _FREE_THREADED:
+        deque(map(operator.call, (post, wait)), 0)
+    else:
+        post()
+        wait()
 
 
 class Turns:
@@ -190,8 +206,8 @@ class Turns:
         task.frame = frame
         if target.state is not READY:
             self._note_delay(self.deadlines.end_wait(target))
-        self.hand_to(target)
-        task.semaphore.wait()
+        self._make_owner(target)
+        _pass_on(target.semaphore.post, task.semaphore.wait)
         self._has_turn(task)
 
     def add(self, task: Task) -> None:
@@ -214,15 +230,26 @@ class Turns:
 
     def release(self, task: Task) -> None:
         """Let another thread run, because this one cannot; the main thread, if no thread is runnable."""
+        self._released(task).semaphore.post()
+
+    def release_and_wait(self, task: Task) -> None:
+        """The same, and wait until this thread is woken."""
+        _pass_on(self._released(task).semaphore.post, task.semaphore.wait)
+
+    def _released(self, task: Task) -> Task:
         target = self.next_task(task)
         if target is None:
             self.idle = True
-            self.main.semaphore.post()
-        else:
-            self.hand_to(target)
+            return self.main
+        self._make_owner(target)
+        return target
 
     def hand_to(self, target: Task) -> None:
-        """Make this task, which is ready, the owner."""
+        """Make this task, which is ready, the owner, and wake it."""
+        self._make_owner(target)
+        target.semaphore.post()
+
+    def _make_owner(self, target: Task) -> None:
         self.owner = target
         if self.recording and self.exploring:
             self._span()
@@ -231,7 +258,6 @@ class Turns:
         if policy is not None:
             self.fairness.begin_slice(target, self.point)
             self.next = self.fairness.next_point(policy, self.point)
-        target.semaphore.post()
 
     def next_task(self, current: Task) -> Task | None:
         """The task that runs next, now that the current one cannot; None if no task is runnable."""
@@ -328,8 +354,7 @@ class Turns:
     def _await_returned(self, task: Task, frame: FrameType) -> None:
         """The calling thread polls for what only a thread can do that is blocked outside of control."""
         task.state, task.waits_for, task.frame, task.spins = PARKED, _OUTSIDE, frame, 0
-        self.release(task)
-        task.semaphore.wait()
+        self.release_and_wait(task)
         self._has_turn(task)
 
     def _halt(self, task: Task, frame: FrameType, symptom: str) -> NoReturn:

@@ -154,9 +154,9 @@ class Workers:
         """End a worker's thread, unless it is stuck in its last run."""
         if worker.state is DONE:
             worker.job = None
-            if _is_alive(worker.thread):
+            if not worker.leaves:
                 worker.semaphore.post()
-                _join(worker.thread, _RETIRE)
+            _join(worker.thread, _RETIRE)
             if not _is_alive(worker.thread):  # otherwise it still reads the semaphore, and would take what is for another thread
                 self._turns.semaphores.give_back(worker.semaphore)
 
@@ -221,8 +221,9 @@ class Workers:
             turns.current()  # it may have been blocked outside of control
         for kept in (*self.thread_locals, *(local for each in self._locals if (local := each()) is not None)):
             vars(kept).clear()
+        task.leaves = self.fresh or not task.root  # before it is done: who sees that may look at this
         task.state = DONE
-        if self.fresh or not task.root:
+        if task.leaves:
             turns.by_ident.pop(_get_ident(), None)
             task.ident = None
         turns.wake(task)
@@ -266,7 +267,6 @@ class Workers:
             except BaseException as error:
                 task.error = error
             finally:
-                fresh = self.fresh
                 self.ended(task)
-            if fresh:
+            if task.leaves:
                 return

@@ -30,7 +30,7 @@ _MOST_ORDERS = 6
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
-_SHORT = 5000  # points of a run, up to which it matters that the setup's thread takes 0.3 ms
+_SHORT = 0.05  # seconds of a run, up to which it matters that the setup's thread takes 0.3 ms; on a busy machine too
 _COLLECT_EVERY = 1000 if FREE_THREADED else 50  # runs; a free-threaded collection takes 12 ms
 
 
@@ -326,7 +326,7 @@ class Explorer:
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
-        if FREE_THREADED and not self.setup_at_home and runs[0].points < _SHORT and self._nobody_notices:
+        if FREE_THREADED and not self.setup_at_home and self.pace < _SHORT and self._nobody_notices:
             self._same_in_place = self._same_path_in_place(later, list(zip(runs, failures, strict=True)))
         return runs
 

@@ -34,9 +34,9 @@ PCT_DEPTH = 3
 FEWEST = 100  # schedules of a search that is limited by time, for any claim
 _FEW_READINGS = 20  # of a clock, each of which may be delayed without counting as a preemption
 _ENUMERATED = 0.9  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
-_FIRST, _NOT_LAST = 0.8, 0.5  # of what is left may go into the first preemption, or one more, if another one is to follow
+_FIRST, _NOT_LAST = 0.65, 0.5  # of what is left may go into the first preemption, or one more, if another one is to follow
 _BRANCHING = 1.3  # times a plain run: one of which it is kept where others branch off
-_MOST_SHUFFLED = 20_000  # schedules
+_MOST_DRAWN = 20_000  # schedules, of which some are drawn
 _OF_LEVEL = 0.4  # of what is left, for some of the schedules with one preemption more, if not all can be run
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
@@ -358,33 +358,27 @@ class Search:
             if not limit.allows(found.pending, share, _BRANCHING * self._explorer.pace) and (
                 self._sampling or limit.schedules is None
             ):
-                if self._sampling and level <= self._preemptions and found.pending <= _MOST_SHUFFLED:
-                    self._sample_level(self._shuffled(level, branches))
+                if self._sampling and level <= self._preemptions and found.pending <= _MOST_DRAWN:
+                    self._sample_level(self._with_one_more(level, branches))
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {preemptions(level)}")
-            mark, before = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending), found.enumerated
-            branches = self._level(self._shuffled(level, branches), mark)
-            if branches is None and found.failure is None and self._sampling and found.pending <= _MOST_SHUFFLED:
-                found.sampled, found.enumerated = found.sampled + found.enumerated - before, before
+            mark = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending)
+            branches = self._level(self._with_one_more(level, branches), mark)
         return False
 
     def _sample_level(self, schedules: Iterable[Schedule]) -> None:
         """Run some of these, each once: a random walk seldom makes so few preemptions, and a bug seldom needs more."""
-        found, mark = self.found, self._limit.mark(_OF_LEVEL)
-        for schedule in schedules:
+        found, mark, drawn = self.found, self._limit.mark(_OF_LEVEL), list(schedules)
+        random.Random(f"{self._seed}.{self._share[0]}").shuffle(drawn)
+        for schedule in drawn:
             if self._limit.reached(mark) or found.failure is not None:
                 return
             _, found.failure = self._explorer.follow(schedule)
             found.sampled += 1
 
-    def _shuffled(self, level: int, branches: list[Branch]) -> Iterable[Schedule]:
-        """The schedules with one preemption more, in an order by chance: as many as there is time for are a fair sample of them."""
-        schedules = self._mine(level, (one for branch in branches for one in branch.preempted()))
-        if not self._sampling or self.found.pending > _MOST_SHUFFLED:
-            return schedules
-        drawn = list(schedules)
-        random.Random(f"{self._seed}.{level}").shuffle(drawn)
-        return drawn
+    def _with_one_more(self, level: int, branches: list[Branch]) -> Iterable[Schedule]:
+        """The schedules with one preemption more than these have."""
+        return self._mine(level, (one for branch in branches for one in branch.preempted()))
 
     def _level(self, schedules: Iterable[Schedule], mark: float) -> list[Branch] | None:
         """Run these schedules, and all that differ from them in forced choices alone; None if the mark came, or one failed."""
