@@ -394,7 +394,7 @@ class Local(_thread._local):
 
 
 Local.__name__, Local.__qualname__, Local.__module__ = "local", "local", "_thread"
-_Started = TypeVar("_Started")
+_Handle = TypeVar("_Handle")
 
 
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
@@ -406,7 +406,7 @@ def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[s
     def start(body: Any) -> int:
         return _start_new_thread(body, ())
 
-    return _started(found[0], lambda: function(*arguments, **keywords), function, start)
+    return _start_under_control(found[0], lambda: function(*arguments, **keywords), function, start)
 
 
 def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
@@ -415,10 +415,10 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
     if (found := _current()) is None:
         return _start_joinable(function, handle=handle, daemon=daemon)
     start = partial(_start_joinable, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
-    return _started(found[0], function, function, start)
+    return _start_under_control(found[0], function, function, start)
 
 
-def _started(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Started]) -> _Started:
+def _start_under_control(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Handle]) -> _Handle:
     """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
     thread = getattr(function, "__self__", None)
     if not isinstance(thread, threading.Thread):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import _thread
 import operator
-import sysconfig
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -29,13 +28,13 @@ from .journal import Journal
 from .places import own_frame
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
+from .short_slices import FREE_THREADED
 from .stuck import classify_idle, note_stuck, roots_done
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, MAIN, PARKED, READY, Abort, Task
 from .virtual_time import MOST_DELAY, VirtualClock
 
 _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock
-_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 CLOCK_READING = Access("read", "the clock", 0)
 _MOST_ALONE, _AGAIN_ALONE = 300, 3  # times that time passes when the program's own threads have ended; once that was too few
 _OUTSIDE = "a thread that is blocked by an operation that is not under control"
@@ -47,7 +46,7 @@ def _pass_on(post: Callable[[], object], wait: Callable[[], object]) -> None:
     A free-threaded build ends an object in the thread that made it, between two instructions, as soon as another thread has let it
     go. A finalizer that takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
     """
-    if _FREE_THREADED:
+    if FREE_THREADED:
         deque(map(operator.call, (post, wait)), 0)
     else:
         post()

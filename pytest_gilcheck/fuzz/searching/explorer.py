@@ -281,9 +281,8 @@ class Explorer:
         except SequentialFailure as error:
             if not FREE_THREADED or self.setup_at_home or error.hangs or error.again:
                 raise
-        except (
-            Exception
-        ):  # of the teardown, which may need the thread of the setup: it resets a context variable, or closes sqlite's
+        except Exception:
+            # Of the teardown, which may need the setup's thread: it resets a context variable, or closes a connection of sqlite's.
             if not FREE_THREADED or self.setup_at_home:
                 raise
         self.setup_at_home = True  # its invariant may look for what the setup has left with its thread

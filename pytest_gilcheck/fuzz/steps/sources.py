@@ -109,13 +109,11 @@ def of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[s
 
 
 _WORD = re.compile(r"\w+")
-_OF_ENDS = re.compile(
-    r"\b(?:_?local|is_alive|active_count|activeCount|current_thread|currentThread|_active)\b|threading\.enumerate"
-)
-_OF_THREADS = re.compile(
-    r"\b(?:_?local|get_ident|get_native_id|ident|native_id|current_thread|currentThread|main_thread|signal|asyncio|trio|anyio"
-    r"|sqlite3|setprofile|settrace|getlocale|setlocale|faulthandler)\b"
-)
+_OF_ENDS = frozenset({"local", "_local", "is_alive", "active_count", "activeCount", "current_thread", "currentThread", "_active"})
+_OF_THREADS = _OF_ENDS | {
+    "get_ident", "get_native_id", "ident", "native_id", "main_thread", "signal", "asyncio", "trio", "anyio", "sqlite3",
+    "setprofile", "settrace", "getlocale", "setlocale", "faulthandler",
+}  # fmt: skip
 
 
 def _texts(code: CodeType) -> Iterator[str]:
@@ -174,14 +172,16 @@ def _read(path: str) -> SourceFacts:
 @functools.lru_cache(maxsize=1000)  # a program may make the same code under a new name in each run
 def _of_text(text: str) -> SourceFacts:
     found = SourceFacts(keeps_keywords="SimpleNamespace" in text)
-    found.of_ends, found.of_threads = _OF_ENDS.search(text) is not None, _OF_THREADS.search(text) is not None
     try:
         with no_warnings_of_the_compiler():
             tree = ast.parse(text)
             module = compile(tree, _SHARED, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # what cannot be read may store anything
         return SourceFacts(words=set(STORING), of_ends=True, of_threads=True)
+    found.of_ends = "threading.enumerate" in text
     for code in with_nested(module):
+        found.of_ends = found.of_ends or not _OF_ENDS.isdisjoint(code.co_names)
+        found.of_threads = found.of_threads or not _OF_THREADS.isdisjoint(code.co_names)
         stored, words, called = of_code(code)
         found.words |= words - called
         found.dictionaries = found.dictionaries or uses_dictionaries(code)
