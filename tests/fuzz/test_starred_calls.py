@@ -70,8 +70,11 @@ def test_a_tuple_of_arguments_is_still_read():
         arguments = list(arguments)
         return function(*arguments)
 
+    def chooses(function, other, *arguments):
+        return function(*(other or arguments))
+
     def called(code, offset, function, first):
-        if code in (passes.__code__, changes.__code__):
+        if code in (passes.__code__, changes.__code__, chooses.__code__):
             seen.append(operands_of(sys._getframe(1), 4 if code is passes.__code__ or sys.version_info >= (3, 14) else 3))
 
     monitoring = sys.monitoring
@@ -79,12 +82,13 @@ def test_a_tuple_of_arguments_is_still_read():
     monitoring.use_tool_id(tool, "test")
     try:
         monitoring.register_callback(tool, monitoring.events.CALL, called)
-        for code in (passes.__code__, changes.__code__):
+        for code in (passes.__code__, changes.__code__, chooses.__code__):
             monitoring.set_local_events(tool, code, monitoring.events.CALL)
         passes(divmod, 7, 2)
         changes(divmod, 7, 2)
+        chooses(divmod, [7, 2])
     finally:
         monitoring.free_tool_id(tool)
-    kept, gone = ([each for each in operands if type(each) in (tuple, list)] for operands in (seen[0], seen[-1]))
+    kept, *gone = ([each for each in operands if type(each) in (tuple, list)] for operands in (seen[0], seen[-2], seen[-1]))
     assert kept == [(7, 2)]
-    assert gone == []
+    assert gone == [[], []]

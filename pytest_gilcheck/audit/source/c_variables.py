@@ -129,9 +129,8 @@ def _functions(bare: str) -> Iterator[tuple[str, int, int]]:
 def _declares(bare: str, begin: int, place: int) -> bool:
     """Whether a type comes before the name: it is a variable of the function."""
     before = bare[max(begin, place - 80) : place].rstrip()
-    stars = before.rstrip("*& \t")
-    word = re.search(r"[\w>]+$", stars)
-    return bool(word) and word is not None and word[0] not in ("return", "else", "do", "case", "goto")
+    word = re.search(r"[\w>]+$", before.rstrip("*& \t"))
+    return word is not None and word[0] not in ("return", "else", "do", "case", "goto")
 
 
 def _hidden(bare: str, name: str, begin: int, place: int) -> bool:

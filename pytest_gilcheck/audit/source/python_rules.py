@@ -406,7 +406,7 @@ class _Walker(ast.NodeVisitor):
                     self._say("GA307", node.lineno, f"{name} is read, changed and written back without a lock", name)
         if self.scopes:
             for target in node.targets:
-                if isinstance(target, ast.Subscript) and self.module.full(dotted(target.value)) == "os.environ":
+                if self._is_in_environment(target):
                     self._process_wide(node.lineno, "os.environ[...] = ...")
                 if (full := self.module.full(dotted(target))) in STREAMS:
                     self._process_wide(node.lineno, f"{full} = ...")
@@ -414,9 +414,12 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets if self.scopes else ():
-            if isinstance(target, ast.Subscript) and self.module.full(dotted(target.value)) == "os.environ":
+            if self._is_in_environment(target):
                 self._process_wide(node.lineno, "del os.environ[...]")
         self.generic_visit(node)
+
+    def _is_in_environment(self, target: ast.expr) -> bool:
+        return isinstance(target, ast.Subscript) and self.module.full(dotted(target.value)) == "os.environ"
 
     def visit_For(self, node: ast.For) -> None:
         if self.scopes and not self.locked:

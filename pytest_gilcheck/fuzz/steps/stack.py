@@ -124,7 +124,8 @@ def _gone(code: CodeType) -> dict[int, int]:
             maker = index - 4
         else:
             maker = index - 1
-        if (named and maker == index - 1) or maker < 0 or not _makes_tuple(code, instructions, maker):
+        by_one_way = not any(each.is_jump_target for each in instructions[maker + 1 : index + 1])  # `f(*(other or args))` has two
+        if (named and maker == index - 1) or maker < 0 or not by_one_way or not _makes_tuple(code, instructions, maker):
             found[one.offset] = 1 + named
     return found
 
