@@ -20,6 +20,7 @@ from .sampling import Round
 from .watch import WatchSummary
 
 _QUEUED = 0.3  # share of samples in which a thread waits for one lock, from which that lock is the cause
+_BLOCKED = 0.15  # share of the threads' time in the timed laps, below which no queue at a lock is believed
 _HELD = 0.5  # h from which the GIL is the cause
 _WASTE = 1.25  # factor on the CPU time for the same work, from which contention is the cause
 _PARALLEL = 1.25  # factor on the cores used, from which the threads run in parallel
@@ -117,14 +118,15 @@ def diagnose(
         held: the GIL-held fraction; None where it was not measured.
         seen: the sampled stacks of the threads; None where they were not sampled.
     """
-    details = _details(held, seen)
+    queue = _queue(seen, terms)
+    details = _details(held, seen, queue)
     speedup, ceiling = reading.speedup, reading.ceiling.typical
     by_gil = held is not None and not held.unusable and held.fraction >= _HELD
     if scales(reading) and not (verdict is Verdict.VIOLATED and by_gil):  # the held fraction is less noisy than the speedup
         return Diagnosis(Cause.SCALES, f"scales: {speedup:.2f}x; the reference kernel reached {ceiling:.2f}x", details)
-    if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED:
-        share = f"a thread waited there in {seen.lock_share:.0%} of the samples"
-        text = f"serialised by the lock {seen.lock_name!r} at {seen.lock_line}: {share}"
+    if queue is not None:
+        share = f"a thread waited there in {queue.lock_share:.0%} of the samples"
+        text = f"serialised by the lock {queue.lock_name!r} at {queue.lock_line}: {share}"
         if held is not None and by_gil:  # both keep the threads from running at once
             text += f"; without that lock, the GIL limits it here, held {held.fraction:.0%} of the time"
         return Diagnosis(Cause.LOCK, text, details)
@@ -149,15 +151,25 @@ def diagnose(
     return Diagnosis(Cause.UNKNOWN, f"{terms.cores_threaded:.2f} cores busy; no single cause found", details)
 
 
-def _details(held: Held | None, seen: WatchSummary | None) -> tuple[str, ...]:
+def _queue(seen: WatchSummary | None, terms: Identity) -> WatchSummary | None:
+    """The samples, if they find a queue at a lock; None otherwise.
+
+    On a free-threaded build the threads are traced while they are sampled. That makes a short critical section a long one, and
+    threads queue that did not. So the timed laps must have seen them wait.
+    """
+    queues = seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED and terms.blocked >= _BLOCKED
+    return seen if queues else None
+
+
+def _details(held: Held | None, seen: WatchSummary | None, queue: WatchSummary | None) -> tuple[str, ...]:
     lines = []
     if held is not None and held.unusable:
         lines.append(f"the GIL-held fraction could not be measured: {held.unusable}")
     if held is not None and held.holders:
         shares = ", ".join(f"{line} {share:.0%}" for line, share in held.holders.items())
         lines.append(f"GIL held by: {shares}; longest wait {held.longest * 1e3:.1f} ms")
-    if seen is not None and seen.lock_line is not None and seen.lock_share >= _QUEUED and seen.holder:
-        lines.append(f"the lock is held by a thread at: {' <- '.join(seen.holder)}")
+    if queue is not None and queue.holder:
+        lines.append(f"the lock is held by a thread at: {' <- '.join(queue.holder)}")
     elif seen is not None and seen.running:
         lines.append(f"most often running: {' <- '.join(seen.running)}")
     return tuple(lines)

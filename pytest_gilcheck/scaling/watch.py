@@ -12,33 +12,36 @@ a lap of a workload that counts did not end within a minute.
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
+from itertools import groupby
+from types import CodeType, FrameType
 from typing import Any
 
 from ..core.clocks import thread_cpu_ns, time
 from ..core.interpreter import FREE_THREADED, build
 from ..core.origin import standard
-from ..core.source import frame_place, line_text
+from ..core.source import line_text, place
 from .sampling import Sampler
 
 _INTERVAL = 0.001  # seconds between samples
-_LONG_ENOUGH = 0.25  # seconds of sampling
-_ENOUGH = 60  # samples
+_LONG_ENOUGH = 0.6  # seconds of sampling; short laps leave the threads between two laps half of the time
+_ENOUGH = 60  # samples of two threads or more
 _DEPTH = 6  # frames kept of a stack
 
 Stack = tuple[str, ...]
+Places = tuple[tuple[CodeType, int], ...]
 
 
 @dataclass(frozen=True)
 class ThreadSpot:
-    """Where a thread is: its stack, innermost line first, and the lock that the innermost line takes, if any."""
+    """Where a thread is: the places of its stack, innermost first, and the lock that the innermost line takes, if any."""
 
-    stack: Stack
+    places: Places
     lock: int | None = None
     lock_name: str = ""
 
@@ -65,7 +68,7 @@ class WatchSummary:
 
 
 def watch(sampler: Sampler) -> WatchSummary:
-    """Run threaded laps for about a quarter of a second and sample the stacks of the threads meanwhile.
+    """Run threaded laps for at most 0.6 s and sample the stacks of the threads meanwhile.
 
     Raises:
         TeamHung, BaseExceptionGroup: as a timed lap.
@@ -82,7 +85,8 @@ def watch(sampler: Sampler) -> WatchSummary:
             time.sleep(_INTERVAL)
             now = {ident: thread_cpu_ns(ident) for ident in idents}
             spots = places.read(idents)
-            samples_taken.append({ident: (spot, now[ident] != clocks.get(ident)) for ident, spot in spots.items()})
+            if len(spots) > 1:  # a single thread waits for nothing: with an unfair lock the last thread runs alone
+                samples_taken.append({ident: (spot, now[ident] != clocks.get(ident)) for ident, spot in spots.items()})
             clocks = now
             if time.monotonic() >= deadline or len(samples_taken) >= _ENOUGH:
                 places.stop()
@@ -99,8 +103,6 @@ def watch(sampler: Sampler) -> WatchSummary:
 
 
 def _summary(samples_taken: list[dict[int, tuple[ThreadSpot, bool]]]) -> WatchSummary:
-    # a single thread waits for nothing: with an unfair lock the last thread runs alone
-    samples_taken = [at for at in samples_taken if len(at) > 1]
     samples = sum(len(at) for at in samples_taken)
     queues: Counter[tuple[int, str]] = Counter()
     lines: dict[int, Counter[tuple[str, str]]] = {}
@@ -108,9 +110,9 @@ def _summary(samples_taken: list[dict[int, tuple[ThreadSpot, bool]]]) -> WatchSu
         for spot, _ in at.values():
             if spot.lock is not None:
                 queues[spot.lock, spot.lock_name] += 1
-                lines.setdefault(spot.lock, Counter())[_own_line(spot.stack), spot.lock_name] += 1
-    running = Counter(spot.stack for at in samples_taken for spot, advanced in at.values() if advanced and spot.lock is None)
-    top_running = running.most_common(1)[0][0] if running else ()
+                lines.setdefault(spot.lock, Counter())[_own_line(_readable(spot.places)), spot.lock_name] += 1
+    running = Counter(spot.places for at in samples_taken for spot, advanced in at.values() if advanced and spot.lock is None)
+    top_running = _readable(running.most_common(1)[0][0]) if running else ()
     if not queues:
         return WatchSummary(samples, None, "", 0.0, (), top_running)
     shares: Counter[int] = Counter()
@@ -119,13 +121,14 @@ def _summary(samples_taken: list[dict[int, tuple[ThreadSpot, bool]]]) -> WatchSu
     lock, count = shares.most_common(1)[0]
     (line, name), _ = lines[lock].most_common(1)[0]
     beside = Counter(
-        spot.stack
+        spot.places
         for at in samples_taken
         if any(other.lock == lock for other, _ in at.values())
         for spot, _ in at.values()
         if spot.lock != lock
     )
-    return WatchSummary(samples, line, name, count / max(1, samples), beside.most_common(1)[0][0] if beside else (), top_running)
+    holder = _readable(beside.most_common(1)[0][0]) if beside else ()
+    return WatchSummary(samples, line, name, count / max(1, samples), holder, top_running)
 
 
 class _CurrentFrames:
@@ -144,7 +147,7 @@ class _CurrentFrames:
 
 
 class _RecordedPlaces:
-    """Each thread records its own place."""
+    """Each thread records its own place. What it does for that inside a lock keeps others waiting, so a line costs little."""
 
     def __init__(self) -> None:
         self._recorded: dict[int, ThreadSpot] = {}
@@ -154,16 +157,29 @@ class _RecordedPlaces:
         def traced() -> None:
             ident = threading.get_ident()
 
-            def trace(frame: FrameType, event: str, _: Any) -> Any:
+            def entered(frame: FrameType, _event: str, _arg: object) -> Any:
                 if self._stopped:
                     sys.settrace(None)
                     self._recorded.pop(ident, None)
                     return None
-                if event in ("call", "line") and (spot := _spot(frame)) is not None:
-                    self._recorded[ident] = spot
-                return trace
+                if _between_calls(frame):
+                    return None
+                outer = _stack(frame.f_back, _DEPTH - 1)
 
-            sys.settrace(trace)
+                def at_line(frame: FrameType, event: str, arg: object) -> Any:
+                    if self._stopped:
+                        return entered(frame, event, arg)
+                    if event == "return" and outer:
+                        self._recorded[ident] = ThreadSpot(outer)
+                    elif event == "return":
+                        self._recorded.pop(ident, None)
+                    elif event == "line":
+                        self._recorded[ident] = ThreadSpot(((frame.f_code, frame.f_lineno or 0), *outer), *_lock_taken(frame))
+                    return at_line
+
+                return at_line(frame, "line", None)
+
+            sys.settrace(entered)
             try:
                 call()
             finally:
@@ -181,19 +197,33 @@ class _RecordedPlaces:
 
 
 def _spot(frame: FrameType) -> ThreadSpot | None:
-    """The place of the frame; None while the thread is in this package, between calls of the workload, or waits for it there."""
+    """The place of the frame; None while the thread is between calls of the workload."""
+    return None if _between_calls(frame) else ThreadSpot(_stack(frame, _DEPTH), *_lock_taken(frame))
+
+
+def _between_calls(frame: FrameType) -> bool:
+    """Whether a thread with this innermost frame is in this package, or waits for it."""
     waiting: FrameType | None = frame
     while waiting is not None and waiting.f_globals.get("__name__") == "threading":
         waiting = waiting.f_back
-    if waiting is None or waiting.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        return None
-    stack: list[str] = []
-    at: FrameType | None = frame
-    while at is not None and len(stack) < _DEPTH and not at.f_globals.get("__name__", "").startswith("pytest_gilcheck."):
-        stack.append(frame_place(at))
-        at = at.f_back
-    lock, name = _lock_taken(frame)
-    return ThreadSpot(tuple(stack), lock, name)
+    return waiting is None or _ours(waiting)
+
+
+def _ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("pytest_gilcheck.")
+
+
+def _stack(frame: FrameType | None, depth: int) -> Places:
+    """The innermost places of the frame and its callers, at most `depth`, up to this package."""
+    places: list[tuple[CodeType, int]] = []
+    while frame is not None and len(places) < depth and not _ours(frame):
+        places.append((frame.f_code, frame.f_lineno or 0))
+        frame = frame.f_back
+    return tuple(places)
+
+
+def _readable(places: Places) -> Stack:
+    return tuple(place(code.co_filename, line, code.co_qualname) for code, line in places)
 
 
 def _own_line(stack: Stack) -> str:
@@ -206,11 +236,32 @@ def _own_line(stack: Stack) -> str:
 
 def _lock_taken(frame: FrameType) -> tuple[int | None, str]:
     """The id and the name of the lock that the current line of the frame takes; (None, "") if it takes none."""
-    for path in _lock_expressions(frame.f_code.co_filename, frame.f_lineno):
+    expressions = _lock_expressions(frame.f_code.co_filename, frame.f_lineno)
+    if not expressions or not _takes(frame.f_code, frame.f_lasti):
+        return None, ""
+    for path in expressions:
         value = _resolved(path, frame)
         if hasattr(value, "acquire") and hasattr(value, "release"):
             return id(value), ".".join(path)
     return None, ""
+
+
+_TAKING = frozenset({"BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"})  # the last since 3.14
+_taking: dict[CodeType, tuple[tuple[int, int], ...]] = {}
+
+
+def _takes(code: CodeType, offset: int) -> bool:
+    """Whether the instructions around this offset take a lock. A ``with`` is at its line once more at its end, and releases it."""
+    if (ranges := _taking.get(code)) is None:
+        runs = [
+            list(run) for _, run in groupby(dis.get_instructions(code), key=lambda step: step.positions and step.positions.lineno)
+        ]
+        ranges = _taking[code] = tuple(
+            (run[0].offset, run[-1].offset)
+            for run in runs
+            if any(step.opname in _TAKING or step.argval == "acquire" for step in run)
+        )
+    return any(first <= offset <= last for first, last in ranges)
 
 
 _parsed: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}

@@ -159,24 +159,6 @@ def test_threads_that_queue_for_a_lock_are_found_at_its_line():
 
 
 @pytest.mark.exclusive
-def test_threads_that_queue_for_nothing_are_not_found_at_a_lock():
-    from pytest_gilcheck.core.team import Team
-
-    own = threading.local()
-
-    def with_a_lock_of_its_own():
-        if not hasattr(own, "lock"):
-            own.lock = threading.Lock()
-        lock = own.lock
-        with lock:
-            hashlib.sha256(bytes(1 << 18)).digest()
-
-    with Team(2) as team:
-        seen = watch(Sampler(with_a_lock_of_its_own, nap, team, 60, lambda label: None))
-    assert seen.lock_share < 0.3
-
-
-@pytest.mark.exclusive
 def test_the_processor_affinity_is_as_before_after_a_pinned_check():
     import os
 

@@ -45,6 +45,15 @@ def test_a_lock_is_the_cause_only_if_threads_often_wait_for_it(share, expected):
     assert (found.cause is Cause.LOCK) is expected
 
 
+def test_a_queue_that_only_the_sampling_has_seen_is_not_the_cause():
+    reading = read_rounds(rounds([1.0] * 5), 2, 2)
+    seen = WatchSummary(100, "work.py:3 (work)", "lock", 0.6, ("work.py:4 (work)",), ())
+    terms = replace(identity(reading.trusted), blocked=0.02)
+    found = diagnose(Verdict.VIOLATED, reading, terms, None, seen)
+    assert found.cause is not Cause.LOCK
+    assert not any("held by a thread" in line for line in found.details)
+
+
 @pytest.mark.parametrize(("held", "said"), [(0.98, True), (0.2, False)])
 def test_beside_a_lock_the_gil_is_named_where_it_would_limit_the_threads_as_well(held, said):
     reading = read_rounds(rounds([1.0] * 5), 2, 2)

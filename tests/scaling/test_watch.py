@@ -52,6 +52,57 @@ def test_a_lock_is_resolved_through_plain_attributes_and_never_through_a_propert
     assert watch._resolved(("nowhere", "at", "all"), frame) is None
 
 
+class Told:
+    """A lock that asks where its caller is whenever it is taken or released."""
+
+    def __init__(self):
+        self.seen = []
+
+    def acquire(self):
+        self.seen.append(watch._lock_taken(sys._getframe(1))[1])
+
+    def release(self):
+        self.acquire()
+
+    def __enter__(self):
+        self.seen.append(watch._lock_taken(sys._getframe(1))[1])
+
+    def __exit__(self, *_):
+        self.seen.append(watch._lock_taken(sys._getframe(1))[1])
+
+
+def test_a_with_takes_its_lock_at_its_beginning_and_not_at_its_end():
+    lock = Told()
+    with lock:
+        lock.seen.append("inside")
+    assert lock.seen == ["lock", "inside", ""]
+
+
+def test_a_thread_is_at_the_lock_that_it_acquires_until_it_has_it():
+    lock = Told()
+    lock.acquire()
+    lock.seen.append("inside")
+    lock.release()
+    assert lock.seen[:2] == ["lock", "inside"]
+
+
+def test_a_function_that_ended_with_a_lock_leaves_nobody_at_that_lock():
+    places, seen, lock = watch._RecordedPlaces(), [], threading.Lock()
+
+    def locked():
+        with lock:
+            pass
+
+    def work():
+        locked(), seen.append(places.read([threading.get_ident()]))
+
+    thread = threading.Thread(target=places.around(work))
+    thread.start()
+    thread.join()
+    ((spot,),) = [at.values() for at in seen]
+    assert (spot.lock, spot.places[0][0]) == (None, work.__code__)
+
+
 def test_a_line_inside_the_standard_library_is_reported_where_it_was_called():
     stack = (f"{queue.__file__}:137 (Queue.put)", "/home/me/work.py:3 (produce)")
     assert watch._own_line(stack) == "/home/me/work.py:3 (produce), in Queue.put"
