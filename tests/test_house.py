@@ -195,8 +195,8 @@ FUZZ_PARTS = (
 
 RUNNING_ROOMS = (
     "probe", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff", "task",
-    "places", "record", "policy", "spinning", "stuck", "deadlines", "fairness", "turns", "controlled", "workers", "watchdog",
-    "engine", "files", "primitives", "dates", "events", "patches",
+    "places", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns", "controlled", "workers",
+    "watchdog", "engine", "files", "primitives", "dates", "events", "patches",
 )  # fmt: skip
 
 

@@ -179,10 +179,18 @@ MUTANTS = (
     Mutant(
         "fuzz-livelock",
         "fuzz/running/fairness.py",
-        '                return "livelock"\n',
-        "                pass\n",
+        '            elif not blocked_outside(self._tasks):\n                return "livelock"\n',
+        "            elif not blocked_outside(self._tasks):\n                pass\n",
         "two threads that spin on each other are reported as a hang after the timeout, without their steps",
         CHECK,
+    ),
+    Mutant(
+        "fuzz-pausing",
+        "fuzz/running/pausing.py",
+        "        if watch.may_end:\n",
+        "        if watch.may_end and not able:\n",
+        "a thread that counts its attempts, with a pause between them, is said to poll for ever",
+        ("tests/fuzz/test_pausing.py",),
     ),
     Mutant(
         "fuzz-neighbouring-preemptions",

@@ -14,6 +14,9 @@ _POINT = 6  # columns for the number of a step
 _LANE = 8  # columns by which each thread is set in
 _MOST_ROWS = 44
 _AROUND = 4  # rows shown before and after each switch, if there are too many rows
+_MOST_SWITCHES = 16  # of each kind of which rows are shown then: the first, and a few of the last
+_LAST_SWITCHES = 2
+_PREEMPTED = "is preempted"
 
 
 @dataclass
@@ -65,7 +68,7 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
                 for choice in run.schedule.choices
                 if last.point < choice.point <= max(step.point, last.point + 1)
             )
-            rows.append(SwitchRow(last.thread, step.thread, "is preempted" if stopped else "ends or waits"))
+            rows.append(SwitchRow(last.thread, step.thread, _PREEMPTED if stopped else "ends or waits"))
         before = rows[-1] if rows else None
         deeds = [step.deed] if step.deed else []
         if isinstance(before, SourceRow) and (before.file, before.line) == (step.file, step.line):
@@ -77,17 +80,27 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
 
 
 def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:
-    """The rows as text, set in by thread, with file and line at the end; of too many, only those around switches."""
+    """The rows as text, set in by thread, with file and line at the end; of too many, only those around some switches."""
     shown: list[SourceRow | SwitchRow | None] = list(rows)  # None: rows were left out here
     if len(rows) > _MOST_ROWS:
-        switches = [index for index, row in enumerate(rows) if isinstance(row, SwitchRow)]
-        keep = {near for index in switches for near in range(index - _AROUND, index + _AROUND + 1)}
+        switches: dict[bool, list[int]] = {True: [], False: []}
+        for index, each in enumerate(rows):
+            if isinstance(each, SwitchRow):
+                switches[each.why == _PREEMPTED].append(index)
+        told = [*_some(switches[True]), *_some(switches[False])]
+        keep = {near for index in told for near in range(index - _AROUND, index + _AROUND + 1)}
         shown = [row if index in keep else None for index, row in enumerate(rows)]
         shown = [row for index, row in enumerate(shown) if row is not None or index == 0 or shown[index - 1] is not None]
     lines = [" " * _POINT + "".join(f"T{index}".ljust(_LANE) for index in range(columns)).rstrip()]
     for row in shown:
         lines += _source_lines(row) if isinstance(row, SourceRow) else [f"{' ' * _POINT}{row or '...'}"]
     return lines
+
+
+def _some(switches: list[int]) -> list[int]:
+    """Those of which rows are shown: threads that poll in turn, for ever, make thousands."""
+    few = len(switches) <= _MOST_SWITCHES
+    return switches if few else [*switches[: _MOST_SWITCHES - _LAST_SWITCHES], *switches[-_LAST_SWITCHES:]]
 
 
 def _source_lines(row: SourceRow) -> list[str]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
@@ -106,6 +104,8 @@ class Controlled(Turns):
             self.clock.matters = True
             task.deadline = max(deadline, self.clock.now + READING)
         task.frame = sys._getframe(1)
+        if (pauses := self.fairness.pauses) is not None:
+            pauses.only_waits(task, task.frame)
         self.release_and_wait(task)
         while task is self.main and (self.idle or self.owner is not task) and not self._nobody_runs():
             task.semaphore.wait()  # it is also woken to look whether a run has ended
@@ -152,15 +152,6 @@ class Controlled(Turns):
         """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
         with self.unwatched():
             _join(thread)
-
-    @contextmanager
-    def unwatched(self) -> Iterator[None]:
-        """While the calling thread really waits, and the watchdog is not to take it for blocked."""
-        awake, self.awake = self.awake, None
-        try:
-            yield
-        finally:
-            self.awake = awake
 
     def refuse(self, what: str) -> NoReturn:
         """End the run, because the code under test does what cannot be explored.

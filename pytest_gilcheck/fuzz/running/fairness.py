@@ -1,7 +1,8 @@
 """Fairness: no thread runs for ever while others could, and a run that makes no progress ends.
 
 A thread that made many steps without a pause is watched (`spinning`). If it polls, another one runs; if all that can run do nothing
-but spin, time passes; if that cannot help either, the run is a livelock.
+but spin, time passes; if that cannot help either, the run is a livelock. Threads that pause between their looks are watched when
+the run has become much longer than any sequential order (`pausing`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from types import FrameType
 
 from ..steps.visible import Access
 from .deadlines import Deadlines
+from .pausing import PauseWatch
 from .policy import NEVER, Policy
 from .record import ScheduleRun
 from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
-from .task import Task, blocked_outside
+from .stuck import roots_done
+from .task import DONE, READY, Task, blocked_outside
 from .virtual_time import WORK, VirtualClock
 
 MOST_POINTS = 5_000_000  # points of a run, after which it is too long
@@ -35,10 +38,12 @@ class Fairness:
         point: at which the running thread is looked at.
         most_chosen: points after which the policy is not asked any more.
         most_points: points after which a run is too long.
+        pauses: what watches the threads through their pauses; None while nothing does.
     """
 
     __slots__ = (
-        "_begun", "_clock", "_deadlines", "_patience", "_run", "_steps", "_tasks", "_watch", "most_chosen", "most_points", "point",
+        "_begun", "_clock", "_deadlines", "_due", "_patience", "_pauses_from", "_run", "_steps", "_tasks", "_watch",
+        "most_chosen", "most_points", "pauses", "point",
     )  # fmt: skip
 
     def __init__(self, clock: VirtualClock, deadlines: Deadlines, tasks: Sequence[Task]) -> None:
@@ -51,7 +56,9 @@ class Fairness:
         """Begin a new run."""
         self._run = run
         self._watch: LoopWatch | None = None
-        self.point = self._begun = 0
+        self.pauses: PauseWatch | None = None
+        self._pauses_from = self.most_chosen
+        self.point = self._due = self._begun = 0
 
     def learn_length(self, steps: int, most: int, longest: int) -> None:
         """Take note of how long the program is: see `Engine.learn_length`."""
@@ -68,11 +75,25 @@ class Fairness:
             asked = fair
         return asked if asked > point else point + 1
 
+    def start_over(self, task: Task, point: int) -> None:
+        """Forget what the threads were seen to do; this one goes on from here."""
+        self._watch = None
+        self.pauses = None if self.pauses is None else PauseWatch()
+        self._calm()
+        self.begin_slice(task, point)
+
     def begin_slice(self, task: Task, point: int) -> None:
         """This thread goes on from here. Its steps until it is watched vary, or it might stand in the same place each time."""
         varying = self._run.yields % 7
         self._begun = point
-        self.point = point + (10 + 7 * varying if task.spins else self._steps + 37 * varying)
+        if self.pauses is None and point > self._pauses_from:
+            self.pauses, self._pauses_from = PauseWatch(), 2 * point
+        self._look_at(point + (10 + 7 * varying if task.spins else self._steps + 37 * varying), point)
+
+    def _look_at(self, due: int, point: int) -> None:
+        """Look at the running thread at that point, and at the next one if threads are watched through their pauses."""
+        self._due = due
+        self.point = due if self.pauses is None else point + 1
 
     def choose(self, task: Task, point: int, access: Access, frame: FrameType, acquired: int) -> Task | str | None:
         """The thread that goes on, which is another one if the running one polls; or why the run ends, if nothing can help.
@@ -84,21 +105,29 @@ class Fairness:
         """
         if point > self.most_points:
             return self.too_long()
+        if (pauses := self.pauses) is not None:
+            if self._polls_in_vain(pauses, task, access, frame, acquired):
+                return "livelock"
+            if pauses.left <= 0:
+                self.pauses = None
+            if point < self._due:
+                self._look_at(self._due, point)
+                return task
         watch = self._watch
         if watch is None or watch.task is not task:
             self._watch = LoopWatch(task, frame, point - self._begun, acquired)
-            self.point = point + 1
+            self._look_at(point + 1, point)
             return task
         found = watch.step(access, frame, acquired)
         if found is None:
-            self.point = point + 1
+            self._look_at(point + 1, point)
             return task
         self._watch = None
         steps = point - self._begun
         if found is not SPINS:
             task.spins = 0
             if steps < self._patience[found]:
-                self.point = point + min(steps, self._patience[found] - steps)
+                self._look_at(point + min(steps, self._patience[found] - steps), point)
                 return task
             self._calm()
             if found is not WORKS:
@@ -118,6 +147,12 @@ class Fairness:
                 return None
         self.begin_slice(task, point)
         return min(ready, key=lambda other: (other.index - task.index) % len(self._tasks), default=task)
+
+    def _polls_in_vain(self, pauses: PauseWatch, task: Task, access: Access, frame: FrameType, acquired: int) -> bool:
+        """Whether the program's own threads wait for the others, and these poll for what nobody will do."""
+        able = [other for other in self._tasks if other.state is READY or (other.deadline is not None and other.state is not DONE)]
+        polls = pauses.step(task, access, frame, acquired, able)
+        return polls and not blocked_outside(self._tasks) and not roots_done(self._tasks)
 
     def too_long(self) -> str:
         """The symptom of a run with too many points: a livelock, if every sequential order is much shorter."""

@@ -164,6 +164,8 @@ class Lock:
             engine.wake(self)
             if task is not None:
                 task.gil_checked = True  # after a call of C, or in a function of the standard library
+                if (pauses := engine.fairness.pauses) is not None:
+                    pauses.only_waits(task, sys._getframe(1))
 
     def locked(self) -> bool:
         if (found := _current()) is not None:

@@ -93,6 +93,7 @@ class ScheduleRun:
         left: non-daemon threads that still waited when the program's own threads had ended, and have not ended since.
         early: whether the teardown begins while background threads can still run, so the invariant is not asked.
         early_offered: whether a policy was asked for that.
+        waited: whether real time has passed because its threads make no progress.
         alone: how often time has passed for such threads alone.
         alone_until: until when it may.
     """
@@ -100,7 +101,7 @@ class ScheduleRun:
     points = yields = wasted = alone = alone_until = 0
     delays: tuple[tuple[int, int], ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
-    early = early_offered = False
+    early = early_offered = waited = False
     stuck = ""
     blocked: tuple[BlockedThread, ...] = ()
     uncontrolled: Sequence[str] = ()

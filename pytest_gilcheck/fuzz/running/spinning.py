@@ -32,10 +32,16 @@ _SCALARS = (int, float, complex, bool, str, bytes, type(None))
 _FROM_CLOCK = 10**9  # an integer from here on may be the reading of a clock
 _LOOKS = re.compile(  # the source text of a call that changes nothing
     r"(len|isinstance|type|any|all|bool|min|max|sum|getattr|hasattr|list|tuple|sorted|set|dict|int|float|str|repr|abs|id|print"
-    r"|[\w.\[\]'\"]*\.(is_set|locked|empty|full|qsize|done|running|cancelled|is_alive|exists|keys|values|items|copy|count|index"
+    r"|[\w.\[\]'\"]*\.(is_set|locked|empty|full|qsize|done|running|cancelled|is_alive|keys|values|items|copy|count|index"
     r"|startswith|endswith|monotonic|time|perf_counter|monotonic_ns|time_ns|perf_counter_ns|now|get_ident|current_thread"
     r"|acquire|release|__enter__|__exit__|active_count|locked_by|isdisjoint|issubset|issuperset|union|difference))\("
 )
+
+
+_ELSEWHERE = re.compile(r"[\w.\[\]'\"]*\.(is_alive|running|done|empty|qsize|full)\(")  # perhaps of a process
+
+_WAITS = re.compile(r"([\w.\[\]'\"]*\.)?(sleep|wait|acquire|release|join)\(")
+_OF_WAITS = ("threading", __name__.replace("spinning", "primitives"))
 
 
 class LoopWatch:
@@ -45,6 +51,11 @@ class LoopWatch:
         frame: of the thread's present step.
         steps: that the thread has made so far without a pause; the more, the longer it is watched.
         acquired: the number of times that locks were acquired.
+        pausing: whether the thread may pause meanwhile, so that what is not under control has time to do something.
+
+    Attributes:
+        task: the thread.
+        may_end: whether its loop may end by itself, for all that was seen: it has done something, or looks at time.
     """
 
     __slots__ = (
@@ -55,7 +66,9 @@ class LoopWatch:
         "_code",
         "_first",
         "_last",
+        "_may_wait",
         "_offset",
+        "_pausing",
         "_state",
         "_steps",
         "_visits",
@@ -63,15 +76,15 @@ class LoopWatch:
         "task",
     )
 
-    def __init__(self, task: Task, frame: FrameType, steps: int, acquired: int) -> None:
-        self.task, self._acquired = task, acquired
+    def __init__(self, task: Task, frame: FrameType, steps: int, acquired: int, *, pausing: bool = False) -> None:
+        self.task, self._acquired, self._pausing = task, acquired, pausing
         self._code, self._offset = frame.f_code, frame.f_lasti
         self._anchor: Any = None
         self._state: Any = None
         self._steps = min(max(_WINDOW, steps // 10), _LONGEST_WINDOW)
         self._visits = 0
         self._caller = 0  # the frame of a call that works, unless the callee makes steps of its own
-        self._works = self._clock = False
+        self._works = self._clock = self._may_wait = False
         self._first = self._last = frame.f_lasti
 
     def step(self, access: Access, frame: FrameType, acquired: int) -> str | None:
@@ -81,11 +94,14 @@ class LoopWatch:
             self._works = self._works or access.name != "a lock"
         elif access.name == "the clock":
             self._clock = True
+        if self._caller and in_a_wait(frame):
+            self.only_waits(frame)
         if self._caller:
             self._works = self._works or id(frame.f_back) != self._caller
             self._caller = 0
-        if access.kind == "call" and not _only_looks(frame.f_code, frame.f_lasti):
+        if access.kind == "call" and not _only_looks(frame.f_code, frame.f_lasti, self._pausing):
             self._caller = id(frame)  # not the frame: it would keep its objects
+            self._may_wait = self._pausing and _may_wait(frame.f_code, frame.f_lasti)
         if frame.f_code is self._code:
             self._first, self._last = min(self._first, frame.f_lasti), max(self._last, frame.f_lasti)
             if frame.f_lasti == self._offset and not self._works:
@@ -99,6 +115,26 @@ class LoopWatch:
         if self._steps > 0:
             return None
         return WORKS if self._works or _in_for_loop(self._code, self._first, self._last) else READS
+
+    @property
+    def may_end(self) -> bool:
+        return self._works or self._clock
+
+    def only_waits(self, frame: FrameType | None) -> None:
+        """The call that the thread is in acquires or releases a lock, or waits, and is no work, if it is a call of `threading`.
+
+        Args:
+            frame: the innermost one.
+        """
+        while self._may_wait and frame is not None and in_a_wait(frame):
+            frame = frame.f_back
+        if self._may_wait and id(frame) == self._caller:
+            self._caller = 0
+
+
+def in_a_wait(frame: FrameType) -> bool:
+    """Whether a thread with this innermost frame is in a call of `threading`, or in one of ours that stands for it."""
+    return frame.f_globals.get("__name__") in _OF_WAITS
 
 
 def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any]]:
@@ -120,9 +156,16 @@ def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any
 
 
 @cache
-def _only_looks(code: CodeType, offset: int) -> bool:
+def _only_looks(code: CodeType, offset: int, pausing: bool) -> bool:
     text = position_text(code.co_filename, code_position(code, offset))
-    return _LOOKS.match(text) is not None
+    return _LOOKS.match(text) is not None and not (pausing and _ELSEWHERE.match(text))
+
+
+@cache
+def _may_wait(code: CodeType, offset: int) -> bool:
+    """Whether this is the call of a method with such a name, or the end of a ``with``, which calls what no text shows."""
+    text = position_text(code.co_filename, code_position(code, offset))
+    return _WAITS.match(text) is not None or not text.endswith(")")
 
 
 @cache

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
+from ...core.clocks import sleep as _sleep
 from ...core.lookup import looked_up
 from ..schedule import CLOCK, TEARDOWN, Choice, checksum
 from ..steps.visible import Access
@@ -37,6 +38,7 @@ _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock
 CLOCK_READING = Access("read", "the clock", 0)
 _MOST_ALONE, _AGAIN_ALONE = 300, 3  # times that time passes when the program's own threads have ended; once that was too few
+_GRACE, _LATER_GRACE = 1.0, 0.01  # seconds that others have before the first run of a check, or another one, makes no progress
 _OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 
@@ -94,10 +96,10 @@ class Turns:
     """
 
     __slots__ = (
-        "_early_end", "aborting", "acquisitions", "awake", "by_ident", "changing", "clock", "deadlines", "exploring", "fairness",
-        "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring", "most_alone", "most_virtual_sleeps",
-        "next", "observer", "owner", "point", "policy", "record", "recorder", "recording", "returned", "semaphores", "takes_part",
-        "tasks", "tracer", "virtual_sleeps",
+        "_early_end", "_grace", "aborting", "acquisitions", "awake", "by_ident", "changing", "clock", "deadlines", "exploring",
+        "fairness", "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring", "most_alone",
+        "most_virtual_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording", "returned",
+        "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
@@ -126,6 +128,7 @@ class Turns:
         self.fairness = Fairness(self.clock, self.deadlines, self.tasks)
         self.policy: Policy | None = None
         self.most_alone = _MOST_ALONE
+        self._grace = _GRACE
         self.may_end_early = False
         self._early_end = Task(TEARDOWN, "the teardown", self.main.semaphore)
         self.record = ScheduleRun()
@@ -194,7 +197,10 @@ class Turns:
         if target is task and point >= fairness.point:
             chosen = fairness.choose(task, point, access, frame, self.acquisitions)
             if isinstance(chosen, str):
-                self._halt(task, frame, chosen)
+                if self.record.waited:
+                    self._halt(task, frame, chosen)
+                self._wait_for_the_world(task, point)
+                chosen = task
             if chosen is None:
                 self._await_returned(task, frame)
                 return
@@ -208,6 +214,26 @@ class Turns:
         self._make_owner(target)
         _pass_on(target.semaphore.post, task.semaphore.wait)
         self._has_turn(task)
+
+    def _wait_for_the_world(self, task: Task, point: int) -> None:
+        """Let real time pass before a run is said to make no progress.
+
+        What the threads poll for may be done by a process, or by a thread that is not under control; virtual time gives these none.
+        """
+        self.record.waited = True
+        with self.unwatched():
+            _sleep(self._grace)
+        self._grace = _LATER_GRACE
+        self.fairness.start_over(task, point)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """While the calling thread really waits, and the watchdog is not to take it for blocked."""
+        awake, self.awake = self.awake, None
+        try:
+            yield
+        finally:
+            self.awake = awake
 
     def add(self, task: Task) -> None:
         """A thread that the program starts is runnable at once."""
