@@ -152,7 +152,6 @@ class Engine(Controlled):
             recording: keep what a search branches at (``spans``, ``forks``).
             measuring: keep what a search counts (``lengths``, ``reachable``).
         """
-        self._watchdog.end()
         run, before = ScheduleRun(recording, measuring), self.record
         self.record = run
         self._served_by = [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]
@@ -204,6 +203,7 @@ class Engine(Controlled):
         if not self.record.stuck and (task := self.next_task(self.main)) is not None:
             self.hand_to(task)
             self._await_end()
+            self._watchdog.end()
         self.main.state, self.owner = READY, self.main
 
     def _will_come_back(self) -> bool:
@@ -211,8 +211,9 @@ class Engine(Controlled):
 
         Not for one that was so before the run, when the program's own threads have ended: a server waits for its next client.
         """
-        blocked = [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]
-        return any(task not in self._served_by for task in blocked) or (bool(blocked) and not roots_done(self.tasks))
+        if not (blocked := [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]):
+            return False
+        return any(task not in self._served_by for task in blocked) or not roots_done(self.tasks)
 
     def _await_end(self) -> None:
         """Wait until the run is over."""
@@ -228,4 +229,3 @@ class Engine(Controlled):
                     break
             if self.record.stuck:  # although a thread is blocked outside of control
                 break
-        self._watchdog.end()

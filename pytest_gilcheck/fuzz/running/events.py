@@ -81,7 +81,10 @@ class Events:
         self._tables: dict[int, StepTable] = {}
         self._whole: dict[int, StepTable] = {}  # of those that have become narrower
         self._hidden: Mapping[int, Access] = {}
+        self._set_up: dict[int, CodeType] = {}  # code of setups and invariants that is known
         self._started_codes: dict[int, CodeType] = {}  # not under test; up to 3.11
+        self._ours: dict[int, CodeType] = {}  # of this package; up to 3.11
+        self._tracers: dict[int, tuple[StepTable, Callable[..., Any]]] = {}  # by the id of the code; up to 3.11
         self._takes_part = engine.takes_part
         self._covered: Covered | None = None
         self._entered: CodeType | None = None  # of the function that an instruction calls; no other one runs before it begins
@@ -132,6 +135,7 @@ class Events:
         self._tables.clear()
         self._whole.clear()
         self._hidden = {}
+        self._set_up.clear()
         self._started_codes.clear()
         if _MONITORED:
             monitoring.restart_events()
@@ -254,6 +258,9 @@ class Events:
         return table
 
     def _started(self, code: CodeType, offset: int) -> object:
+        engine = self._engine
+        if not engine.exploring and engine.owner is engine.main and id(code) in self._set_up:
+            return None  # every run comes here
         return self._began(code, sys._getframe(1))
 
     def _thrown_into(self, code: CodeType, offset: int, error: BaseException) -> None:
@@ -265,8 +272,10 @@ class Events:
         if id(code) in self._tables or _is_imported(code, frame) or (not takes_part and _of_no_interest(code)):
             return monitoring.DISABLE
         if not self._engine.exploring and self._engine.owner.index == MAIN:
-            if takes_part and self._engine.in_run:
-                self.names.file(code.co_filename)
+            if self._engine.in_run:
+                self._set_up[id(code)] = code
+                if takes_part:
+                    self.names.file(code.co_filename)
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:
             if _get_ident() not in self._engine.by_ident:
@@ -382,27 +391,51 @@ class Events:
         return None
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        """The trace function of the threads, up to 3.11: called where code starts."""
         code = frame.f_code
-        if event == "call":
-            if _is_imported(code, frame):
+        if id(code) in self._ours or _is_imported(code, frame):
+            return None
+        if not makes_steps(code, frame.f_globals, self._takes_part):
+            if ours(code.co_filename):
+                self._ours[id(code)] = code
                 return None
-            if not makes_steps(code, frame.f_globals, self._takes_part):
-                if not _of_no_interest(code) and id(code) not in self._started_codes and self._elsewhere(code, frame):
-                    self._started_codes[id(code)] = code
-                if not ours(code.co_filename) and self._without_call(code, frame):
-                    self._gil_is_checked()
-                return None
-            self._table(code, frame)
-            frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        elif event == "opcode":
-            table = self._tables[id(code)]
-            if self._covered is not None and self._engine.exploring:
-                self._covered.add(code, frame.f_lasti)
-            if frame.f_lasti in table.checks:
-                self._engine.owner.gil_checked = True
-            if (access := table.steps.get(frame.f_lasti)) is not None:  # up to 3.11, where this is no loss
-                self._engine.step(access, frame)
-        return self._trace
+            if not _of_no_interest(code) and id(code) not in self._started_codes and self._elsewhere(code, frame):
+                self._started_codes[id(code)] = code
+            if self._without_call(code, frame):
+                self._gil_is_checked()
+            return None
+        table = self._table(code, frame)
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        known = self._tracers.get(id(code))
+        if known is None or known[0] is not table:
+            known = self._tracers[id(code)] = table, self._tracer(table)
+        return known[1]
+
+    def _tracer(self, table: StepTable) -> Callable[..., Any]:
+        """The trace function of code under test, up to 3.11. It repeats `Engine.step` in line, as `_listener` does."""
+        engine, code, steps, checks, ident = self._engine, table.code, table.steps, table.checks, _get_ident
+
+        def instruction(frame: FrameType, event: str, argument: object) -> Any:
+            if event != "opcode":
+                return instruction
+            offset = frame.f_lasti
+            if self._covered is not None and engine.exploring:
+                self._covered.add(code, offset)
+            if offset in checks:
+                engine.owner.gil_checked = True
+            if offset not in steps or not engine.exploring:
+                return instruction
+            access, task = steps[offset], engine.owner
+            if task.ident != ident() or engine.measuring or engine.observer is not None:
+                engine.step(access, frame)
+                return instruction
+            engine.point = point = engine.point + 1
+            if point == engine.next:
+                engine.decide(task, point, access, frame)
+            task.gil_checked = False
+            return instruction
+
+        return instruction
 
 
 def _modules_of(values: list[object]) -> Iterator[str]:

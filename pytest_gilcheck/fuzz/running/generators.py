@@ -14,19 +14,22 @@ import ctypes
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from typing import Any, Protocol
 
 _WORDS = 624  # of 32 bits, in the state of a Mersenne Twister
 _SHOWN = 16  # bytes of a state that are looked at: a seed, or the next round of numbers, changes them
 _GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the functions of the module
+NUMPY = "numpy.random.mtrand"  # the module of its generator
 _reseed = _random.Random.seed
 
 
 class SharedGenerator(Protocol):
     """A generator that the process shares."""
 
-    def begin(self, seed: int) -> None:
-        """Begin a run: from here on, the numbers are those of this seed."""
+    def begin(self, seed: int) -> bool:
+        """Begin a run: from here on, the numbers are those of this seed. Returns whether anybody has `used` it in the last one."""
 
     @property
     def used(self) -> bool:
@@ -45,11 +48,13 @@ class OfRandom:
         self._seed: int | None = None
         self._fresh: object = None
 
-    def begin(self, seed: int) -> None:
-        if seed != self._seed or self.used:
+    def begin(self, seed: int) -> bool:
+        used = self._seed is not None and self._position() != self._fresh
+        if used or seed != self._seed:
             _reseed(_GENERATOR, seed)  # in C, because every run may do this
             self._seed, self._fresh = seed, self._position()
         _GENERATOR.gauss_next = None
+        return used
 
     @property
     def used(self) -> bool:
@@ -82,15 +87,17 @@ class OfNumpy:
             if memory.raw == shown:  # as in all versions so far
                 self._position = lambda: memory.raw  # the last numbers, and the position after them
 
-    def begin(self, seed: int) -> None:
-        if seed == self._seed and not self.used:
-            return
+    def begin(self, seed: int) -> bool:
+        used = self.used
+        if seed == self._seed and not used:
+            return False
         self._take_back()
         if self._is_twister:
             self._generator.seed(seed)
         else:
             self._generator.set_state(type(self._numbers)(seed).state)
         self._seed, self._fresh = seed, self._position()
+        return used
 
     @property
     def used(self) -> bool:
@@ -108,15 +115,14 @@ class OfNumpy:
 
 def numpy_module() -> Any:
     """``numpy.random.mtrand``; None as long as it is not imported."""
-    module = sys.modules.get("numpy.random.mtrand")
+    module = sys.modules.get(NUMPY)
     return module if hasattr(module, "_rand") else None
 
 
 def _position_of(generator: random.Random) -> Callable[[], object]:
     """A function that returns something else once anybody has drawn from a generator, or seeded it."""
     if _memory_shows_it():
-        memory = _memory(generator)
-        return lambda: memory.raw
+        return partial(attrgetter("raw"), _memory(generator))  # in C, because every run asks
     return lambda: _random.Random.getstate(generator)
 
 

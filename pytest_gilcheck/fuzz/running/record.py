@@ -8,11 +8,12 @@ from enum import IntEnum
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
+from ...core.source import code_position
 from ..schedule import Choice, Schedule
 from ..steps.visible import Access
 from .task import Task
 
-Place = tuple[CodeType, int]
+Place = tuple[CodeType, int]  # and the offset of an instruction: its line is found out only for who asks
 Observer = Callable[[Task, int, Access, FrameType], None]
 
 
@@ -82,7 +83,7 @@ class ScheduleRun:
         wasted: the number of steps in which threads polled.
         uncontrolled: what happened outside of control, one line for each event.
         refused: the operation of the program that cannot be explored at all; empty if there was none.
-        choices: (choice, step before which it was made, its code and line, whether no build with a GIL can switch there).
+        choices: (choice, step before which it was made, its code and offset, whether no build with a GIL can switch there).
         spans: if recorded: (first point, owner, other runnable threads), each valid until the next one begins.
         forks: if recorded: (point, runnable threads, chosen thread, threads that a delay would make runnable) at each point where
             the owner could not continue.
@@ -136,5 +137,8 @@ class ScheduleRun:
 
 def anchor_of(access: Access, place: Place | None) -> str:
     """The place of a choice, as in `ScheduleRun.anchors`."""
-    where = "" if place is None else f"{place[0].co_qualname}+{place[1] - place[0].co_firstlineno}"
+    where = ""
+    if place is not None:
+        code, offset = place
+        where = f"{code.co_qualname}+{(code_position(code, offset).line or 0) - code.co_firstlineno}"
     return f"{where} {access.kind} {access.name}"

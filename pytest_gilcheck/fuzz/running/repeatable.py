@@ -16,6 +16,7 @@ import builtins
 import gc
 import os
 import random
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ from functools import partial
 from typing import Any
 
 from ...core.classes import bases_of, module_of_class, names_of
-from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
+from .generators import NUMPY, OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
 REAL_URANDOM = os.urandom
@@ -88,36 +89,30 @@ class Repeatable(Chance):
 
     def begin(self) -> None:
         self._made = self._objects = 0
-        for key in self._kept:
-            self._forget(key)
-        self._kept.clear()
-        self._draws = self._draws or self._generator_used()
+        if self._kept:
+            for key in self._kept:
+                self._forget(key)
+            self._kept.clear()
         if self.draw != self._draw:
             self._choose()
         if self._used:
             self._used = False
             _seed(self._drawn_bytes, self._seed)
-        if not self._numpy_found and (numpy := numpy_module()) is not None:
+        if not self._numpy_found and NUMPY in sys.modules and (numpy := numpy_module()) is not None:
             self._numpy_found = True
             self._generators.append(OfNumpy(numpy))
         for generator in self._generators:
-            generator.begin(self._seed)
+            if generator.begin(self._seed):
+                self._draws = True
 
     @property
     def drawn(self) -> bool:
-        self._draws = self._draws or self._generator_used()
+        self._draws = self._draws or any(generator.used for generator in self._generators)
         return self._draws
 
     @property
     def gave_bytes(self) -> bool:
         return self._used
-
-    def _generator_used(self) -> bool:
-        """Whether anybody has drawn from a shared generator since the run began."""
-        for generator in self._generators:  # noqa: SIM110 # any() of a generator takes three times as long, and every run calls this
-            if generator.used:
-                return True
-        return False
 
     def _choose(self) -> None:
         """Begin with another draw."""

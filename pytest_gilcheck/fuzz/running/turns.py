@@ -13,7 +13,7 @@ import _thread
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
@@ -43,16 +43,12 @@ _OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 
 def _pass_on(post: Callable[[], object], wait: Callable[[], object]) -> None:
-    """Wake another thread, and wait.
+    """Wake another thread, and wait, where a build has no GIL.
 
-    A free-threaded build ends an object in the thread that made it, between two instructions, as soon as another thread has let it
-    go. A finalizer that takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
+    It ends an object in the thread that made it, between two instructions, as soon as another thread let it go. A finalizer that
+    takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
     """
-    if FREE_THREADED:
-        deque(map(operator.call, (post, wait)), 0)
-    else:
-        post()
-        wait()
+    deque(map(operator.call, (post, wait)), 0)
 
 
 class Turns:
@@ -182,16 +178,19 @@ class Turns:
         assert policy is not None, "exploring needs a policy"
         if policy.next != NEVER and point >= policy.next and point <= fairness.most_chosen:
             allowed = task.gil_checked or not self.gil_only
-            others = self.deadlines.others(task) if allowed else []
-            pause = self.deadlines.late_reading
-            if access is CLOCK_READING and self.clock.delays and self.clock.delay:
-                others.append(pause)
+            others: Sequence[Task] = ()
+            if not self.clock.matters:  # no thread waits with a deadline
+                if allowed:
+                    others = [other for other in self.tasks if other.state is READY and other is not task]
+            else:
+                others = self._others_in_time(task, allowed, access)
             if others or allowed:
                 target = policy.at(point, task, others, access)
             if target is not task:
-                self._record_choice(Choice(point, target.index, target is pause), access, frame, task)
+                pauses = target.index == CLOCK
+                self._record_choice(Choice(point, target.index, pauses), access, frame, task)
                 task.spins = target.spins = 0
-                if target is pause:
+                if pauses:
                     self._note_delay(self.deadlines.delay(self.clock.now + self.clock.delay))
                     target = task
         if target is task and point >= fairness.point:
@@ -212,8 +211,22 @@ class Turns:
         if target.state is not READY:
             self._note_delay(self.deadlines.end_wait(target))
         self._make_owner(target)
-        _pass_on(target.semaphore.post, task.semaphore.wait)
-        self._has_turn(task)
+        if FREE_THREADED:
+            _pass_on(target.semaphore.post, task.semaphore.wait)
+        else:
+            target.semaphore.post()
+            task.semaphore.wait()
+        self.awake = task
+        task.frame = None
+        if self.aborting:
+            raise Abort
+
+    def _others_in_time(self, task: Task, allowed: bool, access: Access) -> list[Task]:
+        """The other threads that may run now, and the candidate that stands for a late reading of a clock."""
+        others = self.deadlines.others(task) if allowed else []
+        if access is CLOCK_READING and self.clock.delays and self.clock.delay:
+            others.append(self.deadlines.late_reading)
+        return others
 
     def _wait_for_the_world(self, task: Task, point: int) -> None:
         """Let real time pass before a run is said to make no progress.
@@ -255,19 +268,25 @@ class Turns:
 
     def release(self, task: Task) -> None:
         """Let another thread run, because this one cannot; the main thread, if no thread is runnable."""
-        self._released(task).semaphore.post()
+        target = self.next_task(task)
+        if target is None:
+            self.idle, target = True, self.main
+        else:
+            self._make_owner(target)
+        target.semaphore.post()
 
     def release_and_wait(self, task: Task) -> None:
         """The same, and wait until this thread is woken."""
-        _pass_on(self._released(task).semaphore.post, task.semaphore.wait)
-
-    def _released(self, task: Task) -> Task:
         target = self.next_task(task)
         if target is None:
-            self.idle = True
-            return self.main
-        self._make_owner(target)
-        return target
+            self.idle, target = True, self.main
+        else:
+            self._make_owner(target)
+        if FREE_THREADED:
+            _pass_on(target.semaphore.post, task.semaphore.wait)
+        else:
+            target.semaphore.post()
+            task.semaphore.wait()
 
     def hand_to(self, target: Task) -> None:
         """Make this task, which is ready, the owner, and wake it."""
@@ -298,7 +317,7 @@ class Turns:
             return ready[0] if ready else None
         only_daemons = not tasks[-1].root and self._all_done()
         late: list[Task] = []
-        if not only_daemons and self.deadlines.any():
+        if self.clock.matters and not only_daemons and self.deadlines.any():
             ready = ready and [task for task in tasks if self.deadlines.is_ready(task)]
             ready = ready or self._later()
             late = [task for task in self.deadlines.others(None) if task not in ready]
@@ -400,7 +419,7 @@ class Turns:
         if frame is not None:
             if access.line == 0:  # the access of a primitive, whose own frames are ours
                 frame = own_frame(frame, self.takes_part)
-            place = frame.f_code, frame.f_lineno or 0
+            place = frame.f_code, frame.f_lasti
         masked = frame is not None and choice.thread != CLOCK and not task.gil_checked
         self.record.choices.append((choice, access, place, masked))
         if (journal := self.journal) is not None:
@@ -412,7 +431,10 @@ class Turns:
 
     def _span(self) -> None:
         owner = self.owner
-        others = tuple([task.index for task in self.deadlines.others(owner)])
+        if self.clock.matters:
+            others = tuple([task.index for task in self.deadlines.others(owner)])
+        else:
+            others = tuple([task.index for task in self.tasks if task.state is READY and task is not owner])
         spans, first = self.record.spans, self.point + 1
         if spans and spans[-1][0] == first:
             spans.pop()

@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from ...core.clocks import monotonic
@@ -217,10 +217,13 @@ class Workers:
             if sys.gettrace() != turns.tracer and not (turns.aborting or turns.record.stuck or turns.record.refused):
                 turns.note_uncontrolled(f"{task.name} lost its trace function, by sys.settrace or at the recursion limit")
             sys.settrace(None)
-        with suppress(Abort):
+        try:
             turns.current()  # it may have been blocked outside of control
-        for kept in (*self.thread_locals, *(local for each in self._locals if (local := each()) is not None)):
-            vars(kept).clear()
+        except Abort:
+            pass  # not `suppress`: three calls, at each end of a thread
+        if self.thread_locals or self._locals:
+            for kept in (*self.thread_locals, *(local for each in self._locals if (local := each()) is not None)):
+                vars(kept).clear()
         task.leaves = self.fresh or not task.root  # before it is done: who sees that may look at this
         task.state = DONE
         if task.leaves:

@@ -133,7 +133,7 @@ class Explorer:
     baseline: SequentialBaseline = field(default_factory=SequentialBaseline)
     progress: Callable[[str], None] = lambda label: None
     between_runs: Callable[[], None] = lambda: None
-    prepared: Callable[[tuple[Any, ...]], None] = lambda state: None
+    prepared: Callable[[tuple[Any, ...]], None] | None = None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
     passing: list[tuple[int, ...]] = field(default_factory=list)
@@ -171,7 +171,8 @@ class Explorer:
         try:
             try:
                 arguments = self._fresh_state()
-                self.prepared(arguments)
+                if self.prepared is not None:
+                    self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if engine.recorder is not None:
                     engine.recorder.ended(run)
@@ -179,10 +180,12 @@ class Explorer:
                     broken = self.program.check_invariant(arguments)
             finally:
                 goes_on = run is not None and not run.stuck and not run.refused
-                torn = self._torn_down(run) if goes_on else None  # it may have to tell threads to end that the setup has started
-                engine.end()
-                torn = torn if goes_on else self._torn_down(run)
-                broken = broken or torn
+                if self.program.teardown is None:
+                    engine.end()
+                else:
+                    torn = self._torn_down(run) if goes_on else None  # it may tell threads to end that the setup has started
+                    engine.end()
+                    broken = broken or (torn if goes_on else self._torn_down(run))
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
         if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
@@ -191,8 +194,10 @@ class Explorer:
             self.uncontrolled += run.uncontrolled
         if run.refused:
             raise NotExplorable(run.refused)
-        if engine.exhausted:
+        if engine.workers.exhausted:
             raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
+        if broken is None and not run.stuck and not run.errors and not run.left:
+            return run, None
         return run, self._confirmed(self._classify(run, broken))
 
     def _note_what_it_depends_on(self, journal: Journal) -> None:
@@ -445,8 +450,7 @@ class Explorer:
 
     def _torn_down(self, run: ScheduleRun | None) -> str | None:
         """Tear down after a run, or a setup that failed; returns why the run fails, if the teardown says so."""
-        if self.program.teardown is None:
-            return None
+        assert self.program.teardown is not None, "the caller has looked"
         try:
             self.program.teardown()
         except SetupStuck as error:  # perhaps a lock that the run has left held, or a thread that it has left waiting
