@@ -365,7 +365,10 @@ class CheckedTests:
             return report
         noted = call.excinfo is not None and isinstance(call.excinfo.value, ChildFailed)  # by the child
         noted = noted or bool(item.stash.get(_PROOF, ""))  # by an earlier run of the test
-        if report.failed and call.when != "teardown" and not noted and uses_check(item):
+        failed = report.failed or (
+            report.skipped and hasattr(report, "wasxfail")
+        )  # as expected: it is not known what the check says
+        if failed and call.when != "teardown" and not noted and uses_check(item):
             self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all

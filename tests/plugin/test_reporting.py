@@ -190,6 +190,20 @@ def test_a_check_whose_test_ended_early_is_recorded_as_inconclusive(run, pyteste
     result.stdout.fnmatch_lines(["*= gilcheck: 2 inconclusive*=*"])
 
 
+def test_a_check_of_a_test_that_fails_as_expected_without_it_is_recorded_as_inconclusive(run, pytester):
+    run(
+        """
+        import pytest
+        @pytest.mark.xfail
+        @pytest.mark.gil_fuzz(schedules=5)
+        def test_known(): assert 0
+        """,
+        "--gilcheck-json=e.json",
+    ).assert_outcomes(xfailed=1)
+    (record,) = json.loads((pytester.path / "e.json").read_text())["records"]
+    assert (record["check"], record["verdict"], record["outcome"]) == ("fuzz", "inconclusive", "xfailed")
+
+
 @pytest.mark.slow
 def test_a_test_that_skips_itself_leaves_no_record(run, pytester):
     run(
