@@ -28,6 +28,8 @@ from .core.verdict import Verdict
 from .report import html
 from .settings import Settings, option, replay_key
 
+_PYTEST_USAGE_ERROR = 4  # pytest.ExitCode.USAGE_ERROR
+
 EXIT_STATUS = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}
 USAGE = 2
 _NO_LIMIT = 1e9  # seconds: each phase of a check sets its own deadline
@@ -203,7 +205,8 @@ def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None]
         "-p",
         "no:xdist",
     ]
-    return min(1, subprocess.run(command, check=False).returncode)
+    status = subprocess.run(command, check=False).returncode
+    return 2 if status == _PYTEST_USAGE_ERROR else int(status != 0)  # below 0: killed
 
 
 def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:

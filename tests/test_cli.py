@@ -109,7 +109,9 @@ def test_a_curve_is_printed(gilcheck):
     assert "Amdahl" in done.stdout
 
 
-@pytest.mark.parametrize(("status", "expected"), [(0, 0), (1, 1), (4, 1)], ids=["mended", "fails again", "no such test"])
+@pytest.mark.parametrize(
+    ("status", "expected"), [(0, 0), (1, 1), (-11, 1), (4, 2)], ids=["mended", "fails again", "killed", "no such test"]
+)
 def test_a_replay_exits_with_0_only_if_its_test_passes(monkeypatch, status, expected):
     asked = []
 

@@ -63,8 +63,8 @@ MUTANTS = (
     Mutant(
         "session-crash-leaves-no-record",
         "adaptors/checked_tests.py",
-        '        if report.failed and call.when != "teardown" and not noted and uses_check(item):\n',
-        '        if report.skipped and call.when != "teardown" and not noted and uses_check(item):\n',
+        '        if failed and call.when != "teardown" and not noted and uses_check(item):\n',
+        '        if not failed and call.when != "teardown" and not noted and uses_check(item):\n',
         "a test that crashes before its check is an empty cell in the table",
         REPORTING,
     ),
@@ -215,8 +215,8 @@ MUTANTS = (
     Mutant(
         "cli-replay-status",
         "cli.py",
-        "    return min(1, subprocess.run(command, check=False).returncode)\n",
-        "    subprocess.run(command, check=False)\n    return 0\n",
+        "    return 2 if status == _PYTEST_USAGE_ERROR else int(status != 0)  # below 0: killed\n",
+        "    return 2 if status == _PYTEST_USAGE_ERROR else 0\n",
         "gilcheck replay exits with 0 although the failure is still there",
         ("tests/test_cli.py", "tests/plugin/test_fuzz.py"),
     ),

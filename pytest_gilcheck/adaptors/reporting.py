@@ -154,8 +154,9 @@ class Summary:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self._writes_nothing():
             return
+        self._note_what_was_not_replayed(session)
         self._end = evidence_files.RunEnd(
-            exit_status=int(exitstatus),
+            exit_status=int(session.exitstatus),
             collected=session.testscollected,  # without what was deselected
             ran=len(self._ran),
             deselected=self._deselected,
@@ -186,6 +187,16 @@ class Summary:
         if self._config.pluginmanager.get_plugin("terminalreporter") is None:
             for words, _ in self._lines:
                 sys.stderr.write(f"{words}\n")
+
+    def _note_what_was_not_replayed(self, session: pytest.Session) -> None:
+        """A run that is to replay a token, and in which no check has followed it, says nothing of that failure."""
+        token, source = settings_of(self._config).value("replay")
+        if token is None or any((record["parameters"] or {}).get("replay") for record in self._records):
+            return
+        expected = "the token of a fuzz check that this run makes: no check is of its program, so nothing was replayed"
+        self._lines.append((f"gilcheck: {BadValue('replay', token, expected, source)}", True))
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for words, bad in self._lines:

@@ -118,8 +118,8 @@ def _request(given: argparse.Namespace) -> Any:
         level=None if given.level is None else settings.level(given.level, "command line --level"),
         fail_on=None if given.fail_on is None else settings.limit(given.fail_on, "command line --fail-on"),
         allowed=found.allowed | allowed,
-        select=_split(given.select),
-        ignore=_split(given.ignore),
+        select=None if given.select is None else settings.beginnings(_split(given.select), "select", "command line --select"),
+        ignore=None if given.ignore is None else settings.beginnings(_split(given.ignore), "ignore", "command line --ignore"),
     )
     return Request(
         targets=tuple(given.targets),
@@ -148,8 +148,8 @@ def _project_file(targets: Sequence[str]) -> Path:
     return here / "pyproject.toml"
 
 
-def _split(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(part.strip().upper() for part in text.split(",") if part.strip())
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _shown(label: str) -> None:

@@ -109,8 +109,8 @@ def read(file: Path) -> AuditSettings:
         fail_on=limit(table.get("fail-on", "error"), SOURCE),
         allowed=codes(_texts(table, "allow-inconclusive"), "allow-inconclusive", SOURCE),
         exclude=_texts(table, "exclude"),
-        select=_texts(table, "select"),
-        ignore=_texts(table, "ignore"),
+        select=beginnings(_texts(table, "select"), "select", SOURCE),
+        ignore=beginnings(_texts(table, "ignore"), "ignore", SOURCE),
         evidence_days=None if "evidence-days" not in table else _days(table["evidence-days"]),
         baseline=tuple(_exception(one) for one in _tables(table)),
     )
@@ -160,6 +160,18 @@ def codes(given: tuple[str, ...], name: str, source: str) -> frozenset[str]:
         if one.upper() not in CATALOGUE:
             raise BadValue(name, one, "a code of the catalogue, such as GA203", source)
     return frozenset(one.upper() for one in given)
+
+
+def beginnings(given: tuple[str, ...], name: str, source: str) -> tuple[str, ...]:
+    """Codes of the catalogue, or beginnings of some.
+
+    Raises:
+        BadValue: one with which no code begins.
+    """
+    for one in given:
+        if not one or not any(code.startswith(one.upper()) for code in CATALOGUE):
+            raise BadValue(name, one, "a code of the catalogue, such as GA203, or the beginning of one, such as GA2", source)
+    return tuple(one.upper() for one in given)
 
 
 def _texts(table: Mapping[str, Any], name: str) -> tuple[str, ...]:

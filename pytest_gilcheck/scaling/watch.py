@@ -236,7 +236,7 @@ def _own_line(stack: Stack) -> str:
 
 def _lock_taken(frame: FrameType) -> tuple[int | None, str]:
     """The id and the name of the lock that the current line of the frame takes; (None, "") if it takes none."""
-    expressions = _lock_expressions(frame.f_code.co_filename, frame.f_lineno)
+    expressions = _lock_expressions(frame.f_code.co_filename, frame.f_lineno or 0)  # None where an instruction has no line
     if not expressions or not _takes(frame.f_code, frame.f_lasti):
         return None, ""
     for path in expressions:

@@ -76,6 +76,8 @@ def test_a_finding_outranks_what_cannot_be_told(tmp_path, gilcheck):
         ([".", "--level", "9"], "level=9"),
         ([".", "--fail-on", "doom"], "fail-on='doom'"),
         ([".", "--allow-inconclusive", "GA999"], "a code of the catalogue"),
+        ([".", "--select", "GA2,ZZ"], "a code of the catalogue"),
+        ([".", "--ignore", "GB"], "a code of the catalogue"),
         ([".", "--format", "pdf"], "format='pdf'"),
         ([".", "--python", "no-such-python"], "a CPython interpreter that can be run"),
         ([".", "--evidence", "absent.json"], "a file of evidence"),
@@ -96,7 +98,8 @@ def test_bad_usage_is_one_line(tmp_path, gilcheck, arguments, words):
     "text",
     [
         "leve = 2",
-        "level = 7", "level = '2'", "builds = ['3.14t']", "fail-on = 'no'", "allow-inconclusive = ['x']", "exclude = 'x'",
+        "level = 7", "level = '2'", "builds = ['3.14t']", "fail-on = 'no'", "allow-inconclusive = ['x']", "select = ['x']",
+        "exclude = 'x'",
         "evidence-days = 0", "baseline = 1", "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = 'x'",
         "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nexpires = 2027-01-01",
         "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = ' '\nexpires = 2027-01-01",

@@ -225,6 +225,10 @@ def test_racy(counter):
     )
     other.assert_outcomes(failed=1)
     other.stdout.fnmatch_lines(["*gilcheck: *"])
+    renamed = run(program.replace("test_racy", "test_other").replace("value += 1", "value = 2"), f"--gilcheck-replay={token}")
+    renamed.assert_outcomes(passed=1)
+    assert renamed.ret == pytest.ExitCode.USAGE_ERROR
+    renamed.stdout.fnmatch_lines(["*so nothing was replayed"])
 
 
 @pytest.mark.slow

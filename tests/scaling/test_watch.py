@@ -2,6 +2,7 @@ import linecache
 import queue
 import sys
 import threading
+from dataclasses import dataclass
 
 import pytest
 
@@ -84,6 +85,17 @@ def test_a_thread_is_at_the_lock_that_it_acquires_until_it_has_it():
     lock.seen.append("inside")
     lock.release()
     assert lock.seen[:2] == ["lock", "inside"]
+
+
+@dataclass
+class FrameWithoutLine:
+    f_code: object
+    f_lineno: None = None
+    f_lasti: int = 0
+
+
+def test_an_instruction_without_a_line_takes_no_lock():
+    assert watch._lock_taken(FrameWithoutLine(test_an_instruction_without_a_line_takes_no_lock.__code__)) == (None, "")
 
 
 def test_a_function_that_ended_with_a_lock_leaves_nobody_at_that_lock():

@@ -154,6 +154,7 @@ class Engine(Controlled):
         """
         run, before = ScheduleRun(recording, measuring), self.record
         self.record = run
+        run.refused = before.refused  # by a thread that the setup has started
         self._served_by = [task for task in self.tasks if task.state is BLOCKED_OUTSIDE]
         if self._served_by:  # otherwise, what was blocked while the setup ran has come back
             run.uncontrolled = before.uncontrolled

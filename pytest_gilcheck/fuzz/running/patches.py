@@ -145,7 +145,9 @@ class Patches:
                 found.append((os, name, primitives.refusing(f"it forks (os.{name})", getattr(os, name))))
         if (loops := sys.modules.get("asyncio.base_events")) is not None:
             loop = loops.BaseEventLoop
-            found.append((loop, "run_forever", primitives.refusing("it runs an event loop (asyncio)", loop.run_forever)))
+            found.append(
+                (loop, "run_forever", primitives.refusing("it runs an event loop (asyncio)", loop.run_forever, in_setup=True))
+            )
         return found
 
     def _wrap_existing_locks(self) -> None:

@@ -531,11 +531,15 @@ def importing(real: Any) -> Any:
     return imported
 
 
-def refusing(what: str, function: Any) -> Any:
-    """A function that ends the run if code under test calls it, and is ``function`` for all other code."""
+def refusing(what: str, function: Any, *, in_setup: bool = False) -> Any:
+    """A function that ends the run if code under test calls it, and is ``function`` for all other code.
+
+    Args:
+        in_setup: whether a thread that the setup has started may not call it either.
+    """
 
     def refused(*arguments: Any, **keywords: Any) -> Any:
-        if (found := _current()) is not None and found[0].exploring:
+        if (found := _current()) is not None and (found[0].exploring or (in_setup and found[1] is not found[0].main)):
             found[0].refuse(f"{what} at {place(sys._getframe(1), found[0].takes_part)}")
         return function(*arguments, **keywords)
 

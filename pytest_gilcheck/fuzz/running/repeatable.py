@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ...core.classes import bases_of, module_of_class, names_of
+from ...core.classes import bases_of, in_class, module_of_class, names_of
+from ...core.source import line_text
 from .generators import NUMPY, OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
@@ -147,6 +148,8 @@ class Repeatable(Chance):
         changed: Any = kind
         if changed.__hash__ is not object.__hash__ or "__hash__" in names_of(kind):
             return False
+        if in_class(kind, "_is_protocol") is True:  # `isinstance` asks for every name of a protocol, which no class would have then
+            return False
         numbered = self._number
 
         def __hash__(self: Any) -> int:
@@ -193,7 +196,8 @@ class Repeatable(Chance):
 
         def build_class(*arguments: Any, **keywords: Any) -> Any:
             made = _build_class(*arguments, **keywords)
-            if self._controlled() and isinstance(made, type) and self._may_change(module_of_class(made)):
+            ours = self._controlled() and isinstance(made, type) and self._may_change(module_of_class(made))
+            if ours and not _decorated(arguments):
                 self._change(made)
             return made
 
@@ -204,6 +208,15 @@ class Repeatable(Chance):
             return REAL_URANDOM(size)
         self._used = self._draws = True
         return self._drawn_bytes.randbytes(size)
+
+
+def _decorated(arguments: tuple[Any, ...]) -> bool:
+    """Whether a class is decorated, by the arguments of `__build_class__`; or may be, where there is no source.
+
+    `dataclass` and its like look for a ``__hash__`` of the class itself, and make none where they find one.
+    """
+    code = getattr(arguments[0], "__code__", None) if arguments else None
+    return code is None or not line_text(code.co_filename, code.co_firstlineno).startswith("class")
 
 
 def _itself(thing: Any) -> Any:
