@@ -194,9 +194,9 @@ FUZZ_PARTS = (
 
 
 RUNNING_ROOMS = (
-    "probe", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff", "task",
-    "places", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns", "controlled", "workers",
-    "watchdog", "engine", "files", "primitives", "dates", "events", "patches",
+    "probe", "children", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff",
+    "task", "places", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns", "controlled",
+    "workers", "watchdog", "engine", "files", "primitives", "dates", "events", "patches",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
+from datetime import date, timedelta
 
 import pytest
 
@@ -223,3 +224,17 @@ def test_who_waits_for_a_file_that_another_process_makes_is_not_condemned(tmp_pa
 
     result = counted(waits, add_locked, setup=Both, schedules=5, invariant=None)
     assert result.verdict != "violated", result.reason
+
+
+def test_a_count_in_objects_that_are_made_anew_is_no_polling():
+    def waits(both):
+        add(both)
+        day = date(2000, 1, 1)
+        while both.value < 2 and day.year < 2005:
+            day = day + timedelta(days=1)
+            time.sleep(0.01)
+
+    def adds(both):
+        add(both)
+
+    counted(waits, adds, setup=Both, schedules=60, invariant=None).assert_holds()

@@ -145,6 +145,8 @@ class Controlled(Turns):
             return False
         self.virtual_sleeps += 1
         self.clock.now += nanoseconds
+        if self.children:
+            self._let_children_run(nanoseconds)
         self.deadlines.end_past()
         return True
 

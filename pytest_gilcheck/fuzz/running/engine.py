@@ -103,6 +103,7 @@ class Engine(Controlled):
         if self.journal is not None:
             self.journal.begin(Stage.SETUP)
         self.clock.restart()
+        self.children.begin()
         self.chance.begin()
         self.point = 0
         self.next = NEVER

@@ -34,6 +34,7 @@ from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
 from . import dates, files, primitives, repeatable
+from .children import noting
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -143,6 +144,9 @@ class Patches:
         for name in ("fork", "forkpty"):
             if hasattr(os, name):
                 found.append((os, name, primitives.refusing(f"it forks (os.{name})", getattr(os, name))))
+        if (processes := sys.modules.get("subprocess")) is not None:
+            popen = processes.Popen
+            found.append((popen, "_execute_child", noting(popen._execute_child, primitives.started_process)))
         if (loops := sys.modules.get("asyncio.base_events")) is not None:
             loop = loops.BaseEventLoop
             found.append(

@@ -531,6 +531,12 @@ def importing(real: Any) -> Any:
     return imported
 
 
+def started_process(pid: int) -> None:
+    """The calling thread has started a process."""
+    if (found := _current()) is not None:
+        found[0].children.add(pid)
+
+
 def refusing(what: str, function: Any, *, in_setup: bool = False) -> Any:
     """A function that ends the run if code under test calls it, and is ``function`` for all other code.
 

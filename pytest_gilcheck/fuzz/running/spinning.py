@@ -13,6 +13,7 @@ later (`PATIENCE`), and nothing is concluded from it.
 from __future__ import annotations
 
 import re
+import weakref
 from functools import cache
 from types import CodeType, FrameType
 from typing import Any
@@ -65,6 +66,7 @@ class LoopWatch:
         "_clock",
         "_code",
         "_first",
+        "_kept",
         "_last",
         "_may_wait",
         "_offset",
@@ -81,6 +83,7 @@ class LoopWatch:
         self._code, self._offset = frame.f_code, frame.f_lasti
         self._anchor: Any = None
         self._state: Any = None
+        self._kept: list[Any] = []
         self._steps = min(max(_WINDOW, steps // 10), _LONGEST_WINDOW)
         self._visits = 0
         self._caller = 0  # the frame of a call that works, unless the callee makes steps of its own
@@ -105,11 +108,11 @@ class LoopWatch:
         if frame.f_code is self._code:
             self._first, self._last = min(self._first, frame.f_lasti), max(self._last, frame.f_lasti)
             if frame.f_lasti == self._offset and not self._works:
-                anchor, state = _state_of(frame, self._clock)
-                if anchor == self._anchor and state == self._state:
+                anchor, state, kept = _state_of(frame, self._clock)
+                if anchor == self._anchor and state == self._state and _all_alive(self._kept):
                     self._visits += 1
                 else:
-                    self._anchor, self._state, self._visits = anchor, state, 1
+                    self._anchor, self._state, self._kept, self._visits = anchor, state, kept, 1
                 if self._visits == _VISITS and acquired == self._acquired and not _in_for_loop(self._code, self._first, self._last):
                     return SPINS
         if self._steps > 0:
@@ -137,9 +140,13 @@ def in_a_wait(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") in _OF_WAITS
 
 
-def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any]]:
-    """Where a thread is, and the locals of its frames: plain values, and the ids of all other objects."""
-    where, state = [], []
+def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any], list[Any]]:
+    """Where a thread is, and the locals of its frames: plain values, and the ids of all other objects, with these.
+
+    A loop may make an object each time, at the same address. So the objects come along: by a weak reference, or themselves where
+    there is none to them.
+    """
+    where, state, kept = [], [], []
     while frame is not None:
         where.append((frame.f_code, frame.f_lasti))
         for name, value in locals_of(frame).items():
@@ -149,10 +156,15 @@ def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any
                 state.append((name, value))
             else:
                 state.append((name, id(value)))
+                kept.append(weakref.ref(value) if type(value).__weakrefoffset__ else value)
         frame = frame.f_back
         if frame is not None and frame.f_code.co_name == "_work":  # of the engine
             break
-    return where, state
+    return where, state, kept
+
+
+def _all_alive(kept: list[Any]) -> bool:
+    return not any(type(each) is weakref.ref and each() is None for each in kept)
 
 
 @cache

@@ -22,6 +22,7 @@ from ...core.clocks import sleep as _sleep
 from ...core.lookup import looked_up
 from ..schedule import CLOCK, TEARDOWN, Choice, checksum
 from ..steps.visible import Access
+from .children import Children
 from .deadlines import Deadlines
 from .fairness import Fairness
 from .handoff import HandoffSemaphore, SemaphorePool
@@ -69,6 +70,7 @@ class Turns:
         measuring: whether it keeps what a search counts.
         gil_only: switch only where a build with a GIL can.
         acquisitions: the number of times that locks were acquired, in all runs.
+        children: the processes that the threads of the run have started.
         clock: the virtual clock.
         may_end_early: whether the teardown may begin when the program's own threads have ended and others can still run.
         most_alone: times that time passes in a run for the threads alone that the program has started.
@@ -92,10 +94,10 @@ class Turns:
     """
 
     __slots__ = (
-        "_early_end", "_grace", "aborting", "acquisitions", "awake", "by_ident", "changing", "clock", "deadlines", "exploring",
-        "fairness", "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring", "most_alone",
-        "most_virtual_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording", "returned",
-        "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
+        "_early_end", "_grace", "aborting", "acquisitions", "awake", "by_ident", "changing", "children", "clock", "deadlines",
+        "exploring", "fairness", "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring",
+        "most_alone", "most_virtual_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording",
+        "returned", "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
@@ -125,6 +127,7 @@ class Turns:
         self.policy: Policy | None = None
         self.most_alone = _MOST_ALONE
         self._grace = _GRACE
+        self.children = Children()
         self.may_end_early = False
         self._early_end = Task(TEARDOWN, "the teardown", self.main.semaphore)
         self.record = ScheduleRun()
@@ -371,7 +374,16 @@ class Turns:
                 return []
             if self.exploring and not self.deadlines.due_until(record.alone_until):
                 return []
-        return self.deadlines.advance()
+        before = self.clock.now
+        ready = self.deadlines.advance()
+        if self.children:
+            self._let_children_run(self.clock.now - before)
+        return ready
+
+    def _let_children_run(self, nanoseconds: int) -> None:
+        """Virtual time passes: as much real time does, if a process lives that the threads have started."""
+        with self.unwatched():
+            self.children.let_run(nanoseconds)
 
     def _all_done(self) -> bool:
         """Whether only daemons are left."""
