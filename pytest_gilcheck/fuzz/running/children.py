@@ -1,6 +1,6 @@
 """The processes that the threads of a run have started: while one of them lives, virtual time takes as long as real time.
 
-A thread that waits for a process with a timeout sleeps in a loop, and looks whether it has ended. Where sleeping takes no time, each
+A thread that waits for a process with a timeout sleeps in a loop, and looks whether it has ended. Where sleep takes no time, each
 such wait is at its timeout before the process has begun.
 """
 
