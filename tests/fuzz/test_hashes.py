@@ -52,12 +52,13 @@ async def nothing():
     pass
 
 
-def looped(start):
+def looped(start, loops):
     """A setup with a thread that runs an event loop."""
 
     def setup():
         counter = Counter()
         counter.loop = asyncio.new_event_loop()
+        loops.append(counter.loop)
         if start:
             threading.Thread(target=counter.loop.run_forever, daemon=True).start()
         else:
@@ -69,6 +70,9 @@ def looped(start):
 
 
 def test_an_event_loop_in_a_thread_of_the_setup_is_refused_and_one_that_the_setup_itself_runs_is_not():
-    refused = counted(add_locked, add_locked, setup=looped(start=True), schedules=10)
+    loops = []
+    refused = counted(add_locked, add_locked, setup=looped(True, loops), schedules=10)
+    for loop in loops:
+        loop.close()
     assert (refused.verdict, "it runs an event loop" in refused.reason) == ("inconclusive", True)
-    counted(add_locked, add_locked, setup=looped(start=False), schedules=10).assert_holds()
+    counted(add_locked, add_locked, setup=looped(False, []), schedules=10).assert_holds()
