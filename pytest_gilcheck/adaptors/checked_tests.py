@@ -365,9 +365,8 @@ class CheckedTests:
             return report
         noted = call.excinfo is not None and isinstance(call.excinfo.value, ChildFailed)  # by the child
         noted = noted or bool(item.stash.get(_PROOF, ""))  # by an earlier run of the test
-        failed = report.failed or (
-            report.skipped and hasattr(report, "wasxfail")
-        )  # as expected: it is not known what the check says
+        as_expected = report.skipped and hasattr(report, "wasxfail")
+        failed = report.failed or as_expected  # either way, it is not known what the check says
         if failed and call.when != "teardown" and not noted and uses_check(item):
             self._note_unfinished(item, getattr(report, "gilcheck", None) or item.stash.get(_RECORDS, []), call.excinfo)
         if records := item.stash.get(_RECORDS, None):

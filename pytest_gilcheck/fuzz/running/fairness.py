@@ -86,11 +86,9 @@ class Fairness:
         """This thread goes on from here. Its steps until it is watched vary, or it might stand in the same place each time."""
         varying = self._run.yields % 7
         self._begun = point
-        self._due = self.point = point + (10 + 7 * varying if task.spins else self._steps + 37 * varying)
         if point > self._pauses_from and self.pauses is None:
             self.pauses, self._pauses_from = PauseWatch(), 2 * point
-        if self.pauses is not None:
-            self.point = point + 1
+        self._look_at(point + (10 + 7 * varying if task.spins else self._steps + 37 * varying), point)
 
     def _look_at(self, due: int, point: int) -> None:
         """Look at the running thread at that point, and at the next one if threads are watched through their pauses."""

@@ -21,7 +21,6 @@ from typing import Any, Protocol
 _WORDS = 624  # of 32 bits, in the state of a Mersenne Twister
 _SHOWN = 16  # bytes of a state that are looked at: a seed, or the next round of numbers, changes them
 _GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the functions of the module
-NUMPY = "numpy.random.mtrand"  # the module of its generator
 _reseed = _random.Random.seed
 
 
@@ -49,7 +48,7 @@ class OfRandom:
         self._fresh: object = None
 
     def begin(self, seed: int) -> bool:
-        used = self._seed is not None and self._position() != self._fresh
+        used = self.used
         if used or seed != self._seed:
             _reseed(_GENERATOR, seed)  # in C, because every run may do this
             self._seed, self._fresh = seed, self._position()
@@ -115,7 +114,7 @@ class OfNumpy:
 
 def numpy_module() -> Any:
     """``numpy.random.mtrand``; None as long as it is not imported."""
-    module = sys.modules.get(NUMPY)
+    module = sys.modules.get("numpy.random.mtrand")
     return module if hasattr(module, "_rand") else None
 
 

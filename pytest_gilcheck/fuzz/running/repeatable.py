@@ -16,7 +16,6 @@ import builtins
 import gc
 import os
 import random
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -25,7 +24,7 @@ from typing import Any
 
 from ...core.classes import bases_of, in_class, module_of_class, names_of
 from ...core.source import line_text
-from .generators import NUMPY, OfNumpy, OfRandom, SharedGenerator, numpy_module
+from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
 REAL_URANDOM = os.urandom
@@ -99,7 +98,7 @@ class Repeatable(Chance):
         if self._used:
             self._used = False
             _seed(self._drawn_bytes, self._seed)
-        if not self._numpy_found and NUMPY in sys.modules and (numpy := numpy_module()) is not None:
+        if not self._numpy_found and (numpy := numpy_module()) is not None:
             self._numpy_found = True
             self._generators.append(OfNumpy(numpy))
         for generator in self._generators:

@@ -13,7 +13,7 @@ import _thread
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
@@ -44,12 +44,16 @@ _OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 
 def _pass_on(post: Callable[[], object], wait: Callable[[], object]) -> None:
-    """Wake another thread, and wait, where a build has no GIL.
+    """Wake another thread, and wait.
 
-    It ends an object in the thread that made it, between two instructions, as soon as another thread let it go. A finalizer that
-    takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
+    A free-threaded build ends an object in the thread that made it, between two instructions, as soon as another thread has let it
+    go. A finalizer that takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
     """
-    deque(map(operator.call, (post, wait)), 0)
+    if FREE_THREADED:
+        deque(map(operator.call, (post, wait)), 0)
+    else:
+        post()
+        wait()
 
 
 class Turns:
@@ -181,19 +185,16 @@ class Turns:
         assert policy is not None, "exploring needs a policy"
         if policy.next != NEVER and point >= policy.next and point <= fairness.most_chosen:
             allowed = task.gil_checked or not self.gil_only
-            others: Sequence[Task] = ()
-            if not self.clock.matters:  # no thread waits with a deadline
-                if allowed:
-                    others = [other for other in self.tasks if other.state is READY and other is not task]
-            else:
-                others = self._others_in_time(task, allowed, access)
+            others = self.deadlines.others(task) if allowed else []
+            pause = self.deadlines.late_reading
+            if access is CLOCK_READING and self.clock.delays and self.clock.delay:
+                others.append(pause)
             if others or allowed:
                 target = policy.at(point, task, others, access)
             if target is not task:
-                pauses = target.index == CLOCK
-                self._record_choice(Choice(point, target.index, pauses), access, frame, task)
+                self._record_choice(Choice(point, target.index, target is pause), access, frame, task)
                 task.spins = target.spins = 0
-                if pauses:
+                if target is pause:
                     self._note_delay(self.deadlines.delay(self.clock.now + self.clock.delay))
                     target = task
         if target is task and point >= fairness.point:
@@ -214,22 +215,8 @@ class Turns:
         if target.state is not READY:
             self._note_delay(self.deadlines.end_wait(target))
         self._make_owner(target)
-        if FREE_THREADED:
-            _pass_on(target.semaphore.post, task.semaphore.wait)
-        else:
-            target.semaphore.post()
-            task.semaphore.wait()
-        self.awake = task
-        task.frame = None
-        if self.aborting:
-            raise Abort
-
-    def _others_in_time(self, task: Task, allowed: bool, access: Access) -> list[Task]:
-        """The other threads that may run now, and the candidate that stands for a late reading of a clock."""
-        others = self.deadlines.others(task) if allowed else []
-        if access is CLOCK_READING and self.clock.delays and self.clock.delay:
-            others.append(self.deadlines.late_reading)
-        return others
+        _pass_on(target.semaphore.post, task.semaphore.wait)
+        self._has_turn(task)
 
     def _wait_for_the_world(self, task: Task, point: int) -> None:
         """Let real time pass before a run is said to make no progress.
@@ -271,25 +258,19 @@ class Turns:
 
     def release(self, task: Task) -> None:
         """Let another thread run, because this one cannot; the main thread, if no thread is runnable."""
-        target = self.next_task(task)
-        if target is None:
-            self.idle, target = True, self.main
-        else:
-            self._make_owner(target)
-        target.semaphore.post()
+        self._released(task).semaphore.post()
 
     def release_and_wait(self, task: Task) -> None:
         """The same, and wait until this thread is woken."""
+        _pass_on(self._released(task).semaphore.post, task.semaphore.wait)
+
+    def _released(self, task: Task) -> Task:
         target = self.next_task(task)
         if target is None:
-            self.idle, target = True, self.main
-        else:
-            self._make_owner(target)
-        if FREE_THREADED:
-            _pass_on(target.semaphore.post, task.semaphore.wait)
-        else:
-            target.semaphore.post()
-            task.semaphore.wait()
+            self.idle = True
+            return self.main
+        self._make_owner(target)
+        return target
 
     def hand_to(self, target: Task) -> None:
         """Make this task, which is ready, the owner, and wake it."""
@@ -320,7 +301,7 @@ class Turns:
             return ready[0] if ready else None
         only_daemons = not tasks[-1].root and self._all_done()
         late: list[Task] = []
-        if self.clock.matters and not only_daemons and self.deadlines.any():
+        if not only_daemons and self.deadlines.any():
             ready = ready and [task for task in tasks if self.deadlines.is_ready(task)]
             ready = ready or self._later()
             late = [task for task in self.deadlines.others(None) if task not in ready]
@@ -443,10 +424,7 @@ class Turns:
 
     def _span(self) -> None:
         owner = self.owner
-        if self.clock.matters:
-            others = tuple([task.index for task in self.deadlines.others(owner)])
-        else:
-            others = tuple([task.index for task in self.tasks if task.state is READY and task is not owner])
+        others = tuple([task.index for task in self.deadlines.others(owner)])
         spans, first = self.record.spans, self.point + 1
         if spans and spans[-1][0] == first:
             spans.pop()

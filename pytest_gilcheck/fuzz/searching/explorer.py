@@ -180,12 +180,10 @@ class Explorer:
                     broken = self.program.check_invariant(arguments)
             finally:
                 goes_on = run is not None and not run.stuck and not run.refused
-                if self.program.teardown is None:
-                    engine.end()
-                else:
-                    torn = self._torn_down(run) if goes_on else None  # it may tell threads to end that the setup has started
-                    engine.end()
-                    broken = broken or (torn if goes_on else self._torn_down(run))
+                torn = self._torn_down(run) if goes_on else None  # it may have to tell threads to end that the setup has started
+                engine.end()
+                torn = torn if goes_on else self._torn_down(run)
+                broken = broken or torn
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
         if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
@@ -194,10 +192,8 @@ class Explorer:
             self.uncontrolled += run.uncontrolled
         if run.refused:
             raise NotExplorable(run.refused)
-        if engine.workers.exhausted:
+        if engine.exhausted:
             raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
-        if broken is None and not run.stuck and not run.errors and not run.left:
-            return run, None
         return run, self._confirmed(self._classify(run, broken))
 
     def _note_what_it_depends_on(self, journal: Journal) -> None:
@@ -450,7 +446,8 @@ class Explorer:
 
     def _torn_down(self, run: ScheduleRun | None) -> str | None:
         """Tear down after a run, or a setup that failed; returns why the run fails, if the teardown says so."""
-        assert self.program.teardown is not None, "the caller has looked"
+        if self.program.teardown is None:
+            return None
         try:
             self.program.teardown()
         except SetupStuck as error:  # perhaps a lock that the run has left held, or a thread that it has left waiting

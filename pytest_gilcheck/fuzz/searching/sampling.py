@@ -41,9 +41,8 @@ class RandomWalk:
 
     def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
         self.next = point + 1
-        draw = self._draw
-        others = [other for other in others if other.state is READY or draw.random() < _DELAYED]  # as `_considered` does
-        index = int(draw.random() * (len(others) + 1))
+        others = _considered(self._draw, others)
+        index = int(self._draw.random() * (len(others) + 1))
         return others[index] if index < len(others) else task
 
     def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
