@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from collections import deque
-from datetime import date, timedelta
 
 import pytest
 
@@ -229,9 +228,12 @@ def test_who_waits_for_a_file_that_another_process_makes_is_not_condemned(tmp_pa
 def test_a_count_in_objects_that_are_made_anew_is_no_polling():
     def waits(both):
         add(both)
-        day = date(2000, 1, 1)
-        while both.value < 2 and day.year < 2005:
-            day = day + timedelta(days=1)
+        kept = lambda left=MANY: left  # noqa: E731 # no call makes it, as it would an object of a class
+        while both.value < 2 and kept.__defaults__[0]:
+            left = kept.__defaults__[0] - 1
+            kept = None
+            kept = lambda left=left: left  # noqa: E731 # at the address of the one before
+            left = None
             time.sleep(0.01)
 
     def adds(both):
