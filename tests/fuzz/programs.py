@@ -2,11 +2,17 @@
 
 import threading
 import time
+from contextlib import contextmanager
 
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz import plan as plans
+from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.fuzz.searching.reduction import Reduction
 
 from ..given import given
+
+FEW = 8  # schedules
 
 
 def plan(share=(0, 1), **arguments):
@@ -146,3 +152,18 @@ def under_the_lock(thread):
             thread(s)
 
     return locked
+
+
+def no_time_for_records(runs, seconds):
+    return False
+
+
+@contextmanager
+def reduced(*threads, setup=Counter, invariant=is_two, most=FEW, fits=no_time_for_records, focusing=False):
+    """The search for schedules that turn conflicts round, after so many of them at most."""
+    searched = Program(threads, setup, invariant, "reduced", None)
+    with explorer_for(searched, plans.FuzzPlan(timeout=20.0), lambda label: None) as explorer:
+        explorer.sequential()
+        reduction = Reduction(explorer, fits=fits, focusing=focusing)
+        reduction.search(lambda: reduction.runs >= most)
+        yield reduction

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import unicodedata
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +21,7 @@ from pytest_gilcheck.fuzz.steps import stack
 
 from ..slow import one_in
 from .ladder import RACY, Rung, State
-from .programs import Counter, add, add_locked, counted, is_two
+from .programs import Counter, add, add_locked, counted, is_two, no_time_for_records, reduced
 
 PROVED = "every interleaving is equivalent to "
 
@@ -493,3 +494,34 @@ def changes_the_operator(words):
 def test_an_operator_that_is_changed_on_its_class_is_met_by_who_uses_it():
     found = counted(adds, changes_the_operator, setup=Words, invariant=lambda words: words.counts["sum"] == 1, schedules=200)
     found.assert_violated()
+
+
+def test_schedules_that_passed_without_a_record_are_recorded_later_and_prove_as_much():
+    def appends(which):
+        def thread(kept):
+            with kept.lock:
+                kept.value += which
+            kept.value  # noqa: B018 - a race
+
+        return thread
+
+    found = []
+    for fits in (no_time_for_records, lambda runs, seconds: True):
+        with reduced(*map(appends, range(3)), invariant=None, most=1000, fits=fits) as reduction:
+            found.append((reduction.finished, reduction.doubt, reduction.failure))
+            assert reduction.records > 1
+    assert found == [(True, "", None)] * 2
+
+
+def test_the_attributes_of_a_simple_namespace_are_known():
+    def locked(state):
+        with state.lock:
+            state.value += 1
+
+    def setup():
+        return SimpleNamespace(value=0, lock=threading.Lock())
+
+    result = counted(locked, locked, setup=setup, invariant=is_two, schedules=50)
+    result.assert_holds()
+    assert PROVED in result.reason, result.reason
+    assert counted(add, add, setup=setup, invariant=is_two, schedules=50).preemptions == 1

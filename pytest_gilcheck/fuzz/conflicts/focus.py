@@ -18,13 +18,13 @@ from __future__ import annotations
 import gc
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
 from ...core.classes import in_class, is_a, names_of
-from ..running.record import Deed
+from ..running.record import Deed, Place, ScheduleRun, anchor_of
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
 from ..steps.visible import Access
@@ -44,15 +44,25 @@ class Focus:
             has one meaning.
         lengths: by thread, the number of its other points.
         hidden_points: of the run, in order.
+        anchors: where the run came to a step at its other points, by point (`record.anchor_of`).
     """
 
     hidden: dict[int, Access]
     lengths: dict[int, int]
     hidden_points: list[int]
+    anchors: Mapping[int, tuple[Access, Place]]
 
     def without(self, schedule: Schedule) -> Schedule:
         """A schedule that branches off from the recorded run, where the hidden steps are no points."""
         return Schedule(tuple(Choice(self._left(point), thread, forced) for point, thread, forced in schedule.choices))
+
+    def led(self, run: ScheduleRun, schedule: Schedule) -> bool:
+        """Whether a run that followed `without` made the first choice where the schedule does, as far as that is known."""
+        point = schedule.choices[0].point
+        while (at := bisect_left(self.hidden_points, point)) < len(self.hidden_points) and self.hidden_points[at] == point:
+            point += 1
+        known = self.anchors.get(point)
+        return known is None or (bool(run.choices) and run.anchors[0] == anchor_of(*known))
 
     def _left(self, point: int) -> int:
         """The number of this point, or of the next one that is left."""
@@ -65,11 +75,13 @@ class Focus:
         return sum(self.lengths.values())
 
 
-def focus_of(trace: Trace) -> Focus:
+def focus_of(trace: Trace, codes: Container[int]) -> Focus:
     """The focus of one recorded run.
 
     Args:
         trace: of a run that has ended.
+        codes: the ids of code that had started before it. Other code was made in the run, and each run makes it anew (a template
+            that is compiled, a named tuple), so that its steps cannot be hidden in another one.
     """
     users: dict[int, set[int]] = {}
     changed: set[int] = set()
@@ -99,10 +111,12 @@ def focus_of(trace: Trace) -> Focus:
     hidden = {
         key: access
         for key, (access, code, offset) in trace.places.items()
-        if key not in matters and offset not in while_loops(code)
+        if key not in matters and id(code) in codes and offset not in while_loops(code)
     }
     left = Counter(owner for point, owner in trace.owners.items() if id(trace.accesses.get(point)) not in hidden)
-    return Focus(hidden, dict(left), sorted(point for point, access in trace.accesses.items() if id(access) in hidden))
+    anchors = {point: (access, trace.spots[point]) for point, access in trace.accesses.items() if id(access) not in hidden}
+    hidden_points = sorted(point for point, access in trace.accesses.items() if id(access) in hidden)
+    return Focus(hidden, dict(left), hidden_points, anchors)
 
 
 def _dictionary_of(each: object) -> object:

@@ -18,19 +18,30 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import partial
 from inspect import CO_GENERATOR
-from types import BuiltinMethodType, CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from sys import getrefcount
+from types import (
+    BuiltinFunctionType,
+    BuiltinMethodType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, NamedTuple
 
 from ...core.classes import is_a
 from ...core.clocks import monotonic
-from ...core.origin import ours
+from ...core.origin import foreign, ours
 from ...core.source import code_position
 from ..running.engine import Engine
-from ..running.record import Deed, ScheduleRun
+from ..running.record import Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..steps import quiet_keys
 from ..steps.instructions import instruction_at
-from ..steps.stack import topmost
+from ..steps.stack import NOTHING, topmost
 from ..steps.touches import ALL, SIZE, UNKNOWN, Touch, Touches, behind_a_lock, touches
 from ..steps.visible import ENTRY, Access
 from .objects import Objects
@@ -39,6 +50,8 @@ _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a c
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
 _CODE = (FunctionType, ModuleType, type)
 _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
+_HELD_BY_US = 4  # references to an operand, with that of the stack: the tuple of operands, a loop's variable, and an argument
+_NEVER_SHARED = frozenset({*_CODE, type(None), bool, int, float, str, bytes, tuple, BuiltinFunctionType})
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
 
@@ -67,6 +80,8 @@ class Trace:
         no_step: the points at which the running thread could not continue.
         steps: the points of transitions that begin with a visible step.
         accesses: by point, the step of code under test that it begins with.
+        guessed: by point, the ids of what a step of the user's code works on of which it is not known what it touches.
+        spots: by point, the code and the offset of the step that it begins with, if that is known.
     """
 
     def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf) -> None:
@@ -83,6 +98,8 @@ class Trace:
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
         self.accesses: dict[int, Access] = {}
+        self.guessed: dict[int, list[int]] = {}
+        self.spots: dict[int, Place] = {}
         self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
@@ -119,12 +136,14 @@ class Trace:
             self._within(frame)
         if access.kind == "end":
             self.accesses[now] = access
-            self.not_known[now] = frame.f_code, frame.f_lasti
+            self.not_known[now] = self.spots[now] = frame.f_code, frame.f_lasti
             if self._focusing:
                 self.places[id(access)] = access, frame.f_code, frame.f_lasti
             return
         if access.name == LOCK:
             outer = frame.f_back if frame.f_code.co_name == "__enter__" else frame
+            if outer is not None:
+                self.spots[now] = outer.f_code, outer.f_lasti
             if behind_a_lock(outer, self._engine.takes_part) is UNKNOWN:
                 self.not_known[now] = "a lock of the standard library"
             return
@@ -132,6 +151,7 @@ class Trace:
             self.not_known[now] = access.name
             return
         self.accesses[now] = access
+        self.spots[now] = frame.f_code, frame.f_lasti
         if access.name == ENTRY:  # what C has begun, and goes on with, is what the step before touches, or unknown
             return
         name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
@@ -139,9 +159,11 @@ class Trace:
             if self._focusing:
                 self.places[id(access)] = access, frame.f_code, frame.f_lasti
             found = touches(frame, name, argument, value, self._engine.takes_part)
-            if found is None and self._focusing:
-                count = _MOST_OPERANDS + argument if name.startswith("CALL") else _MOST_OPERANDS
-                self._unknown_on(task, topmost(frame, count))
+            if found is None and (self._focusing or not foreign(frame.f_code.co_filename)):
+                operands = topmost(frame, _MOST_OPERANDS + argument if name.startswith("CALL") else _MOST_OPERANDS)
+                self.guessed[now] = _used_elsewhere(operands, name.startswith("CALL"))
+                if self._focusing:
+                    self._unknown_on(task, operands)
         except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
             found = None
         if found is None:
@@ -243,6 +265,14 @@ class Trace:
         changed = {part.holder for parts in self.parts.values() for part in parts if part.part != LOCK and part.deed is Deed.WRITE}
         return {holder: alive[holder] for holder in changed & alive.keys()}
 
+    def guesses(self) -> set[int]:
+        """The points of steps that work on what other threads work on too, although it is not known what they touch there."""
+        users: dict[int, set[int]] = {}
+        for point, things in self.guessed.items():
+            for each in things:
+                users.setdefault(each, set()).add(self.owners[point])
+        return {point for point, things in self.guessed.items() if any(len(users[each]) > 1 for each in things)}
+
     def shares(self) -> bool:
         """Whether several threads touch the same object; code and names of modules aside, if nothing changes them."""
         first: dict[int, int] = {}
@@ -274,3 +304,14 @@ def _leads_to_code(thing: object) -> bool:
     if type(thing) is CellType:
         thing = next(iter(gc.get_referents(thing)), None)
     return is_a(thing, _CODE) or (type(thing) is dict and "__builtins__" in thing) or thing is vars(builtins)
+
+
+def _used_elsewhere(operands: tuple[Any, ...], of_call: bool) -> list[int]:
+    """The ids of those operands that something else refers to beside the stack: what is made for the step alone is not shared, and
+    the next one may be at its address."""
+    found = []
+    for each in operands:
+        held = _HELD_BY_US + of_call  # the callback of a call has its first argument
+        if each is not NOTHING and type(each) not in _NEVER_SHARED and getrefcount(each) > held:
+            found.append(id(each))
+    return found

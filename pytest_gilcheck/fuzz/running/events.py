@@ -126,6 +126,11 @@ class Events:
         """What is known about the names of the program."""
         return self._visibility.names
 
+    @property
+    def codes(self) -> frozenset[int]:
+        """The ids of the code under test that has started so far."""
+        return frozenset(self._tables)
+
     def forget(self) -> None:
         """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
         self._visibility, self._looks = Visibility(everything=self._everything), 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Protocol
 
-from ..schedule import CLOCK, Choice, Schedule
+from ..schedule import CLOCK, TEARDOWN, Choice, Schedule
 from ..steps.visible import Access
 from .task import DONE, READY, Task
 
@@ -78,6 +78,30 @@ class Planned:
                     return task
         self.diverged = self.diverged or choice
         return None
+
+
+class PlannedAndLeft(Planned):
+    """Follows a schedule; from its last preemption on, the thread that was preempted goes on only where no other one can.
+
+    So whatever the other threads do comes before what that thread was about to do, also if they are only started later, or wait for
+    each other.
+    """
+
+    def begin(self, tasks: Sequence[Task]) -> None:
+        super().begin(tasks)
+        self._preempted: Task | None = None
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        chosen = super().at(point, task, others, access)
+        if chosen is not task:
+            self._preempted = task
+        return chosen
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        chosen = super().forced(point, ready, default, late)
+        if self._left or chosen is not default or default is not self._preempted:
+            return chosen
+        return next((task for task in ready if task is not default and task.index != TEARDOWN), default)
 
 
 class PlannedWithout:

@@ -20,11 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from ...core.origin import ours
+from ...core.clocks import monotonic
+from ...core.origin import foreign, ours
 from ..conflicts.focus import Focus, focus_of
 from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace
+from ..running.policy import PlannedAndLeft
 from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
@@ -33,10 +35,13 @@ from .explorer import Explorer, Failure, Symptom
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
+_LIKELY, _POSSIBLE, _UNLIKELY = range(3)  # how likely it is that two steps conflict
 _NO_TIME = "there was no time to record every run"
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
 
-_Item = tuple[int, int, int, Node, Schedule]  # preemptions, uses of what is raced for, number, where it branches off, schedule
+_Rank = tuple[int, int, int]  # see `Reduction._rank`; the least comes first
+_Spot = tuple[str, int, int]  # file, first line of the function, and offset of an instruction
+_Item = tuple[int, _Rank, int, Node, Schedule]  # preemptions, rank, number, where it branches off, schedule
 
 
 @dataclass
@@ -48,33 +53,59 @@ class Frontier:
         hinted: likewise, with hints.
         waiting: schedules that turn a race round; the heap's first is the next.
         hints: schedules that no race led to.
+        raced: how often each pair of instructions was raced for.
+        passed: schedules that passed when they were run without a record, and may be run again with one.
     """
 
     tried: dict[Node, set[int]] = field(default_factory=dict)
     hinted: dict[Node, set[int]] = field(default_factory=dict)
-    waiting: list[_Item] = field(default_factory=lambda: [(0, 0, 0, ((), 0), Schedule())])
+    waiting: list[_Item] = field(default_factory=lambda: [(0, (0, 0, 0), 0, ((), 0), Schedule())])
     hints: list[_Item] = field(default_factory=list)
+    passed: list[_Item] = field(default_factory=list)
+    raced: Counter[tuple[_Spot | None, ...]] = field(default_factory=Counter)
     _added: int = 0
 
-    def enter(self, heap: list[_Item], node: Node, choice: Choice, uses: int) -> None:
-        """A schedule that makes this choice at the node; of several, those with the fewest preemptions and uses come first."""
+    def enter(self, heap: list[_Item], node: Node, choice: Choice, rank: _Rank) -> None:
+        """A schedule that makes this choice at the node; of several, that with the fewest preemptions comes first, then by rank."""
         schedule = Schedule((*node[0], choice))
         self._added += 1
-        heappush(heap, (schedule.preemptions, uses, self._added, node, schedule))
+        heappush(heap, (schedule.preemptions, rank, self._added, node, schedule))
 
     def next(self, hints_too: bool = True) -> Schedule | None:
-        """The next schedule: of races, or of hints that no race has led to; None if none is left.
+        """The next schedule that has not been run: of races, or of hints that no race has led to; None if none is left.
 
         Args:
             hints_too: whether hints count when no race is left.
         """
+        item = self._next(hints_too)
+        return None if item is None else item[-1]
+
+    def next_without_record(self, hints_too: bool = True) -> Schedule | None:
+        """Likewise, for a run without a record: if it passes, it is one that can be run again."""
+        item = self._next(hints_too)
+        if item is None:
+            return None
+        heappush(self.passed, item)
+        return item[-1]
+
+    @property
+    def unrecorded(self) -> int:
+        """The number of schedules that are known and have no record."""
+        return len(self.waiting) + len(self.hints) + len(self.passed)
+
+    def again(self) -> Schedule | None:
+        """The next schedule that has passed without a record; None if there is none."""
+        return heappop(self.passed)[-1] if self.passed else None
+
+    def _next(self, hints_too: bool) -> _Item | None:
         while self.hints and (self.waiting or hints_too) and (not self.waiting or self.hints[0] < self.waiting[0]):
-            _, _, _, node, schedule = heappop(self.hints)
+            item = heappop(self.hints)
+            node, schedule = item[-2:]
             thread = schedule.choices[-1].thread
             if thread not in self.tried[node]:
                 self.tried[node].add(thread)
-                return schedule
-        return heappop(self.waiting)[-1] if self.waiting else None
+                return item
+        return heappop(self.waiting) if self.waiting else None
 
 
 @dataclass
@@ -84,9 +115,11 @@ class Reduction:
     Attributes:
         gil: whether to preempt only where a build with a GIL can switch.
         runs: the number of schedules run.
+        records: the number of runs that were recorded, those included that confirm another one.
         focused: how many of these were only run in `focus`.
         failure: the first failure.
         focusing: whether `focus` is wanted.
+        fits: whether there is time for so many runs of so many seconds each.
         until: says when a run that has not ended is no longer recorded, by `monotonic`.
         focus: the steps of the first run that touch what several threads touch.
         frontier: what is to be tried.
@@ -97,20 +130,23 @@ class Reduction:
     explorer: Explorer
     gil: bool = False
     focusing: bool = False
+    fits: Callable[[int, float], bool] = lambda runs, seconds: True
     until: Callable[[], float] = lambda: math.inf
     focus: Focus | None = None
     runs: int = 0
+    records: int = 0
     focused: int = 0
     failure: Failure | None = None
     doubt: str = ""
     shared: bool = False
     frontier: Frontier = field(default_factory=Frontier)
     _written: Objects = field(default_factory=Objects)  # by earlier runs
+    _codes: frozenset[int] = frozenset()  # the ids of code that had started before the present record
 
     @property
     def finished(self) -> bool:
         """Whether no schedule is left."""
-        return not self.frontier.waiting and not (self.doubt and self.frontier.hints)
+        return not self.frontier.waiting and not self.frontier.passed and not (self.doubt and self.frontier.hints)
 
     def __post_init__(self) -> None:
         program, takes_part = self.explorer.program, self.explorer.engine.takes_part
@@ -119,31 +155,35 @@ class Reduction:
         if (ours_ and not program.calls) or any(called(each, [], takes_part) is UNKNOWN for each in calls):
             self.doubt = "its threads begin in code that is not under test"
 
-    def search(self, stop: Callable[[], bool], plainly: Callable[[], bool] = lambda: False) -> None:
+    def search(self, stop: Callable[[], bool]) -> None:
         """Run schedules until none is left, one fails, or ``stop``, which is asked after each, returns True.
 
-        Args:
-            plainly: whether each from here on is only run in `focus`, to learn nothing from it: a record takes 30 times as long.
+        A record takes up to 30 times as long as the run. So if there is no time to record all that waits, each schedule is first
+        run without a record, and what passed is recorded afterwards, to learn what branches off from it.
         """
-        plain = False
-        while self.failure is None and (schedule := self.frontier.next(bool(self.doubt))) is not None:
-            plain = plain or (self.focus is not None and plainly())
-            if plain and self.focus is not None:
-                self.doubt = self.doubt or _NO_TIME
-                if len(schedule.choices) > 1:  # it branches off from another run than the first one
-                    continue
-                self._run_in(self.focus, schedule)
+        frontier, first_without = self.frontier, False
+        while self.failure is None:
+            if first_without and (schedule := frontier.next_without_record(bool(self.doubt))) is not None:
+                self._run_without_record(schedule)
                 if stop():
                     return
                 continue
-            trace = Trace(self.explorer.engine, focusing=self.focusing and self.focus is None, until=self.until())
+            schedule = frontier.again()
+            if schedule is None:
+                if (schedule := frontier.next(bool(self.doubt))) is None:
+                    break
+                self.runs += 1
+            self.explorer.hide({})
+            self._codes = self.explorer.events.codes
+            begun, focusing = monotonic(), self.focusing and self.focus is None
+            trace = Trace(self.explorer.engine, focusing=focusing, until=self.until())
             run, self.failure = self._recorded(schedule, trace)
-            self.runs += 1
             if self.failure is None:
                 self.examine(schedule, run, trace)
             if stop() or trace.gave_up:  # the next record would take as long
                 return
-        if self.runs == 1 and self.failure is None and not self.doubt:
+            first_without = not self.fits(frontier.unrecorded, monotonic() - begun)
+        if self.records == 1 and self.failure is None and not self.doubt:
             again = Trace(self.explorer.engine, until=self.until())
             _, self.failure = self._recorded(Schedule(), again)
             self.doubt = _NO_TIME if again.gave_up else self._doubt_of_state(again)
@@ -155,6 +195,7 @@ class Reduction:
         failure that comes and goes is one, whatever the reason.
         """
         self._written.let_go()
+        self.records += 1
         with trace:
             run, failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
         if failure is None or failure.symptom is Symptom.HANGS:  # which would take as long again
@@ -171,12 +212,23 @@ class Reduction:
         self.doubt = self.doubt or what
         return run, None
 
-    def _run_in(self, focus: Focus, schedule: Schedule) -> None:
-        self.explorer.hide(focus.hidden)
-        _, failure = self.explorer.follow(focus.without(schedule))
-        self.runs, self.focused = self.runs + 1, self.focused + 1
+    def _run_without_record(self, schedule: Schedule) -> None:
+        """Run a schedule; in `focus`, if it branches off from the run of which that is."""
+        self.runs += 1
+        if self.focus is None or len(schedule.choices) > 1:
+            self.explorer.hide({})
+            _, self.failure = self.explorer.once(PlannedAndLeft(schedule), measuring=self.gil)
+            return
+        self.explorer.hide(self.focus.hidden)
+        run, failure = self.explorer.once(PlannedAndLeft(self.focus.without(schedule)))
+        if failure is None and not self.focus.led(run, schedule):
+            self.focus, self.focusing = None, False  # its points are others than in the recorded run
+            self.runs -= 1
+            self._run_without_record(schedule)
+            return
+        self.focused += 1
         if failure is not None:
-            self.failure = self.explorer.with_every_step(failure, focus.hidden)
+            self.failure = self.explorer.with_every_step(failure, self.focus.hidden)
 
     def examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
         """Enter what branches off from a run that did not fail, and was recorded with `Trace` and ``recording``."""
@@ -185,7 +237,7 @@ class Reduction:
             return
         self.shared = self.shared or trace.shares()
         if self.focusing and self.focus is None:
-            self.focus = focus_of(trace)
+            self.focus = focus_of(trace, self._codes)
         races = Races(trace, run.points)
         for race in races.races:
             self._turn_round(race, run, trace, races)
@@ -203,7 +255,7 @@ class Reduction:
         written = trace.written()
         if any(self._written.knows(each) for each in written.values()):
             return "what one run changes, the next one finds"
-        if self.runs <= _REMEMBERED:
+        if self.records <= _REMEMBERED:
             for each in written.values():
                 self._written.number(each)
         return ""
@@ -266,15 +318,18 @@ class Reduction:
     def _hint_at_unknown(self, run: ScheduleRun, trace: Trace) -> None:
         """Enter hints for another thread to come right before, and right after, each step of which it is not known what it touches;
         those first that a run seldom makes. No race says so, and in a long program few samples switch there."""
-        uses = Counter(trace.not_known.values())
-        self._hint(min(trace.owners), 0, run, trace)  # the steps of the threads that come last are not interrupted in this run
+        uses, guesses = Counter(trace.not_known.values()), trace.guesses()
+        first = min(trace.owners)  # the steps of the threads that come last are not interrupted in this run
+        self._hint(first, Race(first, first, 0), run, trace, _UNLIKELY)
         for point, what in trace.not_known.items():
             if uses[what] <= _SELDOM and point in trace.owners:
+                access = trace.accesses.get(point)
+                likely = _LIKELY if point in guesses else _UNLIKELY if access is not None and access.kind == "end" else _POSSIBLE
                 for at in (point, point + 1):
                     if at == point or trace.owners.get(at) == trace.owners[point]:
-                        self._hint(at, uses[what], run, trace)
+                        self._hint(at, Race(point, point, uses[what]), run, trace, likely)
 
-    def _hint(self, point: int, uses: int, run: ScheduleRun, trace: Trace) -> None:
+    def _hint(self, point: int, race: Race, run: ScheduleRun, trace: Trace, likely: int) -> None:
         """Enter hints for all other threads to run from this point on."""
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
         self.frontier.tried.setdefault(node, {trace.owners[point]})
@@ -282,7 +337,7 @@ class Reduction:
         for thread in trace.enabled(point):
             if thread not in hinted:
                 hinted.add(thread)
-                self._enter(self.frontier.hints, node, thread, Race(point, point, uses), trace)
+                self._enter(self.frontier.hints, node, thread, race, trace, likely)
 
     def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
@@ -290,8 +345,24 @@ class Reduction:
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
         return node, self.frontier.tried.setdefault(node, {trace.owners[point]})
 
-    def _enter(self, heap: list[_Item], node: Node, thread: int, race: Race, trace: Trace) -> None:
-        self.frontier.enter(heap, node, Choice(node[1], thread, node[1] in trace.no_step), race.uses)
+    def _enter(self, heap: list[_Item], node: Node, thread: int, race: Race, trace: Trace, likely: int = _LIKELY) -> None:
+        self.frontier.enter(heap, node, Choice(node[1], thread, node[1] in trace.no_step), self._rank(race, trace, likely))
+
+    def _rank(self, race: Race, trace: Trace, likely: int) -> _Rank:
+        """When the turning round of a race is tried.
+
+        The first race of each pair of instructions comes before the next ones, which a loop makes: those in code of the user, then
+        those in libraries, which make most of the steps of many programs and seldom have the bug. Then come the others, and
+        steps of which it is not known what they touch, unless they work on what several threads work on; the ends of objects are
+        the last. What is rarely touched comes before what often is.
+        """
+        spots = trace.spots.get(race.first), trace.spots.get(race.second)
+        in_libraries = all(spot is None or foreign(spot[0].co_filename) for spot in spots)
+        pair = tuple([spot and (spot[0].co_filename, spot[0].co_firstlineno, spot[1]) for spot in spots])
+        before = self.frontier.raced[pair]
+        self.frontier.raced[pair] += 1
+        tier = max(likely, _POSSIBLE if before else _LIKELY)
+        return 2 * tier + in_libraries, before, race.uses
 
     def _before(self, point: int, run: ScheduleRun, trace: Trace) -> int:
         """The point at which another thread is to run instead, so that it comes before this transition.

@@ -308,8 +308,12 @@ class Search:
             beside_samples = left - FEWEST * pace if enough else 0.0
             return monotonic() + (beside_samples if beside_samples > 0 else _RECORDED * left)
 
-        reduction = Reduction(self._explorer, gil=self._gil, focusing=short, until=until)
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
+
+        def fits(runs: int, seconds: float) -> bool:
+            return at_first == inf or monotonic() + runs * seconds <= mark
+
+        reduction = Reduction(self._explorer, gil=self._gil, focusing=short, fits=fits, until=until)
 
         def stop() -> bool:
             found.conflicts, found.focused_conflicts = reduction.runs, reduction.focused
@@ -323,10 +327,7 @@ class Search:
             one_more = (at_first - left) / reduction.runs
             return enough and (FEWEST - reduction.runs) * pace > left - one_more
 
-        def plainly() -> bool:
-            return limit.reached(mark - (at_first - limit.left()) / reduction.runs)
-
-        reduction.search(stop, plainly)
+        reduction.search(stop)
         self._focus = reduction.focus
         found.focus = max(1, reduction.focus.points) if reduction.focus is not None else 0
         found.failure = reduction.failure

@@ -27,6 +27,7 @@ from types import (
     MethodDescriptorType,
     MethodType,
     ModuleType,
+    SimpleNamespace,
     WrapperDescriptorType,
 )
 from typing import Any, NamedTuple
@@ -157,6 +158,8 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         return [Touch(vars(holder), name, False)] if name in vars(holder) else UNKNOWN
     if kind in _WITHOUT_ATTRIBUTES:
         return []
+    if kind is SimpleNamespace:
+        return UNKNOWN if in_class(kind, name) else [Touch(holder, name, False)]
     if in_class(kind, "__getattribute__") is type.__getattribute__:
         return _attribute_of_class_read(holder, name, under_test)
     if id(in_class(kind, "__getattribute__")) not in _PLAIN_READERS:
@@ -242,6 +245,8 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes:
         return UNKNOWN  # code that makes no steps may look it up
     if kind is ModuleType:
         return [Touch(vars(holder), name, True)]
+    if kind is SimpleNamespace:
+        return UNKNOWN if in_class(kind, name) else [Touch(holder, name, True)]
     if kind is type:
         if name.startswith("__") and name.endswith("__"):
             return UNKNOWN  # operators look it up, which no instruction shows
