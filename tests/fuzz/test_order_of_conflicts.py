@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_gilcheck.fuzz.conflicts.focus import Focus
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
 
 from .programs import FEW, Counter, add, add_locked, reduced
@@ -124,3 +125,11 @@ def test_steps_of_code_that_each_run_makes_anew_are_not_left_out_so_a_schedule_l
         other = Schedule((Choice(max(focus.anchors), 1),))
         run, _ = explorer.follow(focus.without(Schedule((Choice(first, 1),))))
         assert not focus.led(run, other)
+
+
+@pytest.mark.parametrize(("add_one", "broken"), [(add, True), (add_locked, False)])
+def test_a_schedule_that_leads_elsewhere_where_steps_are_left_out_is_run_with_every_step(monkeypatch, add_one, broken):
+    monkeypatch.setattr(Focus, "without", lambda self, schedule: Schedule())
+    with reduced(add_one, add_one, focusing=True) as reduction:
+        assert (reduction.failure is not None) is broken
+        assert reduction.focused == 0
