@@ -272,10 +272,15 @@ def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
         reason = f"{budget} ended after {searched.explored:,} of {plan.own_schedules:,} schedules (schedules={plan.schedules})"
         return f"cut short: {reason}; raise budget, or ask for fewer schedules"
     if plan.schedules is None and drawn.too_few:
-        needed = plan.budget + _NEEDED * FEWEST * pace
+        left = searched.conflicts_left
+        needed = plan.budget + _NEEDED * max(FEWEST, left) * pace
+        why = f"that is too few for a claim: it takes {FEWEST}, or all of them"
+        if left:
+            conflicts = "1 conflict was" if left == 1 else f"{left:,} conflicts were"
+            why = f"{conflicts} seen in a run, and not tried in the other order"
         return (
-            f"cut short by {budget}: {drawn}; that is too few for a claim: it takes {FEWEST}, or all of them. A run takes "
-            f"{1000 * pace:.2g} ms, so raise budget to {_rounded_up(needed):g} s, or make the test shorter"
+            f"cut short by {budget}: {drawn}; {why}. A run takes {1000 * pace:.2g} ms, so raise budget to "
+            f"{_rounded_up(needed):g} s, or make the test shorter"
         )
     if plan.mode == EXHAUSTIVE and not searched.all_enumerated:
         return f"cut short by schedules={plan.schedules}: {searched}; ask for more schedules, or use fewer preemptions"

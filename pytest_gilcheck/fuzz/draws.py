@@ -45,7 +45,8 @@ class Drawn:
     @property
     def too_few(self) -> bool:
         """Whether what was run is too little for any claim."""
-        return self.outcome.too_few and self.outcome.counting + self.counting < FEWEST
+        few = self.outcome.counting + self.counting < FEWEST
+        return self.outcome.too_few and (few or self.outcome.conflicts_left > 0)
 
     def __str__(self) -> str:
         if not self.uses:

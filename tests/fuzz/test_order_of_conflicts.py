@@ -3,14 +3,22 @@
 import array
 import sysconfig
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.conflicts.focus import Focus
+from pytest_gilcheck.fuzz.draws import Drawn
+from pytest_gilcheck.fuzz.plan import FuzzPlan
+from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
+from pytest_gilcheck.fuzz.searching.frontier import Frontier
+from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
-from .programs import FEW, Counter, add, add_locked, reduced
+from .programs import FEW, Counter, add, add_locked, is_two, reduced
 
 NAMES = [f"field_{number}" for number in range(60)]
 
@@ -108,8 +116,40 @@ def render(state):
     state.value = seen + 1
 
 
-def test_steps_of_code_that_each_run_makes_anew_are_not_left_out_so_a_schedule_leads_where_it_should():
-    with reduced(render, render, setup=Rendered, most=1, focusing=True) as reduction:
+class Noticed:
+    """Of which the end is noticed, so wherever an object may end is a step."""
+
+    ended = 0
+
+    def __del__(self):
+        Noticed.ended += 1
+
+
+def numbers(state):
+    """A generator that C begins, too."""
+    for _ in range(2):
+        yield Noticed()
+
+
+def key(number):
+    return -number
+
+
+def loop(state):
+    """The end of a loop over a generator, and of a function that C has called, has an event or none."""
+    for _ in range(3):
+        for each in numbers(state):
+            assert each
+        sorted([1, 2], key=key)
+        key(1)
+    seen = state.value
+    state.value = seen + 1
+    state.order.append(state.value)
+
+
+@pytest.mark.parametrize("thread", [render, loop])
+def test_a_schedule_leads_where_it_should_although_steps_are_left_out(thread):
+    with reduced(thread, thread, setup=Rendered, most=1, focusing=True) as reduction:
         focus, explorer = reduction.focus, reduction.explorer
         assert focus is not None
         explorer.hide(focus.hidden)
@@ -120,7 +160,8 @@ def test_steps_of_code_that_each_run_makes_anew_are_not_left_out_so_a_schedule_l
             if run.choices:
                 assert focus.led(run, schedule), (point, run.anchors)
                 tried += 1
-        assert tried > 10
+        assert tried > 5
+        assert focus.hidden
         first = min(focus.anchors)
         other = Schedule((Choice(max(focus.anchors), 1),))
         run, _ = explorer.follow(focus.without(Schedule((Choice(first, 1),))))
@@ -133,3 +174,25 @@ def test_a_schedule_that_leads_elsewhere_where_steps_are_left_out_is_run_with_ev
     with reduced(add_one, add_one, focusing=True) as reduction:
         assert (reduction.failure is not None) is broken
         assert reduction.focused == 0
+
+
+def test_a_search_that_left_likely_conflicts_for_want_of_time_claims_nothing(monkeypatch):
+    monkeypatch.setattr(Frontier, "likely", property(lambda self: 7))
+    result = fuzz(Program((next_to_c, next_to_c), Counter, is_two, "cut", None), FuzzPlan(budget=2.0))
+    assert result.verdict is Verdict.INCONCLUSIVE, result.message
+    assert "7 conflicts were seen in a run, and not tried in the other order" in result.reason
+
+
+def next_to_c(counter):
+    """What the calls touch is not known, and too many for every schedule with one preemption."""
+    for _ in range(2000):
+        next(map(int, "1"))
+    add_locked(counter)
+
+
+def test_all_schedules_with_one_preemption_make_up_for_conflicts_that_were_not_tried():
+    left = SearchOutcome(sampled=200, untried=7)
+    assert left.too_few
+    assert not SearchOutcome(sampled=200).too_few
+    assert not replace(left, complete=1).too_few
+    assert Drawn(left, counting=1000).too_few

@@ -27,7 +27,7 @@ from ...core.classes import in_class, is_a, names_of
 from ..running.record import Deed, Place, ScheduleRun, anchor_of
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
-from ..steps.visible import Access
+from ..steps.visible import ENTRY, Access
 from .trace import Trace
 
 _MOST_REACHED = 5_000  # objects, from what one thread works on; if there are more, it may touch everything
@@ -105,7 +105,7 @@ def focus_of(trace: Trace, codes: Container[int]) -> Focus:
     contested = {holder for holder in changed if len(users[holder]) > 1}
     matters: set[int] = set()
     for point, access in trace.accesses.items():
-        unknown = point in trace.not_known and access.kind != "end"
+        unknown = (point in trace.not_known and access.kind != "end") or access.name == ENTRY
         if unknown or any(part.holder in contested for part in trace.parts.get(point, ())):
             matters.add(id(access))
     hidden = {

@@ -35,8 +35,9 @@ from ..running.policy import Planned, Policy
 from ..running.short_slices import FREE_THREADED
 from ..schedule import Choice, Schedule, Token
 from ..searching.explorer import Explorer, SequentialBaseline, Symptom, orders_of
+from ..searching.frontier import Frontier
 from ..searching.harness import installed
-from ..searching.reduction import Frontier, Reduction
+from ..searching.reduction import Reduction
 from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, recorded
 from .attempt import Attempt

@@ -343,6 +343,8 @@ class Events:
             if checks == BY_C and self._entered is code:  # it was called by an instruction
                 self._entered = None
                 engine.owner.gil_checked = True
+                if access is not None and engine.recorder is not None:
+                    engine.recorder.passed(access, code, offset)
                 return None
             task = engine.owner
             if task.ident != ident() or engine.measuring or engine.observer is not None:

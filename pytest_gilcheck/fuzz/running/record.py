@@ -41,7 +41,8 @@ class RunRecorder(Protocol):
         """The running thread does this to a lock."""
 
     def passed(self, access: Access, code: CodeType, offset: int) -> None:
-        """A thread makes a call that is no step: of a function whose code makes its own, or that touches nothing."""
+        """A thread makes a call that is no step: of a function whose code makes its own, or that touches nothing. Or it begins a
+        function, which is a step only where C has called it."""
 
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""

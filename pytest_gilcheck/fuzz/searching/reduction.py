@@ -18,7 +18,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 
 from ...core.clocks import monotonic
 from ...core.origin import foreign, ours
@@ -31,81 +30,49 @@ from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
 from .explorer import Explorer, Failure, Symptom
+from .frontier import LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
-_LIKELY, _POSSIBLE, _UNLIKELY = range(3)  # how likely it is that two steps conflict
 _NO_TIME = "there was no time to record every run"
-Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
-
-_Rank = tuple[int, int, int]  # see `Reduction._rank`; the least comes first
-_Spot = tuple[str, int, int]  # file, first line of the function, and offset of an instruction
-_Item = tuple[int, _Rank, int, Node, Schedule]  # preemptions, rank, number, where it branches off, schedule
 
 
-@dataclass
-class Frontier:
-    """What is to be tried, and what has been tried, at each node. It goes from one process to another.
+class _WithoutRecord:
+    """Which schedules are run without a record, before they are recorded or instead of that.
 
-    Attributes:
-        tried: by node, the threads that came next there, or are to.
-        hinted: likewise, with hints.
-        waiting: schedules that turn a race round; the heap's first is the next.
-        hints: schedules that no race led to.
-        raced: how often each pair of instructions was raced for.
-        passed: schedules that passed when they were run without a record, and may be run again with one.
+    None, as long as there is time to record all that waits. From then on, those of likely conflicts at once; and of the others as
+    many as run in the time that records take.
     """
 
-    tried: dict[Node, set[int]] = field(default_factory=dict)
-    hinted: dict[Node, set[int]] = field(default_factory=dict)
-    waiting: list[_Item] = field(default_factory=lambda: [(0, (0, 0, 0), 0, ((), 0), Schedule())])
-    hints: list[_Item] = field(default_factory=list)
-    passed: list[_Item] = field(default_factory=list)
-    raced: Counter[tuple[_Spot | None, ...]] = field(default_factory=Counter)
-    _added: int = 0
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._begun = self._likely = False
+        self._ahead = 0.0  # seconds of schedules of no likely conflict beyond those of records
 
-    def enter(self, heap: list[_Item], node: Node, choice: Choice, rank: _Rank) -> None:
-        """A schedule that makes this choice at the node; of several, that with the fewest preemptions comes first, then by rank."""
-        schedule = Schedule((*node[0], choice))
-        self._added += 1
-        heappush(heap, (schedule.preemptions, rank, self._added, node, schedule))
-
-    def next(self, hints_too: bool = True) -> Schedule | None:
-        """The next schedule that has not been run: of races, or of hints that no race has led to; None if none is left.
-
-        Args:
-            hints_too: whether hints count when no race is left.
-        """
-        item = self._next(hints_too)
-        return None if item is None else item[-1]
-
-    def next_without_record(self, hints_too: bool = True) -> Schedule | None:
-        """Likewise, for a run without a record: if it passes, it is one that can be run again."""
-        item = self._next(hints_too)
-        if item is None:
+    def next(self, hints_too: bool) -> Schedule | None:
+        """The next one; None if one is to be recorded first."""
+        if not self._begun:
             return None
-        heappush(self.passed, item)
-        return item[-1]
+        self._likely = True
+        schedule = self._frontier.next_without_record(hints_too, likely=True)
+        if schedule is None and (self._ahead <= 0 or not self._frontier.passed):
+            self._likely = False
+            schedule = self._frontier.next_without_record(hints_too, likely=False)
+        return schedule
 
-    @property
-    def unrecorded(self) -> int:
-        """The number of schedules that are known and have no record."""
-        return len(self.waiting) + len(self.hints) + len(self.passed)
+    def took(self, seconds: float) -> None:
+        """The next one has been run."""
+        if not self._likely:
+            self._ahead += seconds
 
-    def again(self) -> Schedule | None:
-        """The next schedule that has passed without a record; None if there is none."""
-        return heappop(self.passed)[-1] if self.passed else None
-
-    def _next(self, hints_too: bool) -> _Item | None:
-        while self.hints and (self.waiting or hints_too) and (not self.waiting or self.hints[0] < self.waiting[0]):
-            item = heappop(self.hints)
-            node, schedule = item[-2:]
-            thread = schedule.choices[-1].thread
-            if thread not in self.tried[node]:
-                self.tried[node].add(thread)
-                return item
-        return heappop(self.waiting) if self.waiting else None
+    def recorded(self, seconds: float, fits: Callable[[int, float], bool]) -> None:
+        """One was recorded, which took so long."""
+        if self._begun:
+            self._ahead -= seconds
+        elif not fits(self._frontier.unrecorded, seconds):
+            self._begun = True
+            self._frontier.by_rank()
 
 
 @dataclass
@@ -161,10 +128,12 @@ class Reduction:
         A record takes up to 30 times as long as the run. So if there is no time to record all that waits, each schedule is first
         run without a record, and what passed is recorded afterwards, to learn what branches off from it.
         """
-        frontier, first_without = self.frontier, False
+        frontier, without = self.frontier, _WithoutRecord(self.frontier)
         while self.failure is None:
-            if first_without and (schedule := frontier.next_without_record(bool(self.doubt))) is not None:
+            begun = monotonic()
+            if (schedule := without.next(bool(self.doubt))) is not None:
                 self._run_without_record(schedule)
+                without.took(monotonic() - begun)
                 if stop():
                     return
                 continue
@@ -175,14 +144,14 @@ class Reduction:
                 self.runs += 1
             self.explorer.hide({})
             self._codes = self.explorer.events.codes
-            begun, focusing = monotonic(), self.focusing and self.focus is None
+            focusing = self.focusing and self.focus is None
             trace = Trace(self.explorer.engine, focusing=focusing, until=self.until())
             run, self.failure = self._recorded(schedule, trace)
             if self.failure is None:
                 self.examine(schedule, run, trace)
             if stop() or trace.gave_up:  # the next record would take as long
                 return
-            first_without = not self.fits(frontier.unrecorded, monotonic() - begun)
+            without.recorded(monotonic() - begun, fits=self.fits)
         if self.records == 1 and self.failure is None and not self.doubt:
             again = Trace(self.explorer.engine, until=self.until())
             _, self.failure = self._recorded(Schedule(), again)
@@ -320,11 +289,11 @@ class Reduction:
         those first that a run seldom makes. No race says so, and in a long program few samples switch there."""
         uses, guesses = Counter(trace.not_known.values()), trace.guesses()
         first = min(trace.owners)  # the steps of the threads that come last are not interrupted in this run
-        self._hint(first, Race(first, first, 0), run, trace, _UNLIKELY)
+        self._hint(first, Race(first, first, 0), run, trace, UNLIKELY)
         for point, what in trace.not_known.items():
             if uses[what] <= _SELDOM and point in trace.owners:
                 access = trace.accesses.get(point)
-                likely = _LIKELY if point in guesses else _UNLIKELY if access is not None and access.kind == "end" else _POSSIBLE
+                likely = LIKELY if point in guesses else UNLIKELY if access is not None and access.kind == "end" else POSSIBLE
                 for at in (point, point + 1):
                     if at == point or trace.owners.get(at) == trace.owners[point]:
                         self._hint(at, Race(point, point, uses[what]), run, trace, likely)
@@ -345,10 +314,10 @@ class Reduction:
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
         return node, self.frontier.tried.setdefault(node, {trace.owners[point]})
 
-    def _enter(self, heap: list[_Item], node: Node, thread: int, race: Race, trace: Trace, likely: int = _LIKELY) -> None:
+    def _enter(self, heap: list[Item], node: Node, thread: int, race: Race, trace: Trace, likely: int = LIKELY) -> None:
         self.frontier.enter(heap, node, Choice(node[1], thread, node[1] in trace.no_step), self._rank(race, trace, likely))
 
-    def _rank(self, race: Race, trace: Trace, likely: int) -> _Rank:
+    def _rank(self, race: Race, trace: Trace, likely: int) -> Rank:
         """When the turning round of a race is tried.
 
         The first race of each pair of instructions comes before the next ones, which a loop makes: those in code of the user, then
@@ -361,8 +330,8 @@ class Reduction:
         pair = tuple([spot and (spot[0].co_filename, spot[0].co_firstlineno, spot[1]) for spot in spots])
         before = self.frontier.raced[pair]
         self.frontier.raced[pair] += 1
-        tier = max(likely, _POSSIBLE if before else _LIKELY)
-        return 2 * tier + in_libraries, before, race.uses
+        tier = max(likely, POSSIBLE if before else LIKELY)
+        return Rank(2 * tier + in_libraries, before, race.uses)
 
     def _before(self, point: int, run: ScheduleRun, trace: Trace) -> int:
         """The point at which another thread is to run instead, so that it comes before this transition.

@@ -40,6 +40,7 @@ _MOST_DRAWN = 20_000  # schedules, of which some are drawn
 _OF_LEVEL = 0.4  # of what is left, for some of the schedules with one preemption more, if not all can be run
 _WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
 _CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
+_LIKELY_CONFLICTS = 0.9  # likewise, as long as some of likely conflicts are left
 SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
 _SHORT = 1.5  # times the time that a claim takes without conflicts: if there is less, samples may have to leave steps out
@@ -75,6 +76,7 @@ class SearchOutcome:
         focus: the number of points at which schedules could switch that left steps out.
         focused: how many of those sampled did that.
         focused_conflicts: how many of those by conflicts did that.
+        untried: how many of the likely conflicts of runs without preemption were not turned round, for want of time.
     """
 
     failure: Failure | None = None
@@ -96,6 +98,7 @@ class SearchOutcome:
     focus: int = 0
     focused: int = 0
     focused_conflicts: int = 0
+    untried: int = 0
 
     @property
     def explored(self) -> int:
@@ -111,9 +114,15 @@ class SearchOutcome:
     def too_few(self) -> bool:
         """Whether what was run is too little for any claim, unless it is the number that was asked for.
 
+        It is if two steps are known to conflict, and there was no time to run them in the other order.
         An enumeration that is not complete does not count: it has only seen the first steps.
         """
-        return self.failure is None and not self.all_enumerated and self.counting < FEWEST
+        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_left > 0)
+
+    @property
+    def conflicts_left(self) -> int:
+        """How many likely conflicts were not turned round, unless every schedule with one preemption was run."""
+        return 0 if self.complete >= 1 or self.proved else self.untried
 
     @property
     def counting(self) -> int:
@@ -310,6 +319,8 @@ class Search:
 
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
+        late = limit.mark(_LIKELY_CONFLICTS)
+
         def fits(runs: int, seconds: float) -> bool:
             return at_first == inf or monotonic() + runs * seconds <= mark
 
@@ -317,9 +328,12 @@ class Search:
 
         def stop() -> bool:
             found.conflicts, found.focused_conflicts = reduction.runs, reduction.focused
+            found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
             if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
+                return False
+            if at_first < inf and not self._gil and reduction.frontier.likely and not limit.reached(late):
                 return False
             if reduction.runs >= _FEWEST_CONFLICTS or limit.reached() or reduction.focus is not None:
                 return True
@@ -328,8 +342,9 @@ class Search:
             return enough and (FEWEST - reduction.runs) * pace > left - one_more
 
         reduction.search(stop)
+        found.untried = 0 if self._gil or at_first == inf else reduction.frontier.likely
         self._focus = reduction.focus
-        found.focus = max(1, reduction.focus.points) if reduction.focus is not None else 0
+        found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
         found.failure = reduction.failure
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved:

@@ -32,6 +32,7 @@ from .successors import Successors
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_END_OF_LOOP = frozenset({"END_FOR", "POP_ITER"})  # comes with an event or without, as FOR_ITER has events of its own or none
 _NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"})
 ENTRY = "entry"  # the name of a step that nothing but C can notice
 BY_C = 2  # in `StepTable.locations`: a step only if C has called the function
@@ -118,6 +119,9 @@ class Visibility:
         for instruction in instructions:
             name, offset = instruction.opname, instruction.offset
             if name in _NO_EVENT_OF_ITS_OWN:
+                continue
+            if name in _END_OF_LOOP or (name == "POP_TOP" and before == "END_FOR"):
+                before = name
                 continue
             if instruction.positions is not None and instruction.positions.lineno is not None:
                 line = instruction.positions.lineno
