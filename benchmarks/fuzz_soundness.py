@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument("--topics", default=",".join(TOPICS))
     parser.add_argument("--gil", action="store_true", help="compare at the points at which a build with a GIL can switch")
     parser.add_argument("--most", type=int, default=1000, help="schedules of a search by conflicts (default: 1000)")
+    parser.add_argument("--without-record", action="store_true", help="run each schedule by conflicts without a record first")
     parser.add_argument("--plant", help="the name of an instruction")
     given_ = parser.parse_args()
     if given_.plant:
@@ -60,7 +61,9 @@ def main() -> int:
             counts["our runs"] += ours.runs
             counts["ours"] += ours.points
         counts["two preemptions"] += brute.complete >= 2
-        lost, why, reduced = lost_by_conflicts(drawn, most=given_.most, brute=brute, gil=given_.gil)
+        lost, why, reduced = lost_by_conflicts(
+            drawn, most=given_.most, brute=brute, gil=given_.gil, without_record=given_.without_record
+        )
         if why:
             doubts[re.sub(r" at \S+$|\d+", "", why)] += 1
         else:

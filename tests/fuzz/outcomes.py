@@ -96,15 +96,20 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
     return Outcomes(found, complete, search.enumerated, max(run.points for run in sequential))
 
 
-def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False) -> tuple[Outcomes, str]:
+def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_record: bool = False) -> tuple[Outcomes, str]:
     """Run the schedules that turn conflicts round; also why they are no proof, or an empty text.
 
     Args:
         most: schedules.
         gil: whether to preempt only where a build with a GIL can switch.
+        without_record: whether each schedule is first run without a record, as if there were no time for all.
     """
+
+    def fits(runs: int, seconds: float) -> bool:
+        return not without_record
+
     with _explored(drawn, everything=False) as (explorer, sequential, found):
-        reduction = Reduction(explorer, gil)
+        reduction = Reduction(explorer, gil, fits=fits)
 
         def stop() -> bool:
             if not explorer.events.tables_unchanged():
@@ -119,7 +124,7 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False) -> tuple[Out
                 except MoreSteps:
                     sequential = explorer.measured()
                     found.clear()
-                    reduction = Reduction(explorer, gil)
+                    reduction = Reduction(explorer, gil, fits=fits)
     why = reduction.doubt or ("" if reduction.finished else "there are more schedules")
     return Outcomes(found, 0, reduction.runs, max(run.points for run in sequential)), why
 
@@ -207,7 +212,13 @@ def missed(
 
 
 def lost_by_conflicts(
-    drawn: Drawn, preemptions: int = 1, most: int = 1000, brute: Outcomes | None = None, *, gil: bool = False
+    drawn: Drawn,
+    preemptions: int = 1,
+    most: int = 1000,
+    brute: Outcomes | None = None,
+    *,
+    gil: bool = False,
+    without_record: bool = False,
 ) -> tuple[dict[Outcome, Schedule], str, Outcomes]:
     """The outcomes of schedules with so many preemptions to which no conflict leads, each with a schedule; why that proves nothing,
     or an empty text; and what brute force found.
@@ -216,8 +227,9 @@ def lost_by_conflicts(
         most: schedules that turn a conflict round.
         brute: what brute force found before.
         gil: whether to preempt only where a build with a GIL can switch, both times.
+        without_record: see `reduced_outcomes`.
     """
-    reduced, why = reduced_outcomes(drawn, most, gil=gil)
+    reduced, why = reduced_outcomes(drawn, most, gil=gil, without_record=without_record)
     if why:
         return {}, why, reduced
     brute = brute or surely(drawn, preemptions, 60.0, gil=gil)

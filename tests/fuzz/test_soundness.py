@@ -9,6 +9,7 @@ import threading
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import booleans
 
 from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
@@ -206,18 +207,18 @@ if sys.version_info >= (3, 12):
 
 @seed(6)
 @settings(max_examples=3, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
-@given(programs(("lists", "dictionaries", "names", "locks", "cells")))
-def test_conflicts_lead_to_every_outcome_that_brute_force_finds(drawn):
-    lost, _, _ = lost_by_conflicts(drawn)
+@given(programs(("lists", "dictionaries", "names", "locks", "cells")), booleans())
+def test_conflicts_lead_to_every_outcome_that_brute_force_finds(drawn, without_record):
+    lost, _, _ = lost_by_conflicts(drawn, without_record=without_record)
     assert not lost, f"{lost}\n{drawn.source}"
 
 
 @pytest.mark.slow
 @seed(7)
 @settings(max_examples=12, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
-@given(programs())
-def test_conflicts_lead_to_every_outcome_that_brute_force_finds_in_many_programs(drawn):
-    lost, _, _ = lost_by_conflicts(drawn, preemptions=2)
+@given(programs(), booleans())
+def test_conflicts_lead_to_every_outcome_that_brute_force_finds_in_many_programs(drawn, without_record):
+    lost, _, _ = lost_by_conflicts(drawn, preemptions=2, without_record=without_record)
     assert not lost, f"{lost}\n{drawn.source}"
 
 
