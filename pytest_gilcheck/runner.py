@@ -18,6 +18,7 @@ from .core.interpreter import build, watcher
 from .core.machine_lock import MachineLockTimeout, machine_lock
 from .core.prepared import Prepared, Progress
 from .core.system import HAS_FORK
+from .core.tracebacks import without_ours
 from .core.verdict import Inconclusive, Judged, Verdict
 from .settings import Settings
 
@@ -86,6 +87,23 @@ class Runner:
             BaseException: what the workload raised by itself; see the check.
         """
         __tracebackhide__ = True
+        try:
+            return self._run(check, work, given, source, name, known, judged, **context)
+        except Exception as error:
+            error.__traceback__ = without_ours(error)
+            raise
+
+    def _run(
+        self,
+        check: Check,
+        work: Any,
+        given: Mapping[str, Any],
+        source: str,
+        name: str | None,
+        known: tuple[Argument, ...] | None,
+        judged: str | None,
+        **context: Any,
+    ) -> Any:
         with self.during(check.name):
             build_before = build()
             given_values = self.read(check.of_calls() if known is None else known, given, source)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import floor, log10
 from types import CodeType
+from typing import Any
 
 from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
@@ -54,8 +55,9 @@ def program(
     """Make a `Program` of unchecked parts.
 
     Raises:
-        BadValue: a part that cannot be called, fewer than two threads, or a coroutine or generator function.
+        BadValue: a part that cannot be called so, fewer than two threads, or a coroutine or generator function.
     """
+    __tracebackhide__ = True
     if not isinstance(threads, Sequence) or isinstance(threads, str) or len(threads) < 2:
         raise BadValue("threads", threads, "a list of at least two callables, one for each thread", source)
     for role, part in (*(("threads", thread) for thread in threads), ("setup", setup), ("invariant", invariant)):
@@ -67,8 +69,29 @@ def program(
             raise BadValue(
                 role, part, "a plain function: an event loop schedules by itself, and a generator does nothing when called", source
             )
+    state = () if setup is None else (setup,)
+    for role, part in (*(("threads", thread) for thread in threads), ("invariant", invariant)):
+        if part is not None and not _takes(part, state):
+            taken = "the state that setup returns, as its only argument" if state else "no argument, because there is no setup"
+            raise BadValue(role, part, f"something to call with {taken}", source)
+    if setup is not None and not _takes(setup, ()):
+        raise BadValue("setup", setup, "something to call without arguments", source)
     names = [name_of_callable(thread) for thread in threads]
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
+
+
+def _takes(part: Any, arguments: tuple[object, ...]) -> bool:
+    """Whether something can be called with these arguments, as far as it says what it takes."""
+    try:
+        # What is called, not what it wraps: a decorator may give more arguments than it takes.
+        taken = inspect.signature(part, follow_wrapped=False)
+    except Exception:  # it does not say, or is of a class that lets nobody look
+        return True
+    try:
+        taken.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def fuzz(
