@@ -1,5 +1,7 @@
 """What a search does with a budget that is short for the program. The clock advances by runs, switches and recordings alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_gilcheck.fuzz import check, draws
@@ -101,3 +103,9 @@ def test_schedules_of_a_complete_enumeration_and_those_that_turn_a_conflict_roun
     assert SearchOutcome(wanted=2, complete=0, exhausted=2, enumerated=5_000, sampled=50).too_few
     assert SearchOutcome(wanted=2, complete=0, exhausted=720, enumerated=720, sampled=5).too_few, "orders, without any preemption"
     assert SearchOutcome(wanted=2, complete=1, exhausted=50, enumerated=5_000, sampled=40).too_few
+
+
+def test_schedules_are_never_more_than_all_there_are():
+    cut = SearchOutcome(wanted=2, complete=1, exhausted=500, enumerated=22_500, pending=15_000, sampled=9)
+    assert "22,000 of more than 22,000 with 2 preemptions by enumeration, then 9 sampled of more than 22,000 with" in str(cut)
+    assert "then 4,500 of about 15,000 with 2 preemptions" in str(replace(cut, enumerated=5_000))

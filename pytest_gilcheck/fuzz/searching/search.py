@@ -181,7 +181,10 @@ class SearchOutcome:
         """Which schedules come after the complete ones."""
         number = self.complete + 1
         with_ = preemptions(number) if number else "no preemption"
-        return f"of about {self.pending:,} with {with_}" if self.pending else f"with {with_}"
+        if not self.pending:
+            return f"with {with_}"
+        run = self.enumerated - self.exhausted  # with forced choices, which were not counted before
+        return f"of more than {run:,} with {with_}" if run >= self.pending else f"of about {self.pending:,} with {with_}"
 
 
 def _at_most(number: int) -> str:
