@@ -15,10 +15,11 @@ from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.frontier import Frontier
+from pytest_gilcheck.fuzz.searching.frontier import Frontier, Rank
+from pytest_gilcheck.fuzz.searching.reduction import _WithoutRecord
 from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
-from .programs import FEW, Counter, add, add_locked, is_two, reduced
+from .programs import FEW, Counter, add, add_locked, is_two, no_time_for_records, reduced
 
 NAMES = [f"field_{number}" for number in range(60)]
 
@@ -196,3 +197,80 @@ def test_all_schedules_with_one_preemption_make_up_for_conflicts_that_were_not_t
     assert not SearchOutcome(sampled=200).too_few
     assert not replace(left, complete=1).too_few
     assert Drawn(left, counting=1000).too_few
+
+
+UNKNOWN_STEPS = "\n".join(f"    next(map(int, '{number}'))" for number in range(200))
+
+
+def in_a_library(body):
+    """A thread that does much of which it is not known what it touches, in a library, and something of the user's in the middle."""
+    text = f"def thread(state, body):\n{UNKNOWN_STEPS}\n    body(state)\n{UNKNOWN_STEPS}\n"
+    run = compiled(text, Path(sysconfig.get_path("purelib")) / "of_others" / "__init__.py")["thread"]
+    return lambda state: run(state, body)
+
+
+class Stack:
+    """Linked nodes; the place on top is compared and swapped under a lock (Treiber 1986), with a version if that is asked for."""
+
+    def __init__(self, versions):
+        self.lock, self.top, self.version, self.versions = threading.Lock(), None, 0, versions
+        for name in "CBA":
+            self.push([name, None])
+
+    def swap(self, old, version, new):
+        with self.lock:
+            if self.top is not old or (self.versions and self.version != version):
+                return False
+            self.top, self.version = new, self.version + 1
+            return True
+
+    def push(self, node):
+        while True:
+            version, node[1] = self.version, self.top
+            if self.swap(node[1], version, node):
+                return
+
+    def pop(self):
+        while True:
+            version, old = self.version, self.top
+            if self.swap(old, version, old[1]):
+                return old
+
+    @property
+    def names(self):
+        node, names = self.top, ""
+        while node is not None:
+            names, node = names + node[0], node[1]
+        return names
+
+
+def pop(stack):
+    stack.pop()
+
+
+def pop_two_and_put_the_first_back(stack):
+    node = stack.pop()
+    stack.pop()
+    stack.push(node)
+
+
+@pytest.mark.parametrize("versions", [False, True])
+def test_what_was_read_without_a_lock_is_tried_against_all_that_another_thread_does_before_the_lock_is_taken(versions):
+    threads = in_a_library(pop), in_a_library(pop_two_and_put_the_first_back)
+    with reduced(*threads, setup=lambda: Stack(versions), invariant=lambda stack: len(stack.names) == 1) as reduction:
+        assert (reduction.failure is not None) is not versions
+        if not versions:
+            assert reduction.failure.schedule.preemptions == 1
+
+
+def test_a_run_that_turned_a_likely_conflict_round_is_recorded_before_an_unlikely_one_is_tried():
+    frontier = Frontier()
+    frontier.next()
+    without = _WithoutRecord(frontier)
+    without.recorded(1.0, fits=no_time_for_records)
+    for point, tier in ((5, 0), (9, 0), (7, 4)):
+        frontier.enter(frontier.waiting, ((), point), Choice(point, 1), Rank(tier, 0, 1))
+    assert [without.next(True).choices[0].point for _ in range(2)] == [5, 9]
+    assert without.next(True) is None
+    assert [frontier.again().choices[0].point for _ in range(2)] == [5, 9]
+    assert without.next(True).choices[0].point == 7

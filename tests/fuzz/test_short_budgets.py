@@ -1,5 +1,6 @@
 """What a search does with a budget that is short for the program. The clock advances by runs, switches and recordings alone."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from pytest_gilcheck.fuzz.conflicts import trace
 from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.running.engine import Engine
 from pytest_gilcheck.fuzz.running.turns import Turns
-from pytest_gilcheck.fuzz.searching import explorer, limits, search
+from pytest_gilcheck.fuzz.searching import explorer, limits, reduction, search
 from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
 from .programs import Clock, plan
@@ -18,7 +19,7 @@ from .programs import Clock, plan
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (check, draws, explorer, limits, search, trace):
+    for module in (check, draws, explorer, limits, reduction, search, trace):
         monkeypatch.setattr(module, "monotonic", clock)
     return clock
 
@@ -109,3 +110,47 @@ def test_schedules_are_never_more_than_all_there_are():
     cut = SearchOutcome(wanted=2, complete=1, exhausted=500, enumerated=22_500, pending=15_000, sampled=9)
     assert "22,000 of more than 22,000 with 2 preemptions by enumeration, then 9 sampled of more than 22,000 with" in str(cut)
     assert "then 4,500 of about 15,000 with 2 preemptions" in str(replace(cut, enumerated=5_000))
+
+
+class Loading:
+    def __init__(self):
+        self.entries, self.ready, self.found, self.counted, self.lock = {}, False, [], 0, threading.Lock()
+
+
+def load(state):
+    with state.lock:
+        state.entries["a"] = 1
+    state.ready = True
+
+
+def find(state):
+    if not state.ready and state.entries:  # the load is not quite done
+        state.counted += 1
+        state.found.append(1)
+
+
+def find_with_lock(state):
+    with state.lock:
+        find(state)
+
+
+def before_and_after_much_in_c(body):
+    def thread(state):
+        state.one = state.two = state.three = state.four = state.five = 1  # races that do no harm
+        for _ in range(100):
+            max(("b", "a"), key=str.upper)
+        body(state)
+        for _ in range(100):
+            max(("b", "a"), key=str.upper)
+
+    return thread
+
+
+@pytest.mark.parametrize(("look", "broken"), [(find, True), (find_with_lock, False)])
+def test_runs_with_a_likely_conflict_are_recorded_if_that_leaves_time_for_samples(monkeypatch, clock, look, broken):
+    costs(monkeypatch, clock, Engine, "run", 0.02)
+    costs(monkeypatch, clock, Trace, "ended", 1.5)
+    threads = [before_and_after_much_in_c(body) for body in (load, look, look)]
+    program = check.program(threads, Loading, lambda state: state.counted == len(state.found), None)
+    result = check.fuzz(program, plan(seed=1, budget=20.0))
+    assert (result.verdict == "violated") is broken, result.reason

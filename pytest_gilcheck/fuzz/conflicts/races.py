@@ -14,6 +14,7 @@ with the release, before which it is not enabled. A wait does nothing by itself.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import Counter
 from typing import Any, NamedTuple
@@ -198,16 +199,25 @@ class Races:
         return False
 
     def unguarded(self) -> list[Race]:
-        """Pairs of conflicting transitions that hold no lock in common, of what is rarely touched."""
+        """Pairs of conflicting transitions that hold no lock in common, of what is rarely touched.
+
+        Acquisitions of a lock are among them where the first thread holds another lock, or has read without one what others change.
+        """
         groups: dict[Any, list[tuple[int, Deed]]] = {}
         whole = {part.holder for parts in self._trace.parts.values() for part in parts if part.part == ALL}
         for point in sorted(self._trace.parts):
             for part in self._trace.parts[point]:
                 if part.part is not LOCK or part.deed in (Deed.ACQUIRE, Deed.WAIT):
                     groups.setdefault(part.holder if part.holder in whole else part[:2], []).append((point, part.deed))
+        contested = [
+            group
+            for group in groups.values()
+            if any(deed is not Deed.READ for _, deed in group) and len({self._owners[point] for point, _ in group}) > 1
+        ]
+        seen = self._seen_without_lock(contested)
         found = []
-        for group in groups.values():
-            if len(group) > _RARE or all(deed is Deed.READ for _, deed in group):
+        for group in contested:
+            if len(group) > _RARE:
                 continue
             for index, (first, deed) in enumerate(group):
                 thread, partners = self._owners[first], set()
@@ -216,12 +226,25 @@ class Races:
                     if owner in partners or owner == thread or deed is Deed.READ is other:
                         continue
                     one, both = self._held.get(first, _NONE), self._held.get(second, _NONE)
-                    if deed in (Deed.ACQUIRE, Deed.WAIT) and not one and not both:
+                    if deed in (Deed.ACQUIRE, Deed.WAIT) and not one and not both and first < seen.get(thread, math.inf):
                         continue  # who has the lock first makes no difference by itself
                     if one.isdisjoint(both):
                         partners.add(owner)
                         found.append(Race(first, second, len(group)))
         return found
+
+    def _seen_without_lock(self, contested: list[list[tuple[int, Deed]]]) -> dict[int, int]:
+        """By thread, the first point at which it reads without a lock what another thread may change.
+
+        What it does under a lock after that may rest on what it has read, and be wrong if another thread had the lock in between.
+        """
+        seen: dict[int, int] = {}
+        for group in contested:
+            for point, deed in group:
+                if deed is Deed.READ and point not in self._held:
+                    thread = self._owners[point]
+                    seen[thread] = min(point, seen.get(thread, point))
+        return seen
 
     def needs(self, point: int) -> dict[int, int]:
         """By thread, the last transition that comes before this one, or is it."""

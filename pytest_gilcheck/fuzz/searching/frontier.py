@@ -90,6 +90,12 @@ class Frontier:
         left = [*self.waiting, *[item for item in self.hints if not self._is_tried(item)]]
         return sum(item.rank.likely and item.schedule.preemptions == 1 for item in left)
 
+    @property
+    def revealing(self) -> bool:
+        """Whether a schedule with one preemption has turned a likely conflict round and passed, and its run was not recorded: the
+        steps that it alone comes to may have conflicts of their own."""
+        return bool(self.passed) and self.passed[0].rank.likely and self.passed[0].schedule.preemptions == 1
+
     def enter(self, heap: list[Item], node: Node, choice: Choice, rank: Rank) -> None:
         """A schedule that makes this choice at the node."""
         schedule = Schedule((*node[0], choice))

@@ -41,8 +41,8 @@ _NO_TIME = "there was no time to record every run"
 class _WithoutRecord:
     """Which schedules are run without a record, before they are recorded or instead of that.
 
-    None, as long as there is time to record all that waits. From then on, those of likely conflicts at once; and of the others as
-    many as run in the time that records take.
+    None, as long as there is time to record all that waits. From then on, those of likely conflicts at once; and once the runs of
+    these are recorded, as many of the others as run in the time that records take.
     """
 
     def __init__(self, frontier: Frontier) -> None:
@@ -56,7 +56,7 @@ class _WithoutRecord:
             return None
         self._likely = True
         schedule = self._frontier.next_without_record(hints_too, likely=True)
-        if schedule is None and (self._ahead <= 0 or not self._frontier.passed):
+        if schedule is None and not self._frontier.revealing and (self._ahead <= 0 or not self._frontier.passed):
             self._likely = False
             schedule = self._frontier.next_without_record(hints_too, likely=False)
         return schedule
@@ -83,6 +83,7 @@ class Reduction:
         gil: whether to preempt only where a build with a GIL can switch.
         runs: the number of schedules run.
         records: the number of runs that were recorded, those included that confirm another one.
+        record_seconds: what the last record took, with what was made of it.
         focused: how many of these were only run in `focus`.
         failure: the first failure.
         focusing: whether `focus` is wanted.
@@ -102,6 +103,7 @@ class Reduction:
     focus: Focus | None = None
     runs: int = 0
     records: int = 0
+    record_seconds: float = 0.0
     focused: int = 0
     failure: Failure | None = None
     doubt: str = ""
@@ -149,9 +151,10 @@ class Reduction:
             run, self.failure = self._recorded(schedule, trace)
             if self.failure is None:
                 self.examine(schedule, run, trace)
+            self.record_seconds = monotonic() - begun
             if stop() or trace.gave_up:  # the next record would take as long
                 return
-            without.recorded(monotonic() - begun, fits=self.fits)
+            without.recorded(self.record_seconds, fits=self.fits)
         if self.records == 1 and self.failure is None and not self.doubt:
             again = Trace(self.explorer.engine, until=self.until())
             _, self.failure = self._recorded(Schedule(), again)

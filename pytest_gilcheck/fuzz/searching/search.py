@@ -336,8 +336,11 @@ class Search:
                 raise _MoreSteps
             if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
                 return False
-            if at_first < inf and not self._gil and reduction.frontier.likely and not limit.reached(late):
-                return False
+            if at_first < inf and not self._gil and not limit.reached(late):
+                for_samples = (FEWEST - reduction.runs) * pace
+                time_for_record = limit.left() - reduction.record_seconds > for_samples
+                if reduction.frontier.likely or (reduction.frontier.revealing and time_for_record):
+                    return False
             if reduction.runs >= _FEWEST_CONFLICTS or limit.reached() or reduction.focus is not None:
                 return True
             left = limit.left()
