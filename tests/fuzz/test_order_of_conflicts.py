@@ -263,6 +263,40 @@ def test_what_was_read_without_a_lock_is_tried_against_all_that_another_thread_d
             assert reduction.failure.schedule.preemptions == 1
 
 
+class Connected:
+    def __init__(self):
+        self.lock, self.connection = threading.Lock(), []
+
+
+def disconnect(state):
+    with state.lock:
+        state.connection = None
+
+
+def use(state):
+    if state.connection is not None:
+        state.connection.append(1)
+
+
+def use_with_lock(state):
+    with state.lock:
+        use(state)
+
+
+@pytest.mark.parametrize(("look", "broken"), [(use, True), (use_with_lock, False)])
+def test_what_interrupts_the_thread_that_comes_last_is_tried_as_well(look, broken):
+    with reduced(in_a_library(disconnect), in_a_library(look), setup=Connected, invariant=None) as reduction:
+        assert (reduction.failure is not None) is broken
+        if broken:
+            assert reduction.failure.schedule.preemptions == 1, "of a run that the other thread begins"
+
+
+def test_threads_that_do_the_same_are_not_tried_in_another_order():
+    thread = in_a_library(add_locked)
+    with reduced(thread, thread) as reduction:
+        assert reduction.frontier.hinted[(), 1] == {0}
+
+
 def test_a_run_that_turned_a_likely_conflict_round_is_recorded_before_an_unlikely_one_is_tried():
     frontier = Frontier()
     frontier.next()

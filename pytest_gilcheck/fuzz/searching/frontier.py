@@ -37,6 +37,9 @@ class Rank(NamedTuple):
         return self.tier // 2 == LIKELY
 
 
+ANOTHER_BEGINS = Rank(0, -1, 0)  # no thread is interrupted, and another one is the first: no run before shows where that can be
+
+
 class Item(NamedTuple):
     """A schedule that is to be tried.
 
@@ -67,7 +70,7 @@ class Frontier:
         waiting: schedules that turn a race round; the heap's first is the next.
         hints: schedules that no race led to.
         passed: schedules that passed when they were run without a record, and may be run again with one.
-        raced: how often each pair of instructions was raced for.
+        raced: how often each pair of instructions was raced for, by the thread that began.
     """
 
     tried: dict[Node, set[int]] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class Frontier:
     waiting: list[Item] = field(default_factory=_first)
     hints: list[Item] = field(default_factory=list)
     passed: list[Item] = field(default_factory=list)
-    raced: Counter[tuple[Spot | None, ...]] = field(default_factory=Counter)
+    raced: Counter[tuple[int | Spot | None, ...]] = field(default_factory=Counter)
     _added: int = 0
     _by_rank: bool = False
 
@@ -86,15 +89,17 @@ class Frontier:
 
     @property
     def likely(self) -> int:
-        """The number of schedules with one preemption that turn a likely conflict round and have not been run."""
+        """The number of schedules with one preemption that turn a likely conflict round and have not been run; and of those in
+        which another thread begins, and that were not recorded."""
         left = [*self.waiting, *[item for item in self.hints if not self._is_tried(item)]]
-        return sum(item.rank.likely and item.schedule.preemptions == 1 for item in left)
+        orders = sum(item.rank == ANOTHER_BEGINS for item in [*left, *self.passed])
+        return orders + sum(item.rank.likely and item.schedule.preemptions == 1 for item in left)
 
     @property
     def revealing(self) -> bool:
-        """Whether a schedule with one preemption has turned a likely conflict round and passed, and its run was not recorded: the
-        steps that it alone comes to may have conflicts of their own."""
-        return bool(self.passed) and self.passed[0].rank.likely and self.passed[0].schedule.preemptions == 1
+        """Whether a schedule with at most one preemption has turned a likely conflict round and passed, and its run was not
+        recorded: the steps that it alone comes to may have conflicts of their own."""
+        return bool(self.passed) and self.passed[0].rank.likely and self.passed[0].schedule.preemptions <= 1
 
     def enter(self, heap: list[Item], node: Node, choice: Choice, rank: Rank) -> None:
         """A schedule that makes this choice at the node."""

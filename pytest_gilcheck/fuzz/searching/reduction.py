@@ -30,7 +30,7 @@ from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
 from .explorer import Explorer, Failure, Symptom
-from .frontier import LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank
+from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _SELDOM = 20  # times that a run makes a step, at most, for hints at each
@@ -110,6 +110,7 @@ class Reduction:
     shared: bool = False
     frontier: Frontier = field(default_factory=Frontier)
     _written: Objects = field(default_factory=Objects)  # by earlier runs
+    _begins: int = 0  # the thread that made the first step of the present record
     _codes: frozenset[int] = frozenset()  # the ids of code that had started before the present record
 
     @property
@@ -211,13 +212,14 @@ class Reduction:
         if self.focusing and self.focus is None:
             self.focus = focus_of(trace, self._codes)
         races = Races(trace, run.points)
+        self._begins = trace.owners[min(trace.owners)]
         for race in races.races:
             self._turn_round(race, run, trace, races)
         if self.gil:
             for pair in races.contended:
                 self._start_in_vain(pair, run, trace, races)
         if run.schedule.preemptions == 0 and trace.not_known and not self.gil:
-            self._hint_at_unknown(run, trace)
+            self._hint_at_unknown(run, trace, races)
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
@@ -264,7 +266,7 @@ class Reduction:
         for thread in wanted:
             if thread not in tried and not self._same_as_one_of(tried, thread, point, races):
                 tried.add(thread)
-                self._enter(self.frontier.waiting, node, thread, race, trace)
+                self._enter(self.frontier.waiting, node, thread, self._rank(race, trace), trace)
 
     def _start_in_vain(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread that acquires a lock after another one, to be tried while that one holds it.
@@ -276,7 +278,7 @@ class Reduction:
         point = node[1]
         if thread not in tried and thread in trace.enabled(point) and not races.waits(thread, point):
             tried.add(thread)
-            self._enter(self.frontier.waiting, node, thread, pair, trace)
+            self._enter(self.frontier.waiting, node, thread, self._rank(pair, trace), trace)
 
     def _follow_hint(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread of the second transition of a pair as a hint, to be tried right before the first."""
@@ -285,31 +287,34 @@ class Reduction:
         hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
-            self._enter(self.frontier.hints, node, thread, pair, trace)
+            self._enter(self.frontier.hints, node, thread, self._rank(pair, trace), trace)
 
-    def _hint_at_unknown(self, run: ScheduleRun, trace: Trace) -> None:
-        """Enter hints for another thread to come right before, and right after, each step of which it is not known what it touches;
-        those first that a run seldom makes. No race says so, and in a long program few samples switch there."""
+    def _hint_at_unknown(self, run: ScheduleRun, trace: Trace, races: Races) -> None:
+        """Enter hints for another thread to be the first, and to come right before, and right after, each step of which it is not
+        known what it touches; those first that a run seldom makes.
+
+        No race says so, and in a long program few samples switch there.
+        """
         uses, guesses = Counter(trace.not_known.values()), trace.guesses()
-        first = min(trace.owners)  # the steps of the threads that come last are not interrupted in this run
-        self._hint(first, Race(first, first, 0), run, trace, UNLIKELY)
+        # The steps of the threads that come last are not interrupted in this run.
+        self._hint(min(trace.owners), run, trace, ANOTHER_BEGINS, races)
         for point, what in trace.not_known.items():
             if uses[what] <= _SELDOM and point in trace.owners:
                 access = trace.accesses.get(point)
                 likely = LIKELY if point in guesses else UNLIKELY if access is not None and access.kind == "end" else POSSIBLE
                 for at in (point, point + 1):
                     if at == point or trace.owners.get(at) == trace.owners[point]:
-                        self._hint(at, Race(point, point, uses[what]), run, trace, likely)
+                        self._hint(at, run, trace, self._rank(Race(point, point, uses[what]), trace, likely))
 
-    def _hint(self, point: int, race: Race, run: ScheduleRun, trace: Trace, likely: int) -> None:
-        """Enter hints for all other threads to run from this point on."""
+    def _hint(self, point: int, run: ScheduleRun, trace: Trace, rank: Rank, races: Races | None = None) -> None:
+        """Enter hints for all other threads to run from this point on; with ``races``, for those that do not all do the same."""
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
         self.frontier.tried.setdefault(node, {trace.owners[point]})
         hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
         for thread in trace.enabled(point):
-            if thread not in hinted:
+            if thread not in hinted and (races is None or not self._same_as_one_of(hinted, thread, point, races)):
                 hinted.add(thread)
-                self._enter(self.frontier.hints, node, thread, race, trace, likely)
+                self._enter(self.frontier.hints, node, thread, rank, trace)
 
     def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
@@ -317,10 +322,10 @@ class Reduction:
         node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
         return node, self.frontier.tried.setdefault(node, {trace.owners[point]})
 
-    def _enter(self, heap: list[Item], node: Node, thread: int, race: Race, trace: Trace, likely: int = LIKELY) -> None:
-        self.frontier.enter(heap, node, Choice(node[1], thread, node[1] in trace.no_step), self._rank(race, trace, likely))
+    def _enter(self, heap: list[Item], node: Node, thread: int, rank: Rank, trace: Trace) -> None:
+        self.frontier.enter(heap, node, Choice(node[1], thread, node[1] in trace.no_step), rank)
 
-    def _rank(self, race: Race, trace: Trace, likely: int) -> Rank:
+    def _rank(self, race: Race, trace: Trace, likely: int = LIKELY) -> Rank:
         """When the turning round of a race is tried.
 
         The first race of each pair of instructions comes before the next ones, which a loop makes: those in code of the user, then
@@ -330,7 +335,8 @@ class Reduction:
         """
         spots = trace.spots.get(race.first), trace.spots.get(race.second)
         in_libraries = all(spot is None or foreign(spot[0].co_filename) for spot in spots)
-        pair = tuple([spot and (spot[0].co_filename, spot[0].co_firstlineno, spot[1]) for spot in spots])
+        places = [spot and (spot[0].co_filename, spot[0].co_firstlineno, spot[1]) for spot in spots]
+        pair = self._begins, *places  # where another thread begins, this one is interrupted elsewhere in the same code
         before = self.frontier.raced[pair]
         self.frontier.raced[pair] += 1
         tier = max(likely, POSSIBLE if before else LIKELY)
