@@ -91,7 +91,8 @@ class Frontier:
     def likely(self) -> int:
         """The number of schedules with one preemption that turn a likely conflict round and have not been run; and of those in
         which another thread begins, and that were not recorded."""
-        left = [*self.waiting, *[item for item in self.hints if not self._is_tried(item)]]
+        heaps = [heap for heap in (self.waiting, self.hints) if heap and (not self._by_rank or heap[0].rank.likely)]
+        left = [item for heap in heaps for item in heap if heap is self.waiting or not self._is_tried(item)]
         orders = sum(item.rank == ANOTHER_BEGINS for item in [*left, *self.passed])
         return orders + sum(item.rank.likely and item.schedule.preemptions == 1 for item in left)
 

@@ -212,7 +212,7 @@ class Reduction:
         if self.focusing and self.focus is None:
             self.focus = focus_of(trace, self._codes)
         races = Races(trace, run.points)
-        self._begins = trace.owners[min(trace.owners)]
+        self._begins = trace.owners.get(1, 0)
         for race in races.races:
             self._turn_round(race, run, trace, races)
         if self.gil:

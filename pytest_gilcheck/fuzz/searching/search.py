@@ -76,7 +76,8 @@ class SearchOutcome:
         focus: the number of points at which schedules could switch that left steps out.
         focused: how many of those sampled did that.
         focused_conflicts: how many of those by conflicts did that.
-        untried: how many of the likely conflicts of runs without preemption were not turned round, for want of time.
+        untried: how many likely conflicts of runs without preemption were not turned round, and such runs not recorded, for want of
+            time.
     """
 
     failure: Failure | None = None
