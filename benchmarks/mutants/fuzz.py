@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant(
         "fuzz-cut-short",
         "fuzz/searching/search.py",
-        "        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_left > 0)\n",
+        "        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_open)\n",
         "        return False\n",
         "a search that ran out of its budget passes",
         CHECK,

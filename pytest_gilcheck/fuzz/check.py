@@ -301,6 +301,8 @@ def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
         if left:
             conflicts = "1 conflict was" if left == 1 else f"{left:,} conflicts were"
             why = f"{conflicts} seen in a run, and not tried in the other order"
+        elif searched.conflicts_open:
+            why = "there was no time to record a run, so it is not known which of its steps conflict"
         return (
             f"cut short by {budget}: {drawn}; {why}. A run takes {1000 * pace:.2g} ms, so raise budget to "
             f"{_rounded_up(needed):g} s, or make the test shorter"

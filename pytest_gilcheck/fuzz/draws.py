@@ -46,7 +46,7 @@ class Drawn:
     def too_few(self) -> bool:
         """Whether what was run is too little for any claim."""
         few = self.outcome.counting + self.counting < FEWEST
-        return self.outcome.too_few and (few or self.outcome.conflicts_left > 0)
+        return self.outcome.too_few and (few or self.outcome.conflicts_open)
 
     def __str__(self) -> str:
         if not self.uses:

@@ -1,5 +1,6 @@
 """What a search does with a budget that is short for the program. The clock advances by runs, switches and recordings alone."""
 
+import re
 import threading
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.running.engine import Engine
 from pytest_gilcheck.fuzz.running.turns import Turns
 from pytest_gilcheck.fuzz.searching import explorer, limits, reduction, search
-from pytest_gilcheck.fuzz.searching.search import SearchOutcome
+from pytest_gilcheck.fuzz.searching.search import FEWEST, SearchOutcome
 
 from .programs import Clock, plan
 
@@ -72,13 +73,22 @@ def test_recordings_that_take_long_leave_time_for_samples(monkeypatch, clock):
     assert "sampled" in result.reason
 
 
-def test_a_run_that_takes_too_long_to_record_goes_on_without_its_record_and_leaves_time_for_samples(monkeypatch, clock):
+def test_a_run_that_takes_too_long_to_record_goes_on_without_its_record_and_samples_alone_make_no_pass(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
     costs(monkeypatch, clock, Trace, "__call__", 0.002)
     result = in_two_threads(Shared.read, budget=1.0)
-    assert result.verdict == "holds", result.reason
+    assert result.verdict == "inconclusive", result.reason
     assert "1 schedule by their conflicts" in result.reason
-    assert "sampled" in result.reason
+    assert int(re.search(r"then (\d+) sampled", result.reason)[1]) >= FEWEST, "which they do where conflicts are known"
+    assert "no time to record a run, so it is not known which of its steps conflict" in result.reason
+
+
+def test_a_record_may_take_the_time_of_samples_where_these_will_leave_steps_out(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.0071)
+    costs(monkeypatch, clock, Trace, "__call__", 0.001)
+    result = in_two_threads(Shared.read, budget=1.0)
+    assert "no time to record" not in result.reason
+    assert "sampled at the" in result.reason
 
 
 def test_a_program_too_long_to_be_recorded_at_all_is_sampled(monkeypatch, clock):

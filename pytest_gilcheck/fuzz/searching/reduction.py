@@ -93,6 +93,7 @@ class Reduction:
         frontier: what is to be tried.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
         shared: whether several threads of a run have touched the same object.
+        blind: whether the first record gave up, so that no conflict is known.
     """
 
     explorer: Explorer
@@ -108,6 +109,7 @@ class Reduction:
     failure: Failure | None = None
     doubt: str = ""
     shared: bool = False
+    blind: bool = False
     frontier: Frontier = field(default_factory=Frontier)
     _written: Objects = field(default_factory=Objects)  # by earlier runs
     _begins: int = 0  # the thread that made the first step of the present record
@@ -153,6 +155,7 @@ class Reduction:
             if self.failure is None:
                 self.examine(schedule, run, trace)
             self.record_seconds = monotonic() - begun
+            self.blind = self.blind or (trace.gave_up and self.records == 1)
             if stop() or trace.gave_up:  # the next record would take as long
                 return
             without.recorded(self.record_seconds, fits=self.fits)

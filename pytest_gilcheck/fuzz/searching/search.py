@@ -78,6 +78,7 @@ class SearchOutcome:
         focused_conflicts: how many of those by conflicts did that.
         untried: how many likely conflicts of runs without preemption were not turned round, and such runs not recorded, for want of
             time.
+        unrecorded: whether the first run took too long to be recorded, so that no conflict is known.
     """
 
     failure: Failure | None = None
@@ -100,6 +101,7 @@ class SearchOutcome:
     focused: int = 0
     focused_conflicts: int = 0
     untried: int = 0
+    unrecorded: bool = False
 
     @property
     def explored(self) -> int:
@@ -115,10 +117,17 @@ class SearchOutcome:
     def too_few(self) -> bool:
         """Whether what was run is too little for any claim, unless it is the number that was asked for.
 
-        It is if two steps are known to conflict, and there was no time to run them in the other order.
         An enumeration that is not complete does not count: it has only seen the first steps.
         """
-        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_left > 0)
+        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_open)
+
+    @property
+    def conflicts_open(self) -> bool:
+        """Whether two steps are known to conflict, and there was no time to run them in the other order; or none to learn which do.
+
+        A few hundred samples of a long run say nothing of that: they switch at two of its many thousand steps.
+        """
+        return self.conflicts_left > 0 or (self.unrecorded and not self.proved and self.complete < 1)
 
     @property
     def conflicts_left(self) -> int:
@@ -318,7 +327,7 @@ class Search:
 
         def until() -> float:
             left = limit.left()
-            beside_samples = left - FEWEST * pace if enough else 0.0
+            beside_samples = left - FEWEST * pace if enough and not short else 0.0
             return monotonic() + (beside_samples if beside_samples > 0 else _RECORDED * left)
 
         mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
@@ -349,7 +358,8 @@ class Search:
             return enough and (FEWEST - reduction.runs) * pace > left - one_more
 
         reduction.search(stop)
-        found.untried = 0 if self._gil or at_first == inf else reduction.frontier.likely
+        if not self._gil and at_first < inf:
+            found.untried, found.unrecorded = reduction.frontier.likely, reduction.blind
         self._focus = reduction.focus
         found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
         found.failure = reduction.failure
