@@ -159,7 +159,7 @@ class Gilcheck:
             setup: called in each child first.
             inject: ``"every-step"`` raises an exception at each visible step of the workload in turn, one run for each;
                 ``"sample"`` at some of them.
-            invariant: called after each of these runs; it is broken if it returns False or raises.
+            invariant: called after each of these runs; it is broken if it raises, or returns something false other than None.
             exception: what is raised, KeyboardInterrupt by default.
             include: modules or packages of libraries to step through, () for none; by default those of the standard library that
                 hold resources, such as `contextlib` and `threading`.
@@ -245,8 +245,8 @@ class Gilcheck:
         Args:
             threads: what each thread calls, with the state that ``setup`` made, or without arguments if there is no setup.
             setup: makes a fresh state for every schedule.
-            invariant: called with the state afterwards; broken if it returns False or raises. An exception that escapes from a
-                thread is a failure unless every sequential order of the threads raises it too.
+            invariant: called with the state afterwards; broken if it raises, or returns something false other than None. An
+                exception that escapes from a thread is a failure unless every sequential order of the threads raises it too.
             preemptions: enumerate all schedules of at most so many preemptions (2), if they fit the budget; sample otherwise.
             schedules: stop after exactly so many schedules. The same seed then gives the same schedules and the same verdict on
                 every machine with this interpreter; a time budget that ends first makes it inconclusive.

@@ -225,7 +225,7 @@ INJECTION = Check(
         Argument(
             "invariant",
             FUNCTION,
-            "a function that is called after each run; it is broken if it returns False or raises",
+            "a function that is called after each run; it is broken if it raises, or returns something false other than None",
             uses_fixtures=True,
         ),
         Argument(
@@ -322,7 +322,7 @@ FUZZ = Check(
         Argument(
             "invariant",
             FUNCTION,
-            "a function that is called after each schedule; it is broken if it returns False or raises",
+            "a function that is called after each schedule; it is broken if it raises, or returns something false other than None",
             marker_only=True,
             uses_fixtures=True,
         ),

@@ -21,6 +21,7 @@ from _pytest.outcomes import OutcomeException
 from ..checks import FUZZ
 from ..core.errors import BadValue
 from ..core.invariants import standing_for
+from ..fuzz.check import check_plain
 from ..fuzz.program import Program
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
@@ -47,6 +48,8 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
     names = [argument.name for argument in _MARKER_ARGUMENTS]
     values = runner.read(_MARKER_ARGUMENTS, {name: given.get(name) for name in names}, source)
     threads, invariant = values.get("threads", DEFAULT_THREADS), values.get("invariant")
+    if invariant is not None:
+        check_plain("invariant", getattr(invariant, "stands_for", (invariant, None))[0], source)
     rest = {name: value for name, value in given.items() if name not in names}
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)

@@ -1,4 +1,4 @@
-"""Why an invariant is false: its source text, and the values in it."""
+"""Whether an invariant is broken, and why: its source text, and the values in it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
+from .classes import name_of_class
 from .source import file_text, syntax_tree
 
 _MOST_VALUES = 4
@@ -17,31 +18,41 @@ _LONGEST_SOURCE = 120
 
 
 def standing_for(call: Callable[..., Any], function: Callable[..., Any], named: Callable[[], Mapping[str, Any]]) -> Any:
-    """Mark a function as one that calls ``function`` with the arguments that ``named`` returns; `why_false` then looks there."""
+    """Mark a function as one that calls ``function`` with the arguments that ``named`` returns; `broken` then looks there."""
     call.stands_for = (function, named)  # type: ignore[attr-defined] # functions take attributes
     return call
 
 
-def why_false(invariant: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> str:
-    """What an invariant that has just returned False says, such as ``counter.value == 2 is False (counter.value = 1)``.
+def broken(invariant: Callable[..., Any], arguments: tuple[Any, ...], answer: object) -> str | None:
+    """What an invariant says that has just returned something false, such as ``counter.value == 2 is False (counter.value = 1)``.
+
+    None if it is kept: it returned None, as a function of assertions does, or something true. A comparison need not give False: of
+    arrays it gives ``numpy.False_``, and ``not seen or seen[-1]`` what was last seen.
 
     Args:
         invariant: the function, or one that stands for it.
         arguments: with which it was called.
+        answer: what it returned. Whether that is true may be asked of code of the program, which may raise.
     """
+    if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+        return f"the invariant returned a {name_of_class(type(answer))}, which nothing runs: make it a plain function"
+    if answer is None or answer:
+        return None
+    told = "False" if answer is False else _shown(answer) or f"a false {name_of_class(type(answer))}"
     found = getattr(invariant, "stands_for", None)
     function = invariant if found is None else found[0]
+    returned = f"the invariant returned {told}"
     try:
         code = inspect.unwrap(function).__code__
         if (expression := _returned(code)) is None:
-            return "the invariant returned False"
+            return returned
         named = inspect.signature(function).bind(*arguments).arguments if found is None else found[1]()
         closure = inspect.getclosurevars(function)
         known = {**closure.builtins, **closure.globals, **closure.nonlocals, **named}
         values = [f"{text} = {shown}" for text, value in _values(expression[1], known) if (shown := _shown(value))]
     except Exception:  # a signature that cannot be told, a variable without a value: the verdict matters, and not this text
-        return "the invariant returned False"
-    return f"{expression[0]} is False" + (f" ({', '.join(values[:_MOST_VALUES])})" if values else "")
+        return returned
+    return f"{expression[0]} is {told}" + (f" ({', '.join(values[:_MOST_VALUES])})" if values else "")
 
 
 @functools.lru_cache(maxsize=64)

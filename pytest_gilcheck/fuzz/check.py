@@ -65,10 +65,7 @@ def program(
             continue
         if not callable(part):
             raise BadValue(role, part, "something to call", source)
-        if inspect.iscoroutinefunction(part) or inspect.isasyncgenfunction(part) or inspect.isgeneratorfunction(part):
-            raise BadValue(
-                role, part, "a plain function: an event loop schedules by itself, and a generator does nothing when called", source
-            )
+        check_plain(role, part, source)
     state = () if setup is None else (setup,)
     for role, part in (*(("threads", thread) for thread in threads), ("invariant", invariant)):
         if part is not None and not _takes(part, state):
@@ -78,6 +75,19 @@ def program(
         raise BadValue("setup", setup, "something to call without arguments", source)
     names = [name_of_callable(thread) for thread in threads]
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
+
+
+def check_plain(role: str, part: Any, source: str) -> None:
+    """Check that a part of a program does something when it is called.
+
+    Raises:
+        BadValue: it makes a coroutine or a generator, which nobody runs.
+    """
+    __tracebackhide__ = True
+    for each in (part, type(part).__call__):  # of an instance, its class says what a call does
+        if inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) or inspect.isgeneratorfunction(each):
+            expected = "a plain function: an event loop schedules by itself, and a generator does nothing when called"
+            raise BadValue(role, part, expected, source)
 
 
 def _takes(part: Any, arguments: tuple[object, ...]) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..core.classes import name_of_callable, name_of_class
-from ..core.invariants import why_false
+from ..core.invariants import broken
 from .schedule import checksum
 
 
@@ -19,7 +19,8 @@ class Program:
     Attributes:
         threads: what each thread calls: with the state, or without arguments if there is no ``setup``.
         setup: makes the state; None if the threads share something that it does not make.
-        invariant: called afterwards, with the threads' arguments; it is broken if it returns False or raises.
+        invariant: called afterwards, with the threads' arguments; it is broken if it raises, or returns something false other
+            than None.
         name: for reports.
         teardown: called last, also after a failed run; what it raises counts as a broken invariant.
         may_raise: whether an exception that every sequential order raises is no failure; the body of a test may never raise.
@@ -85,7 +86,7 @@ class Program:
         if self.invariant is None:
             return None
         try:
-            return why_false(self.invariant, arguments) if self.invariant(*arguments) is False else None
+            return broken(self.invariant, arguments, self.invariant(*arguments))
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -17,7 +17,7 @@ from typing import Any
 from ..core.child import ChildSide
 from ..core.classes import name_of_class
 from ..core.errors import as_failure
-from ..core.invariants import why_false
+from ..core.invariants import broken
 from ..core.origin import foreign, module_of, ours, standard
 from ..core.packing import packed
 from ..core.source import innermost
@@ -191,12 +191,11 @@ def _broken_invariant(invariant: Callable[[], object] | None, leaks: list[str]) 
         answer = invariant()
         if inspect.isawaitable(answer):
             answer = asyncio.run(_awaited(answer))
+        why = broken(invariant, (), answer)
     except BaseException as error:  # an assertion of the user's, or whatever a broken object raises
         text = str(error).splitlines()[0] if str(error) else ""
         return [f"the invariant is broken: {name_of_class(type(error))}: {text}", *leaks]
-    if answer is None or answer:
-        return leaks
-    return [why_false(invariant) if answer is False else f"the invariant is {answer!r}", *leaks]
+    return leaks if why is None else [why, *leaks]
 
 
 async def _awaited(answer: Awaitable[object]) -> object:

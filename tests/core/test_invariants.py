@@ -1,8 +1,10 @@
-"""Why an invariant is false: its text and the values in it."""
+"""Whether an invariant is broken: what it says, its text and the values in it."""
 
 from types import SimpleNamespace
 
-from pytest_gilcheck.core.invariants import standing_for, why_false
+import pytest
+
+from pytest_gilcheck.core.invariants import broken, standing_for
 
 LIMIT = 3
 
@@ -18,7 +20,7 @@ class Refuses:
 
 def test_a_lambda_is_quoted_with_the_values_of_its_arguments():
     counter = SimpleNamespace(value=1)
-    assert why_false(lambda counter: counter.value == 2, (counter,)) == "counter.value == 2 is False (counter.value = 1)"
+    assert broken(lambda counter: counter.value == 2, (counter,), False) == "counter.value == 2 is False (counter.value = 1)"
 
 
 def test_a_function_is_quoted_with_globals_and_closures():
@@ -27,7 +29,7 @@ def test_a_function_is_quoted_with_globals_and_closures():
     def bounded():
         return seen[0] < LIMIT
 
-    assert why_false(bounded) == "seen[0] < LIMIT is False (seen = [4], LIMIT = 3)"
+    assert broken(bounded, (), False) == "seen[0] < LIMIT is False (seen = [4], LIMIT = 3)"
 
 
 def test_a_function_with_two_returns_is_not_guessed_at():
@@ -36,18 +38,55 @@ def test_a_function_with_two_returns_is_not_guessed_at():
             return False
         return value
 
-    assert why_false(either, (1,)) == "the invariant returned False"
+    assert broken(either, (1,), False) == "the invariant returned False"
 
 
 def test_what_stands_for_an_invariant_shows_that_one():
     wrapped = standing_for(lambda: False, lambda total: total == 2, lambda: {"total": 1})
-    assert why_false(wrapped) == "total == 2 is False (total = 1)"
+    assert broken(wrapped, (), False) == "total == 2 is False (total = 1)"
 
 
 def test_no_code_of_the_program_runs_to_make_the_text():
-    assert why_false(lambda thing: thing is None, (Refuses(),)) == "thing is None is False"
-    assert why_false(lambda thing: thing.costly, (Refuses(),)) == "thing.costly is False"
+    assert broken(lambda thing: thing is None, (Refuses(),), False) == "thing is None is False"
+    assert broken(lambda thing: thing.costly, (Refuses(),), False) == "thing.costly is False"
 
 
 def test_a_builtin_has_no_source():
-    assert why_false(bool, (0,)) == "the invariant returned False"
+    assert broken(bool, (0,), False) == "the invariant returned False"
+
+
+class NoTruth:
+    def __bool__(self):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [(0, "0"), ([], "[]"), ("", "''"), (NoTruth(), "a false NoTruth")], ids=["number", "list", "text", "object"]
+)
+def test_what_is_false_and_not_none_breaks_an_invariant_as_false_does(answer, told):
+    assert broken(lambda seen: seen, (3,), answer) == f"seen is {told} (seen = 3)"
+    assert broken(len, ([],), answer) == f"the invariant returned {told}"
+
+
+async def coroutine():
+    pass
+
+
+async def asynchronous_generator():
+    yield
+
+
+@pytest.mark.parametrize("made", [coroutine, asynchronous_generator, lambda: (each for each in [1])])
+def test_what_nothing_runs_keeps_no_invariant(made):
+    answer = made()
+    assert (
+        broken(made, (), answer)
+        == f"the invariant returned a {type(answer).__name__}, which nothing runs: make it a plain function"
+    )
+    if made is coroutine:
+        answer.close()
+
+
+@pytest.mark.parametrize("answer", [None, True, 1, [0]])
+def test_none_and_what_is_true_keep_an_invariant(answer):
+    assert broken(lambda seen: seen, (3,), answer) is None

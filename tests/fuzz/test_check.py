@@ -173,6 +173,21 @@ def test_an_invariant_that_no_order_meets_needs_no_concurrency():
     assert result.kind is None
 
 
+class Falsehood:
+    """What comparisons of arrays answer: no bool, and not true."""
+
+    def __bool__(self):
+        return False
+
+
+def test_an_invariant_that_answers_something_false_that_is_not_false_itself_is_broken():
+    def twice(counter):
+        return counter.value == 2 or Falsehood()
+
+    fuzz(add, add, setup=Counter, invariant=twice).assert_violated()
+    fuzz(add_locked, add_locked, setup=Counter, invariant=twice).assert_holds()
+
+
 @pytest.mark.slow
 def test_threads_that_the_program_starts_are_scheduled_too():
     def start_two(counter):

@@ -197,6 +197,38 @@ def test_a_coroutine_is_refused(run):
     result.assert_outcomes(errors=1)
 
 
+def test_an_invariant_that_does_nothing_when_it_is_called_is_refused(run):
+    result = run("""
+import pytest
+
+async def coroutine(tmp_path):
+    assert not tmp_path
+
+def generator():
+    yield
+
+class Asynchronous:
+    async def __call__(self):
+        pass
+
+@pytest.mark.gil_fuzz(invariant=coroutine)
+def test_coroutine(tmp_path):
+    pass
+
+@pytest.mark.gil_fuzz(invariant=generator)
+def test_generator():
+    pass
+
+@pytest.mark.gil_fuzz(invariant=Asynchronous())
+def test_called():
+    pass
+""")
+    result.stdout.fnmatch_lines(
+        [f"*invariant=*{name}*expected a plain function: *" for name in ("coroutine", "generator", "Asynchronous")]
+    )
+    result.assert_outcomes(failed=3)
+
+
 def test_a_token_is_replayed_from_the_command_line_and_diverges_for_other_code(run):
     program = """
 import pytest
