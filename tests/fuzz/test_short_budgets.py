@@ -108,6 +108,28 @@ def test_a_program_too_long_for_even_such_samples_is_cut_short(monkeypatch, cloc
     assert result.reason.startswith("cut short by budget=1 s")
 
 
+class MadeOnce:
+    def __init__(self):
+        self.lock, self.made = threading.Lock(), None
+
+    def get(self):
+        if self.made is None:
+            with self.lock:
+                if self.made is None:
+                    made = {"name": "x"}
+                    self.made = made
+        return self.made["name"]
+
+
+def test_a_level_of_the_enumeration_that_does_not_end_leaves_time_for_samples(monkeypatch, clock):
+    costs(monkeypatch, clock, Engine, "run", 0.001)
+    program = check.program([MadeOnce.get] * 3, MadeOnce, None, None)
+    result = check.fuzz(program, plan(seed=1, budget=0.16))
+    assert result.verdict == "holds", result.reason
+    assert "by enumeration" in result.reason
+    assert "sampled" in result.reason
+
+
 def test_schedules_of_a_complete_enumeration_and_those_that_turn_a_conflict_round_count_and_those_of_an_incomplete_one_do_not():
     assert not SearchOutcome(wanted=2, complete=1, exhausted=95, enumerated=95, sampled=5).too_few
     assert not SearchOutcome(wanted=2, complete=0, exhausted=2, enumerated=2, conflicts=60, sampled=40).too_few

@@ -377,7 +377,7 @@ class Search:
         """Run all schedules, by their number of preemptions; returns whether some are left for samples."""
         found, limit = self.found, self._limit
         self._explorer.hide({})
-        branches = self._level([Schedule()], limit.mark(_WITHOUT_PREEMPTION if self._sampling else 1.0, found.threads))
+        branches = self._level([Schedule()], limit.mark(self._beside_samples(_WITHOUT_PREEMPTION), found.threads))
         for level in count(1):
             if branches is None:  # their forced choices made more schedules than expected
                 return True
@@ -395,9 +395,19 @@ class Search:
                     self._sample_level(self._with_one_more(level, branches))
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {preemptions(level)}")
-            mark = limit.mark(_ENUMERATED if self._sampling else 1.0, found.pending)
+            mark = limit.mark(self._beside_samples(_ENUMERATED), found.pending)
             branches = self._level(self._with_one_more(level, branches), mark)
         return False
+
+    def _beside_samples(self, share: float) -> float:
+        """The share of what is left for a level of the enumeration: all of it if nothing is sampled, and otherwise no more than this.
+
+        It is less if that leaves time for as many samples as a claim needs: a level that is not complete does not count.
+        """
+        if not self._sampling:
+            return 1.0
+        needed, left = (FEWEST - self.found.counting) * _BRANCHING * self._explorer.pace, self._limit.left()
+        return min(share, 1 - needed / left) if 0 < needed < left else share
 
     def _sample_level(self, schedules: Iterable[Schedule]) -> None:
         """Run some of these, each once: a random walk seldom makes so few preemptions, and a bug seldom needs more."""
