@@ -115,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "injection-false-invariant",
-        "injection/child_side.py",
+        "core/invariants.py",
         "    if answer is None or answer:\n",
         "    if answer is not False:\n",
         "an invariant that returns 0 or an empty list counts as kept",
