@@ -202,7 +202,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     until = deadline.end_of_search(plan.sensitivity or (differs and forks))
     if forks and not differs and first_run.changed_by_each:
         until -= _OF_FIRST_RUN * max(0.0, until - monotonic())
-    result = _searched(explorer, plan, template, sequential, deadline, until, difference)
+    result = _searched(explorer, plan, template, sequential, deadline, until, difference, brief=differs and forks)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
@@ -256,14 +256,17 @@ def _searched(
     deadline: Deadline,
     until: float,
     unrepeatable: str,
+    *,
+    brief: bool,
 ) -> FuzzResult:
     """The result of a search.
 
     Args:
         until: the end of the search itself, by `monotonic`.
         unrepeatable: what the same schedule does differently the second time.
+        brief: whether it ends as soon as it is enough for a claim: the rest of the time is for the first run.
     """
-    drawn = search_all_draws(explorer, plan, sequential, until)
+    drawn = search_all_draws(explorer, plan, sequential, until, brief=brief)
     searched = drawn.outcome
     template = replace(template, coverage=str(drawn))
     if searched.failure is not None:

@@ -58,12 +58,15 @@ class Drawn:
         return f"{self.outcome}; and {self.schedules:,} schedules{narrow} with {others} of its random numbers and orders of sets"
 
 
-def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float) -> Drawn:
+def search_all_draws(
+    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, *, brief: bool = False
+) -> Drawn:
     """Search until a run of any draw fails, or the limit of the plan is reached.
 
     Args:
         sequential: the sequential runs of the first draw; afterwards, of the draw that failed.
         until: the end of the search, by the clock.
+        brief: whether the search of a draw ends as soon as it is enough for a claim.
     """
     chance = explorer.engine.chance
     asked, uses = plan.own_schedules, chance.drawn
@@ -74,7 +77,7 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
         explorer.in_order()  # how long does a run take that nobody observes?
         needed = FEWEST * SPARE * explorer.pace / max(until - begun, explorer.pace)
         share = max(_FIRST, min(1.0, needed)) if uses else 1.0  # enough schedules of one draw come before any of another one
-    first = _search(explorer, plan, sequential, begun + (until - begun) * share, part)
+    first = _search(explorer, plan, sequential, begun + (until - begun) * share, part, brief)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
     wanted = first.steps * first.threads  # about all of one preemption
@@ -89,7 +92,7 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
         own = explorer.sequential()
         seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
         count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
-        outcome = _search(explorer, plan, own, monotonic() + seconds, count)
+        outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief)
         further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
         focused += outcome.focused + outcome.focused_conflicts
         first.expired = first.expired or outcome.expired
@@ -101,7 +104,7 @@ def search_all_draws(explorer: Explorer, plan: FuzzPlan, sequential: list[Schedu
 
 
 def _search(
-    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, schedules: int | None
+    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, schedules: int | None, brief: bool
 ) -> SearchOutcome:
     return Search(
         explorer,
@@ -113,4 +116,5 @@ def _search(
         share=plan.share,
         asked=plan.schedules,
         deeper=plan.deeper,
+        brief=brief,
     ).run(sequential)

@@ -186,6 +186,35 @@ def test_what_is_made_under_a_lock_holds_after_a_hundred_schedules_of_the_first_
     assert Client.made == 0
 
 
+def in_the_middle_of_much_else(get):
+    def thread():
+        for _ in range(2):
+            own = {}
+            for number in range(800):
+                own[number] = number
+            get()
+
+    return thread
+
+
+@pytest.mark.slow
+def test_a_first_run_too_long_for_every_preemption_holds_when_its_likely_conflicts_were_turned_round():
+    result = gilcheck.fuzz(threads=[in_the_middle_of_much_else(client_guarded)] * 2, invariant=one_is_made, budget=15)
+    result.assert_holds()
+    found = re.search(
+        r"(\d+) schedules, each in a process of its own, all that turn a likely conflict round among them: no", result.reason
+    )
+    assert found, result.reason
+    assert int(found[1]) >= 100
+
+
+@pytest.mark.slow
+def test_a_race_in_the_middle_of_such_a_first_run_is_found():
+    result = gilcheck.fuzz(threads=[in_the_middle_of_much_else(client)] * 2, invariant=one_is_made, budget=15, seed=1)
+    result.assert_violated()
+    assert result.preemptions == 1
+
+
 def test_a_list_that_each_run_makes_longer_is_a_pass_as_before_and_says_what_was_tried():
     result = gilcheck.fuzz(threads=[partial(insert_guarded, 3), partial(insert_guarded, 2)], invariant=is_sorted, schedules=200)
     result.assert_holds()

@@ -15,8 +15,7 @@ from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.frontier import Frontier, Rank
-from pytest_gilcheck.fuzz.searching.reduction import _WithoutRecord
+from pytest_gilcheck.fuzz.searching.frontier import Frontier, Rank, WithoutRecord
 from pytest_gilcheck.fuzz.searching.search import SearchOutcome
 
 from .programs import FEW, Counter, add, add_locked, is_two, no_time_for_records, reduced
@@ -300,7 +299,7 @@ def test_threads_that_do_the_same_are_not_tried_in_another_order():
 def test_a_run_that_turned_a_likely_conflict_round_is_recorded_before_an_unlikely_one_is_tried():
     frontier = Frontier()
     frontier.next()
-    without = _WithoutRecord(frontier)
+    without = WithoutRecord(frontier)
     without.recorded(1.0, fits=no_time_for_records)
     for point, tier in ((5, 0), (9, 0), (7, 4)):
         frontier.enter(frontier.waiting, ((), point), Choice(point, 1), Rank(tier, 0, 1))

@@ -12,6 +12,7 @@ from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.running.engine import Engine
 from pytest_gilcheck.fuzz.running.turns import Turns
 from pytest_gilcheck.fuzz.searching import explorer, limits, reduction, search
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.searching.search import FEWEST, SearchOutcome
 
 from .programs import Clock, plan
@@ -79,7 +80,7 @@ def test_a_run_that_takes_too_long_to_record_goes_on_without_its_record_and_samp
     result = in_two_threads(Shared.read, budget=1.0)
     assert result.verdict == "inconclusive", result.reason
     assert "1 schedule by their conflicts" in result.reason
-    assert int(re.search(r"then (\d+) sampled", result.reason)[1]) >= FEWEST, "which they do where conflicts are known"
+    assert 1 + int(re.search(r"then (\d+) sampled", result.reason)[1]) >= FEWEST, "which they do where conflicts are known"
     assert "no time to record a run, so it is not known which of its steps conflict" in result.reason
 
 
@@ -126,8 +127,17 @@ def test_a_level_of_the_enumeration_that_does_not_end_leaves_time_for_samples(mo
     program = check.program([MadeOnce.get] * 3, MadeOnce, None, None)
     result = check.fuzz(program, plan(seed=1, budget=0.16))
     assert result.verdict == "holds", result.reason
-    assert "by enumeration" in result.reason
     assert "sampled" in result.reason
+
+
+@pytest.mark.parametrize("brief", [True, False])
+def test_a_brief_search_ends_when_it_is_enough_for_a_claim(monkeypatch, clock, brief):
+    costs(monkeypatch, clock, Engine, "run", 0.01)
+    with explorer_for(check.program([Shared.read] * 2, Shared, None, None), plan(seed=1), lambda label: None) as one:
+        sequential = one.sequential()
+        found = search.Search(one, 2, limits.TimeLimit(clock.now + 4.0, clock), 1, brief=brief).run(sequential)
+    assert not found.too_few
+    assert (found.counting == FEWEST) is brief, str(found)
 
 
 def test_schedules_of_a_complete_enumeration_and_those_that_turn_a_conflict_round_count_and_those_of_an_incomplete_one_do_not():

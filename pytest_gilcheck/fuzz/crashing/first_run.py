@@ -4,7 +4,7 @@ What is made once and kept, such as a client that the first caller makes, is rac
 one, unless the setup makes it anew. So a search in one process says nothing of that race (`Unrepeatable`). Here every schedule gets
 a fork of a process in which the program has not run yet. The search before has learnt which names change; with that, the visible
 steps of code that has never run are those that it would have later. Schedules that turn a conflict round come first (`Frontier`),
-then samples.
+without a record where records take too long, then all with one preemption, if there is time for them, then samples.
 
 A failure found here is one of the program. That none is found is a pass only if the later runs pass as well, if enough schedules
 were run, and if a run in a fork takes the path of the first of all runs, instruction by instruction: what is kept in files, or by
@@ -16,10 +16,11 @@ from __future__ import annotations
 from _random import Random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.clocks import monotonic
 from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
 from ..check import check_followed, check_program, does_not_fail
@@ -30,12 +31,13 @@ from ..plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ..program import Program
 from ..result import FuzzResult
 from ..running.covered import Covered
+from ..running.events import Events
 from ..running.journal import Journal
-from ..running.policy import Planned, Policy
+from ..running.policy import Planned, PlannedAndLeft, Policy
 from ..running.short_slices import FREE_THREADED
 from ..schedule import Choice, Schedule, Token
 from ..searching.explorer import Explorer, SequentialBaseline, Symptom, orders_of
-from ..searching.frontier import Frontier
+from ..searching.frontier import Frontier, WithoutRecord
 from ..searching.harness import installed
 from ..searching.reduction import Reduction
 from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
@@ -45,7 +47,9 @@ from .examination import Learnt
 
 _SAMPLES = 60
 _FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run
-_SHARE = 0.6  # of the time, for schedules that turn a conflict round
+_SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
+_TO_TELL = 5  # schedules, after which it is told whether the others of their kind fit
+_LIKELY = 0.9  # likewise, as long as some of likely conflicts are left
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class _Order:
         lengths: the visible steps of each thread.
         path: a checksum of where the run came.
         unforeseen: what it has shown of names too late for its step tables.
+        codes: the ids of the code under test that has started.
         known: whether all of it was under control.
     """
 
@@ -69,6 +74,7 @@ class _Order:
     lengths: dict[int, int]
     path: int
     unforeseen: tuple[int, ...]
+    codes: frozenset[int]
     known: bool
 
 
@@ -90,13 +96,13 @@ class _Branched:
 
     Attributes:
         failed: the schedule of the run, if it failed.
-        frontier: what is to be tried, with what turns a conflict of the run round.
+        frontier: what is to be tried, with what turns a conflict of the run round; None if the run was not recorded.
         branch: all that branches off from it with one more preemption.
         forced: the schedules that differ from it in a choice where a thread could not continue.
         known: whether all of it was under control and known before, and no clock was read.
     """
 
-    frontier: Frontier
+    frontier: Frontier | None = None
     failed: Schedule | None = None
     branch: Branch | None = None
     forced: tuple[Schedule, ...] = ()
@@ -161,8 +167,11 @@ class _FirstRuns(ApartExamination):
 
     _baseline = SequentialBaseline()  # until the sequential orders have run
     _orders: Sequence[_Order] = ()
+    _events: Events
     _explorer_of: Callable[[Journal], Explorer]
     _all_with_one = False  # whether all schedules with one preemption were run
+    _untried = 0  # likely conflicts that were not turned round
+    _pace = 0.0  # seconds of a run in a process of its own
     _not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
     _minimising_over: Callable[[], bool] | None = None
     _attempts = 0
@@ -170,7 +179,7 @@ class _FirstRuns(ApartExamination):
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
-        with installed(self._program, self._plan) as self._explorer_of:
+        with installed(self._program, self._plan) as (self._events, self._explorer_of):
             if not self._begins():
                 return None
             for found in self._failing():
@@ -181,7 +190,7 @@ class _FirstRuns(ApartExamination):
 
     def replayed(self, token: Token) -> FuzzResult:
         """The result of following a token."""
-        with installed(self._program, self._plan) as self._explorer_of:
+        with installed(self._program, self._plan) as (self._events, self._explorer_of):
             result = self._replayed(token)
         return replace(result, schedules=self._attempts)
 
@@ -208,30 +217,35 @@ class _FirstRuns(ApartExamination):
         orders, plan = self._orders, self._plan
         if not orders or orders[0].path != path or any(order.fails or not order.known for order in orders):
             return ""
-        if self._not_known or not self._all_with_one or self.runs < FEWEST or plan.mode == EXHAUSTIVE or plan.share[1] > 1:
+        if self._not_known or self.runs < FEWEST or plan.mode == EXHAUSTIVE or plan.share[1] > 1:
             return ""
-        return f"{self.runs:,} schedules, each in a process of its own, all with at most one preemption among them: no failure"
+        if not self._all_with_one and self._untried:
+            return ""
+        which = "all with at most one preemption" if self._all_with_one else "all that turn a likely conflict round"
+        return f"{self.runs:,} schedules, each in a process of its own, {which} among them: no failure"
 
     def _begins(self) -> bool:
         """Run the sequential orders; returns whether one of them does not fail.
 
-        Twice, if the first time shows of names what step tables that are made in the beginning of a run would have to know.
+        Twice: the first time shows which code starts, and of names what its step tables have to know. These are made here, once for
+        all forks: each would spend most of its time on them. A replay makes the same.
         """
         if not self._runs_in_order():
             return False
-        if more := {fact for order in self._orders for fact in order.unforeseen} - set(self._learnt):
-            self._learnt = tuple(sorted({*self._learnt, *more}))
-            return self._runs_in_order()
-        return True
+        self._learnt = tuple(sorted({*self._learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
+        self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._learnt)
+        return self._runs_in_order()
 
     def _runs_in_order(self) -> bool:
         for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED)):
             self._setup_at_home = at_home
             self._orders = orders = list[_Order]()
             for order in orders_of(len(self._program.threads)):
+                begun = monotonic()
                 did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
                 if did is None:  # it has ended its process, or hangs, and so would every other run
                     return False
+                self._pace = monotonic() - begun
                 orders.append(did)
             if not all(each.fails for each in orders):
                 self._baseline = SequentialBaseline.common(each.baseline for each in orders)
@@ -240,69 +254,108 @@ class _FirstRuns(ApartExamination):
 
     def _failing(self) -> Iterator[Schedule]:
         """Schedules that have failed once: by conflicts, then all with one preemption, then samples."""
-        until, most = self._deadline.share(_SHARE), self._plan.own_schedules
+        until, most = self._deadline.until, self._plan.own_schedules
 
         def over() -> bool:
             return self._deadline.is_past(until) or (most is not None and self.runs >= most)
 
-        yield from self._by_conflicts_and_one_preemption(over, gil=self._plan.mode == GIL_POINTS)
-        until = self._deadline.until
+        yield from self._by_conflicts_and_one_preemption(until, over, gil=self._plan.mode == GIL_POINTS)
         longest = max(self._orders, key=lambda order: order.points)
         lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
         draw = Random(f"{self._plan.seed}.{self._plan.share[0]}.first")
         samples = 0
         while (samples < _SAMPLES or self.runs < FEWEST) and not over() and self._plan.mode != EXHAUSTIVE:
-            for policy in portfolio(draw, lengths, longest.points):
+            few = most is None and self.runs < FEWEST  # of a long program, those that switch seldom take a fraction of the time
+            for policy in portfolio(draw, lengths, longest.points, seldom=few):
                 if over():
                     break
-                self.runs, samples = self.runs + 1, samples + 1
-                if (seen := self._fails([policy])) is not None:
-                    yield seen.schedule
+                samples += 1
+                if (failed := self._plain(policy)) is not None:
+                    yield failed
 
-    def _by_conflicts_and_one_preemption(self, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
-        frontier, run, waiting = Frontier(), set[Schedule](), deque[Schedule]()
+    def _by_conflicts_and_one_preemption(self, until: float, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
+        begun, run, waiting = monotonic(), set[Schedule](), deque[Schedule]()
+        all_fit = gil or self._plan.own_schedules is not None  # a search by count decides by counts alone
+        samples = FEWEST * self._pace / max(until - begun, self._pace)
+        share = _SHARE if all_fit or samples >= 1 else min(_SHARE, 1 - samples)
+        without = WithoutRecord(Frontier())
 
-        def tried(schedule: Schedule) -> Schedule | None:
-            nonlocal frontier
-            self.runs += 1
+        def past(share: float) -> bool:
+            return over() or monotonic() > begun + share * (until - begun)
+
+        def fits(runs: int, seconds: float) -> bool:
+            return all_fit or monotonic() + runs * seconds <= begun + share * (until - begun)
+
+        def tried(schedule: Schedule, frontier: Frontier | None) -> _Branched:
             run.add(schedule)
             did = self._branches(schedule, frontier, gil=gil)
-            frontier, self._not_known = did.frontier, self._not_known or not did.known
+            self._not_known = self._not_known or not did.known
             if schedule.preemptions <= 1:
                 waiting.extend(did.forced)
             if did.branch is not None and not schedule.preemptions:
                 waiting.extend(did.branch.preempted())
-            return did.failed
+            return did
 
-        while not over() and (schedule := frontier.next()) is not None:
-            if (failed := tried(schedule)) is not None:
-                yield failed
+        while not past(share) or (without.frontier.likely and not past(_LIKELY)):
+            before = monotonic()
+            if (schedule := without.next(True)) is not None:
+                if (failed := self._plain(PlannedAndLeft(schedule))) is not None:
+                    yield failed
+                without.took(monotonic() - before)
+                continue
+            if (schedule := without.frontier.again()) is None:
+                if (schedule := without.frontier.next()) is None:
+                    break
+                self.runs += 1
+            did = tried(schedule, without.frontier)
+            if did.failed is not None:
+                yield did.failed
+            without.frontier = did.frontier or without.frontier
+            without.recorded(monotonic() - before, fits)
+        self._untried = without.frontier.likely
+        since, made = monotonic(), 0
         while waiting:
             if (schedule := waiting.popleft()) in run:
                 continue
-            if over():
-                return
-            if (failed := tried(schedule)) is not None:
+            if over() or (not all_fit and made >= _TO_TELL and monotonic() + (monotonic() - since) / made * len(waiting) > until):
+                return  # samples see more of a long run than its first steps
+            self.runs, made = self.runs + 1, made + 1
+            if (failed := tried(schedule, None).failed) is not None:
                 yield failed
         self._all_with_one = True
 
-    def _branches(self, schedule: Schedule, frontier: Frontier, *, gil: bool) -> _Branched:
+    def _plain(self, policy: Policy) -> Schedule | None:
+        """The schedule of a run under this policy, if that fails."""
+
+        def job(explorer: Explorer) -> tuple[Schedule | None, bool]:
+            run, failure = explorer.once(policy)
+            return (None if failure is None else run.schedule), _all_known(explorer)
+
+        self.runs += 1
+        failed, known = self._answer(job) or (None, False)
+        self._not_known = self._not_known or not known
+        return failed
+
+    def _branches(self, schedule: Schedule, frontier: Frontier | None, *, gil: bool) -> _Branched:
+        """Run a schedule, and record what it touches if its conflicts are to be entered into a frontier."""
+
         def job(explorer: Explorer) -> _Branched:
             trace = Trace(explorer.engine, until=self._deadline.until)
-            with trace:
+            with nullcontext() if frontier is None else trace:
                 run, failure = explorer.follow(schedule, recording=True, measuring=gil)
             if failure is not None:
-                return _Branched(frontier, failed=run.schedule, known=True)
-            Reduction(explorer, gil=gil, frontier=frontier).examine(schedule, run, trace)
-            known = not (explorer.uncontrolled or explorer.events.names.grown or trace.gave_up or run.readings)
+                return _Branched(failed=run.schedule, known=True)
+            if frontier is not None:
+                Reduction(explorer, gil=gil, frontier=frontier).examine(schedule, run, trace)
+            known = _all_known(explorer) and not (trace.gave_up or run.readings)
             branch = Branch.off(schedule, run, gil=gil)
             return _Branched(frontier, None, branch, tuple(forced_alternatives(run, branch.last)), known)
 
-        return self._answer(job) or _Branched(frontier)
+        return self._answer(job) or _Branched()
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         before, self._all_with_one = self.runs, False
-        for failed in self._by_conflicts_and_one_preemption(lambda: self._deadline.is_past(until), gil=True):
+        for failed in self._by_conflicts_and_one_preemption(until, lambda: self._deadline.is_past(until), gil=True):
             if self._fails([Planned(failed)]) is not None:
                 return failed, False
         return None, not self._all_with_one and self.runs - before < FEWEST
@@ -353,6 +406,7 @@ def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
         run.lengths,
         covered.digest,
         explorer.events.unforeseen(),
+        explorer.events.codes,
         not explorer.uncontrolled,
     )
 
@@ -360,5 +414,9 @@ def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
 def _follow(explorer: Explorer, policy: Policy) -> _Went:
     run, seen = recorded(explorer, policy)
     unused = policy.unused if isinstance(policy, Planned) else None
-    known = not (explorer.uncontrolled or explorer.events.names.grown)
-    return _Went(seen, unused, run.schedule, run.anchors, run.points, known)
+    return _Went(seen, unused, run.schedule, run.anchors, run.points, _all_known(explorer))
+
+
+def _all_known(explorer: Explorer) -> bool:
+    """Whether a run was under control, and has shown nothing of names that its step tables did not know."""
+    return not (explorer.uncontrolled or explorer.events.names.grown)

@@ -15,10 +15,11 @@ What does not work: global instruction events (they stop the world on a free-thr
 from __future__ import annotations
 
 import dis
+import gc
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import CO_GENERATOR
@@ -29,6 +30,7 @@ from ...core.classes import bases_of, derived_from, is_a, module_of_class
 from ...core.clocks import PUBLIC
 from ...core.lookup import looked_up
 from ...core.origin import foreign, ours
+from ...core.source import with_nested
 from ..schedule import Schedule
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import WRAPPING, Changing
@@ -79,6 +81,7 @@ class Events:
         self._looks = 0
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
+        self._foreseen: dict[int, StepTable] = {}  # of code that has not started yet
         self._whole: dict[int, StepTable] = {}  # of those that have become narrower
         self._hidden: Mapping[int, Access] = {}
         self._set_up: dict[int, CodeType] = {}  # code of setups and invariants that is known
@@ -130,6 +133,25 @@ class Events:
     def codes(self) -> frozenset[int]:
         """The ids of the code under test that has started so far."""
         return frozenset(self._tables)
+
+    def foresee(self, codes: Container[int], learnt: Iterable[int]) -> None:
+        """Make the step tables of code that will start, which takes each fork of this process more time than a run.
+
+        All that can be known of these names is known before the first table is made.
+
+        Args:
+            codes: ids of code under test that has started in a fork of this process. What did not exist before that is left out.
+            learnt: checksums of facts about names.
+        """
+        self._visibility = Visibility(everything=self._everything)
+        self.names.learn_before_any_run(learnt)
+        found = [(code, namespace) for code, namespace in _codes_of_functions() if id(code) in codes]
+        for code, _ in found:
+            self.names.started(code, under_test=True)
+        self.names.grown = True
+        while self.names.grown:
+            self.names.grown = False
+            self._foreseen = {id(code): self._visibility.table(code, namespace) for code, namespace in found}
 
     def forget(self) -> None:
         """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
@@ -240,6 +262,7 @@ class Events:
             return True
         self._whole.clear()  # the new tables have new steps, of which none is hidden
         self._hidden = {}
+        self._foreseen.clear()
         while names.grown:
             names.grown = False
             for key, table in list(self._tables.items()):
@@ -259,7 +282,10 @@ class Events:
         table = looked_up(self._tables, key)
         if table is None:
             self.names.started(code, under_test=True)
-            table = self._tables[id(code)] = self._visibility.table(code, frame.f_globals)
+            table = None if self.names.grown else looked_up(self._foreseen, key)
+            if table is None or table.namespace is not frame.f_globals:
+                table = self._visibility.table(code, frame.f_globals)
+            self._tables[key] = table
         return table
 
     def _started(self, code: CodeType, offset: int) -> object:
@@ -443,6 +469,17 @@ class Events:
             return instruction
 
         return instruction
+
+
+def _codes_of_functions() -> Iterator[tuple[CodeType, dict[str, Any]]]:
+    """The code of each function of this process, with what is nested in it, and its globals.
+
+    None on a free-threaded 3.13: it takes functions from the collector's list when the first thread starts.
+    """
+    for each in gc.get_objects():
+        if type(each) is FunctionType:
+            for code in with_nested(each.__code__):
+                yield code, each.__globals__
 
 
 def _modules_of(values: list[object]) -> Iterator[str]:

@@ -8,6 +8,7 @@ which it is not known what it touches.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -160,3 +161,43 @@ class Frontier:
     def _order(self, schedule: Schedule, rank: Rank) -> tuple[int, ...]:
         few, (tier, before, uses) = schedule.preemptions, rank
         return (tier, before, few, uses) if self._by_rank else (few, tier, before, uses)
+
+
+class WithoutRecord:
+    """Which schedules are run without a record, before they are recorded or instead of that.
+
+    None, as long as there is time to record all that waits. From then on, those of likely conflicts at once; and once the runs of
+    these are recorded, as many of the others as run in the time that records take.
+
+    Attributes:
+        frontier: what is to be tried; it may be another object after a record.
+    """
+
+    def __init__(self, frontier: Frontier) -> None:
+        self.frontier = frontier
+        self._begun = self._likely = False
+        self._ahead = 0.0  # seconds of schedules of no likely conflict beyond those of records
+
+    def next(self, hints_too: bool) -> Schedule | None:
+        """The next one; None if one is to be recorded first."""
+        if not self._begun:
+            return None
+        self._likely = True
+        schedule = self.frontier.next_without_record(hints_too, likely=True)
+        if schedule is None and not self.frontier.revealing and (self._ahead <= 0 or not self.frontier.passed):
+            self._likely = False
+            schedule = self.frontier.next_without_record(hints_too, likely=False)
+        return schedule
+
+    def took(self, seconds: float) -> None:
+        """The next one has been run."""
+        if not self._likely:
+            self._ahead += seconds
+
+    def recorded(self, seconds: float, fits: Callable[[int, float], bool]) -> None:
+        """One was recorded, which took so long."""
+        if self._begun:
+            self._ahead -= seconds
+        elif not fits(self.frontier.unrecorded, seconds):
+            self._begun = True
+            self.frontier.by_rank()

@@ -26,11 +26,12 @@ _LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
 
 
 @contextmanager
-def installed(program: Program, plan: FuzzPlan) -> Iterator[Callable[[Journal], Explorer]]:
+def installed(program: Program, plan: FuzzPlan) -> Iterator[tuple[Events, Callable[[Journal], Explorer]]]:
     """What takes time to install, for the forks of this process, in each of which the program is to run once.
 
     Yields:
-        What makes the explorer in a fork, which has to end without leaving: what was installed here is removed here.
+        The events, which each fork has as they are then; and what makes the explorer in a fork, which has to end without leaving:
+        what was installed here is removed here.
     """
     engine = _engine(program, plan)
     with ExitStack() as stack:
@@ -46,7 +47,7 @@ def installed(program: Program, plan: FuzzPlan) -> Iterator[Callable[[Journal], 
             return Explorer(program, engine, events, between_runs=core.look)
 
         stack.enter_context(_without_collection())
-        yield begin
+        yield events, begin
 
 
 @contextmanager

@@ -30,49 +30,12 @@ from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.touches import UNKNOWN, called
 from .explorer import Explorer, Failure, Symptom
-from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank
+from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
 _NO_TIME = "there was no time to record every run"
-
-
-class _WithoutRecord:
-    """Which schedules are run without a record, before they are recorded or instead of that.
-
-    None, as long as there is time to record all that waits. From then on, those of likely conflicts at once; and once the runs of
-    these are recorded, as many of the others as run in the time that records take.
-    """
-
-    def __init__(self, frontier: Frontier) -> None:
-        self._frontier = frontier
-        self._begun = self._likely = False
-        self._ahead = 0.0  # seconds of schedules of no likely conflict beyond those of records
-
-    def next(self, hints_too: bool) -> Schedule | None:
-        """The next one; None if one is to be recorded first."""
-        if not self._begun:
-            return None
-        self._likely = True
-        schedule = self._frontier.next_without_record(hints_too, likely=True)
-        if schedule is None and not self._frontier.revealing and (self._ahead <= 0 or not self._frontier.passed):
-            self._likely = False
-            schedule = self._frontier.next_without_record(hints_too, likely=False)
-        return schedule
-
-    def took(self, seconds: float) -> None:
-        """The next one has been run."""
-        if not self._likely:
-            self._ahead += seconds
-
-    def recorded(self, seconds: float, fits: Callable[[int, float], bool]) -> None:
-        """One was recorded, which took so long."""
-        if self._begun:
-            self._ahead -= seconds
-        elif not fits(self._frontier.unrecorded, seconds):
-            self._begun = True
-            self._frontier.by_rank()
 
 
 @dataclass
@@ -133,7 +96,7 @@ class Reduction:
         A record takes up to 30 times as long as the run. So if there is no time to record all that waits, each schedule is first
         run without a record, and what passed is recorded afterwards, to learn what branches off from it.
         """
-        frontier, without = self.frontier, _WithoutRecord(self.frontier)
+        frontier, without = self.frontier, WithoutRecord(self.frontier)
         while self.failure is None:
             begun = monotonic()
             if (schedule := without.next(bool(self.doubt))) is not None:

@@ -177,8 +177,8 @@ class SearchOutcome:
             )
         if whole := self.sampled - self.focused:
             of = f" {self._next()} and of all with more" if self.pending else ""
-            how = f"random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability {self.bound:.2g} at least"
-            parts.append(("", whole, f"sampled{of} ({how})"))
+            how = f" (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability {self.bound:.2g} at least)"
+            parts.append(("", whole, f"sampled{of}{how if self.priorities else ''}"))
         if self.asked is None and parts:
             every, number, rest = parts[0]
             parts[0] = every, number, f"schedule{'s' * (number != 1)} {rest}"
@@ -258,6 +258,7 @@ class Search:
             without preemption are run by all.
         asked: the number of schedules that the user asked for, of which the limit may be a share; None if there is none.
         deeper: whether to go on with more preemptions, and samples, until everything was run or the limit is reached.
+        brief: whether to end as soon as what was run is enough for a claim.
     """
 
     def __init__(
@@ -272,9 +273,10 @@ class Search:
         share: tuple[int, int] = (0, 1),
         asked: int | None = None,
         deeper: bool = False,
+        brief: bool = False,
     ) -> None:
         self._explorer, self._preemptions, self._limit, self._seed = explorer, preemptions, limit, seed
-        self._gil, self._sampling, self._share, self._deeper = gil, sampling, share, deeper
+        self._gil, self._sampling, self._share, self._deeper, self._brief = gil, sampling, share, deeper, brief
         self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
         self._focus: Focus | None = None
         self._pace = 0.0  # seconds of a schedule
@@ -312,6 +314,11 @@ class Search:
             self._explorer.events.freeze()
         found.expired = found.failure is None and self._limit.expired
         return found
+
+    @property
+    def _sampled_enough(self) -> bool:
+        """Whether no more samples are wanted."""
+        return self._limit.reached() or (self._brief and self.found.counting >= FEWEST and not self.found.conflicts_open)
 
     def _by_conflicts(self) -> bool:
         """Run schedules that turn a conflict round; returns whether that is all there is to do."""
@@ -387,6 +394,8 @@ class Search:
             if found.everything or (level > self._preemptions and not self._deeper):
                 found.pending = 0
                 break
+            if self._brief and level > 1:
+                return True
             share = 1.0 if level >= self._preemptions else _FIRST if level == 1 else _NOT_LAST
             if not limit.allows(found.pending, share, _BRANCHING * self._explorer.pace) and (
                 self._sampling or limit.schedules is None
@@ -400,7 +409,7 @@ class Search:
         return False
 
     def _beside_samples(self, share: float) -> float:
-        """The share of what is left for a level of the enumeration: all of it if nothing is sampled, and otherwise no more than this.
+        """The share of what is left for a level of the enumeration: all of it if nothing is sampled, otherwise this one at most.
 
         It is less if that leaves time for as many samples as a claim needs: a level that is not complete does not count.
         """
@@ -414,7 +423,7 @@ class Search:
         found, mark, drawn = self.found, self._limit.mark(_OF_LEVEL), list(schedules)
         random.Random(f"{self._seed}.{self._share[0]}").shuffle(drawn)
         for schedule in drawn:
-            if self._limit.reached(mark) or found.failure is not None:
+            if self._limit.reached(mark) or self._sampled_enough or found.failure is not None:
                 return
             _, found.failure = self._explorer.follow(schedule)
             found.sampled += 1
@@ -465,7 +474,7 @@ class Search:
         with self._samples(sequential) as (draw, every_step, points):
             if self._focus is not None and self._too_long_for_every_step():
                 self._sample_in_focus(draw, self._focus)
-            while not self._limit.reached() and self.found.failure is None:
+            while not self._sampled_enough and self.found.failure is None:
                 self._explorer.events.tables_unchanged()
                 self._portfolio(draw.randrange(1 << 32), every_step, points)
 
@@ -516,7 +525,7 @@ class Search:
         explorer, found = self._explorer, self.found
         lengths = [focus.lengths.get(index, 1) for index in range(max(focus.lengths, default=0) + 1)]
         explorer.hide(focus.hidden)
-        while not self._limit.reached() and found.failure is None and explorer.events.tables_unchanged():
+        while not self._sampled_enough and found.failure is None and explorer.events.tables_unchanged():
             before = found.sampled
             self._portfolio(draw.randrange(1 << 32), lengths, found.focus, priorities_alone=True)
             found.focused += found.sampled - before
