@@ -17,6 +17,7 @@ import pytest
 from ..checks import CHECKS, ENDED_EARLY, UNITS
 from ..core import evidence, evidence_files
 from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
+from ..core.codes import code_of
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ..report.matrix import Matrix
 
 _KEY = pytest.StashKey[bool]()
+_DIVERGED = code_of("fuzz", "diverged")
 _RUN = pytest.StashKey[evidence_files.EvidenceRun]()
 
 
@@ -189,14 +191,21 @@ class Summary:
                 sys.stderr.write(f"{words}\n")
 
     def _note_what_was_not_replayed(self, session: pytest.Session) -> None:
-        """A run that is to replay a token, and in which no check has followed it, says nothing of that failure."""
+        """A run that is to replay a token, and in which no check has followed it to an end, says nothing of that failure."""
         token, source = settings_of(self._config).value("replay")
-        if token is None or any((record["parameters"] or {}).get("replay") for record in self._records):
+        if token is None or any(record["code"] == _DIVERGED for record in self._records):  # that test has failed, and says why
             return
-        expected = "the token of a fuzz check that this run makes: no check is of its program, so nothing was replayed"
-        self._lines.append((f"gilcheck: {BadValue('replay', token, expected, source)}", True))
+        replayed = [record for record in self._records if (record["parameters"] or {}).get("replay")]
+        if any(record["verdict"] != Verdict.INCONCLUSIVE for record in replayed):
+            return
+        if replayed:
+            words, status = f"the replay of {token} was not decided: {replayed[0]['reason']}", pytest.ExitCode.TESTS_FAILED
+        else:
+            expected = "the token of a fuzz check that this run makes: no check is of its program, so nothing was replayed"
+            words, status = str(BadValue("replay", token, expected, source)), pytest.ExitCode.USAGE_ERROR
+        self._lines.append((f"gilcheck: {words}", True))
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            session.exitstatus = status
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for words, bad in self._lines:

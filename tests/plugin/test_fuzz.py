@@ -257,6 +257,24 @@ def test_racy(counter):
     )
     other.assert_outcomes(failed=1)
     other.stdout.fnmatch_lines(["*gilcheck: *"])
+    other.stdout.no_fnmatch_line("*nothing was replayed*")
+    several = run(
+        program.replace(
+            "    counter.value += 1",
+            """
+    runs = pathlib.Path("runs")
+    number = len(runs.read_text()) if runs.exists() else 0
+    runs.write_text("x" * (number + 1))
+    counter.value += 1
+    for _ in range(number % 5):
+        counter.last = number
+""",
+        ).replace("import pytest", "import pathlib, pytest"),
+        f"--gilcheck-replay={token}",
+    )
+    several.assert_outcomes(skipped=1)
+    assert several.ret == pytest.ExitCode.TESTS_FAILED, "it does not say that the test no longer fails"
+    several.stdout.fnmatch_lines(["gilcheck: the replay of * was not decided: not deterministic, so no replay is possible: *"])
     renamed = run(program.replace("test_racy", "test_other").replace("value += 1", "value = 2"), f"--gilcheck-replay={token}")
     renamed.assert_outcomes(passed=1)
     assert renamed.ret == pytest.ExitCode.USAGE_ERROR
