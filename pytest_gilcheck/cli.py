@@ -146,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
         "replay",
         help="replay a failure of a fuzz check",
         description="Run the test of a replay token with exactly the schedule of the token, and print the steps of its threads.",
-        epilog="Exit status: 0 the test no longer fails, 1 it fails again (or the replay diverged or was not decided), 2 bad usage.",
+        epilog="Exit status: 0 the test no longer fails, 1 it fails again, diverges or is not decided, 2 bad usage.",
     )
     replay.add_argument("token", metavar="TOKEN", help="the token in the report of a failure")
     replay.add_argument(

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from types import FunctionType, NoneType
 from typing import Any
 
 import _pytest.python
@@ -21,6 +23,7 @@ from _pytest.outcomes import OutcomeException
 from ..checks import FUZZ
 from ..core.errors import BadValue
 from ..core.invariants import standing_for
+from ..core.origin import foreign
 from ..fuzz.check import check_plain
 from ..fuzz.program import Program
 from ..fuzz.result import FuzzResult
@@ -29,6 +32,7 @@ from . import explanations
 
 DEFAULT_THREADS = 2
 _CONTAINERS = (list, dict, set, bytearray, tuple, deque)  # that hypothesis draws, and a test may change
+_CONSTANT = (int, float, complex, str, bytes, type, FunctionType, NoneType)  # of parameters: no test changes them
 _NOT_RENEWED = frozenset({"gilcheck", "request"})
 _PARAMETER = getattr(_pytest.python, "get_direct_param_fixture_func", None)  # of a value of `parametrize`, the same each time
 _MARKER_ARGUMENTS = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
@@ -82,7 +86,7 @@ def _program(
         calls=(test,),
         reached=fixtures.kept,
         terse=explanations.none_from_here_on,
-        shared=_shared_by_runs(item),
+        shared=_shared_by_runs(item, fixtures.kept),
     )
 
 
@@ -171,15 +175,20 @@ def _copied(value: Any) -> Any:
         return value
 
 
-def _shared_by_runs(item: pytest.Function) -> str:
-    """What keeps its state from one schedule to the next, in words."""
-    wider = {
-        name: definitions[-1].scope
-        for name, definitions in item._fixtureinfo.name2fixturedefs.items()
-        if definitions[-1].scope != "function" and not (definitions[-1].func.__module__ or "").startswith("_pytest.")
-    }
-    named = [f"{name!r} is {wider[name]}-scoped" for name in item._fixtureinfo.argnames if name in wider]
-    named = named or [f"{name!r} is {scope}-scoped" for name, scope in wider.items()]
+def _shared_by_runs(item: pytest.Function, kept_values: Mapping[str, Any]) -> str:
+    """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures."""
+    wider, asked, others = item._fixtureinfo.name2fixturedefs, list[str](), list[str]()
+    for name in dict.fromkeys((*item._fixtureinfo.argnames, *wider)):
+        of_test = name in item._fixtureinfo.argnames
+        if name == "request" and of_test:
+            asked.append("the test can ask 'request' for fixtures")
+        elif name in wider and wider[name][-1].func is not _PARAMETER:
+            function, scope = inspect.unwrap(wider[name][-1].func), wider[name][-1].scope
+            if scope != "function" and (of_test or not foreign(getattr(getattr(function, "__code__", None), "co_filename", ""))):
+                (asked if of_test else others).append(f"{name!r} is {scope}-scoped")
+        elif of_test and not isinstance(kept_values.get(name), _CONSTANT):
+            asked.append(f"{name!r} is a parameter")
+    named = asked or others
     kept = " and ".join(named[:3]) or "the test keeps state outside its fixtures, such as in its module"
     return f"{kept}, and only function-scoped fixtures are made anew for each schedule"
 
