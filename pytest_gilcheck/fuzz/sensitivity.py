@@ -43,7 +43,7 @@ def without_each_lock(
         tried.append(LockSensitivity(where, failure is not None, message))
     result = replace(result, locks=tuple(tried))
     if not tried:
-        reason = "the code under test acquires no lock, so sensitivity=True has nothing to remove"
+        reason = "the code under test acquires no lock of its own, so sensitivity=True has nothing to remove"
         return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
     if blind := [lock for lock in tried if not lock.noticed]:
         reason = f"insensitive: {blind[0]}; so the check says nothing about that lock: make the invariant depend on it"

@@ -355,6 +355,52 @@ def test_one_lock_that_is_not_needed_is_named_beside_one_that_is():
     assert "insensitive" in result.reason
 
 
+class Buffer:
+    """One lock of the program's, which two conditions share, and those that they wait on."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.not_empty, self.not_full = threading.Condition(self.lock), threading.Condition(self.lock)
+        self.items, self.taken = [], []
+
+    def put_two(self):
+        for number in range(2):
+            with self.not_full:
+                while self.items:
+                    self.not_full.wait()
+                self.items.append(number)
+                self.not_empty.notify()
+
+    def take_two(self):
+        for _ in range(2):
+            with self.not_empty:
+                while not self.items:
+                    self.not_empty.wait()
+                self.taken.append(self.items.pop())
+                self.not_full.notify()
+
+
+def test_the_locks_that_a_wait_makes_are_none_of_the_program():
+    def in_order(buffer):
+        return buffer.taken == [0, 1]
+
+    result = fuzz(Buffer.put_two, Buffer.take_two, setup=Buffer, invariant=in_order, sensitivity=True)
+    result.assert_holds()
+    assert len(result.locks) == 1
+
+
+def test_a_semaphore_has_no_lock_that_could_be_taken_away():
+    def setup():
+        counter = Counter()
+        counter.lock = threading.Semaphore(1)
+        return counter
+
+    result = fuzz(add_locked, add_locked, setup=setup, invariant=is_two, sensitivity=True)
+    assert result.verdict == "inconclusive"
+    assert "no lock of its own" in result.reason
+    fuzz(add_locked, add_locked, setup=setup, invariant=is_two).assert_holds()
+
+
 def test_a_program_that_takes_another_path_of_the_same_length_claims_nothing():
     runs = itertools.count()
 

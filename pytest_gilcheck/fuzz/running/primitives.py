@@ -22,6 +22,7 @@ from types import FrameType, GenericAlias, TracebackType
 from typing import Any, TypeVar
 
 from ...core.clocks import PUBLIC, wall_time_ns
+from ...core.origin import standard
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
 from .engine import Engine
@@ -43,8 +44,8 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join, _is_alive = threading.Thread.join, threading.Thread.is_alive
 _get_ident = threading.get_ident
-_WAIT = threading.Condition.wait.__code__
-locks_used: dict[str, None] = {}  # where the locks were created that the program has acquired, in order of first use
+_WAIT, _CONDITION = threading.Condition.wait.__code__, threading.Condition.__init__.__code__
+locks_used: dict[str, None] = {}  # where the program created the locks that it has acquired, in order of first use
 
 
 def _current() -> tuple[Engine, Task] | None:
@@ -78,8 +79,10 @@ class Lock:
         self._holder: Task | None = None
         self._taken = ""
         self._hash: int | None = None
-        if sys._getframe(1).f_code is _WAIT:
+        maker = sys._getframe(1)
+        if maker.f_code is _WAIT:
             self.kind = "a notification"
+        self._of_program = where is not None or _made_by_program(maker)
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -107,7 +110,8 @@ class Lock:
             raise ValueError("can't specify a timeout for a non-blocking call")
         if timeout is not None and timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
-        locks_used[self._where] = None
+        if self._of_program:
+            locks_used[self._where] = None
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
         in_library = outer is not None and not engine.takes_part(outer.f_code.co_filename)
@@ -570,6 +574,16 @@ def _leave_fork() -> None:
 _exit = os._exit
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_note_fork, after_in_child=_leave_fork)
+
+
+def _made_by_program(maker: FrameType) -> bool:
+    """Whether a lock that is being created is one of the program's own: it has made it, or the condition that has none else.
+
+    The others guard what a semaphore, a queue or a wait of the standard library keeps, in code that is one step: without such a
+    lock nothing would fail, however much it is needed.
+    """
+    caller = maker.f_back if maker.f_code is _CONDITION else maker
+    return caller is None or not standard(caller.f_code.co_filename)
 
 
 def _creation_place() -> str:
