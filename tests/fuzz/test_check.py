@@ -389,6 +389,16 @@ def test_the_locks_that_a_wait_makes_are_none_of_the_program():
     assert len(result.locks) == 1
 
 
+def test_a_thread_without_code_under_test_waits_at_a_place_that_is_not_ours():
+    def leaves_a_thread():
+        threading.Thread(target=threading.Event().wait).start()
+
+    result = gilcheck.fuzz(threads=[leaves_a_thread] * 2, schedules=20, judge=False)
+    assert "waits for a notification at " in result.reason
+    assert f"{threading.__file__}:" in result.reason
+    assert "primitives.py" not in result.reason
+
+
 def test_a_semaphore_has_no_lock_that_could_be_taken_away():
     def setup():
         counter = Counter()

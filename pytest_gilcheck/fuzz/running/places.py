@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import FrameType
 
+from ...core.origin import ours
 from ...core.source import frame_place, innermost
 
 
 def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:
-    """``"file:line (function)"`` of the innermost frame in code under test; of the innermost frame if none is under test."""
+    """``"file:line (function)"`` of the innermost frame in code under test (`own_frame`)."""
     return frame_place(None if frame is None else own_frame(frame, takes_part))
 
 
 def own_frame(frame: FrameType, takes_part: Callable[[str], bool]) -> FrameType:
-    """The innermost frame in code under test; the innermost of all if none is."""
-    return innermost(frame, takes_part) or frame
+    """The innermost frame in code under test; the innermost that is not ours if there is none, as in a thread of `Event.wait`."""
+    return innermost(frame, takes_part) or innermost(frame, lambda file: not ours(file)) or frame
