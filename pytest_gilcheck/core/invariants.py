@@ -6,12 +6,13 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from .classes import name_of_class
 from .source import file_text, syntax_tree
 
+_ALWAYS_TRUE = frozenset({tuple, FunctionType, MethodType})  # an empty tuple is no comparison either
 _MOST_VALUES = 4
 _LONGEST = 60  # characters of a value
 _LONGEST_SOURCE = 120
@@ -36,6 +37,8 @@ def broken(invariant: Callable[..., Any], arguments: tuple[Any, ...], answer: ob
     """
     if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
         return f"the invariant returned a {name_of_class(type(answer))}, which nothing runs: make it a plain function"
+    if type(answer) in _ALWAYS_TRUE:
+        return f"the invariant returned a {name_of_class(type(answer))}, which is true whatever is in it: make it one comparison"
     if answer is None or answer:
         return None
     told = "False" if answer is False else _shown(answer) or f"a false {name_of_class(type(answer))}"
