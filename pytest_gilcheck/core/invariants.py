@@ -6,13 +6,13 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from .classes import name_of_class
 from .source import file_text, syntax_tree
 
-_ALWAYS_TRUE = frozenset({tuple, FunctionType, MethodType})  # an empty tuple is no comparison either
+_ALWAYS_TRUE = frozenset({tuple, FunctionType, MethodType, BuiltinFunctionType})  # an empty tuple is no comparison either
 _MOST_VALUES = 4
 _LONGEST = 60  # characters of a value
 _LONGEST_SOURCE = 120

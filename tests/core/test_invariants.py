@@ -87,7 +87,7 @@ def test_what_nothing_runs_keeps_no_invariant(made):
         answer.close()
 
 
-@pytest.mark.parametrize("answer", [(False, "text"), (), lambda: False, NoTruth().__bool__])
+@pytest.mark.parametrize("answer", [(False, "text"), (), lambda: False, NoTruth().__bool__, [].append])
 def test_what_is_true_whatever_is_in_it_keeps_no_invariant(answer):
     told = broken(lambda seen: seen, (3,), answer)
     assert told == f"the invariant returned a {type(answer).__name__}, which is true whatever is in it: make it one comparison"

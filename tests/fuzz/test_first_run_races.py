@@ -12,7 +12,10 @@ import pytest
 
 from pytest_gilcheck import ReplayDiverged, gilcheck
 from pytest_gilcheck.calls import Gilcheck
+from pytest_gilcheck.fuzz.crashing.first_run import _Branched, _KnownSchedules
 from pytest_gilcheck.fuzz.running.short_slices import FREE_THREADED
+from pytest_gilcheck.fuzz.schedule import Choice, Schedule
+from pytest_gilcheck.fuzz.searching.search import Branch
 from tests.slow import only
 
 pytestmark = [
@@ -235,6 +238,16 @@ def test_what_a_fork_does_not_make_anew_is_no_pass(tmp_path):
     assert result.verdict == "inconclusive"
     assert "not repeatable" in result.reason
     assert re.search(r"\d schedules of the first run were tried, each in a process of its own, and none failed", result.reason)
+
+
+def test_schedules_with_one_preemption_are_all_known_only_if_each_run_has_said_what_branches_off():
+    known = _KnownSchedules()
+    assert not known.complete, "nothing was run"
+    known.add(Schedule(), _Branched(branch=Branch(Schedule(), 0, 2, [(1, 0, (1,))], None)))
+    assert [known.next(), known.next(), known.next()] == [Schedule((Choice(1, 1),)), Schedule((Choice(2, 1),)), None]
+    assert known.complete
+    known.add(Schedule((Choice(1, 1),)), _Branched())  # its process has died
+    assert not known.complete
 
 
 def test_fewer_schedules_of_a_first_run_are_no_pass():

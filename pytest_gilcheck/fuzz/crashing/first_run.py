@@ -109,6 +109,40 @@ class _Branched:
     known: bool = False
 
 
+class _KnownSchedules:
+    """The schedules with at most one preemption that are known, and were not run.
+
+    Attributes:
+        waiting: those, and perhaps some that have been run.
+        complete: whether all are known once none is left: the first was run, and each run has said what branches off from it.
+    """
+
+    def __init__(self) -> None:
+        self.waiting = deque[Schedule]()
+        self._run = set[Schedule]()
+        self._lost = False
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._run) and not self._lost
+
+    def next(self) -> Schedule | None:
+        """The next one; None if none is left."""
+        while self.waiting:
+            if (schedule := self.waiting.popleft()) not in self._run:
+                return schedule
+        return None
+
+    def add(self, schedule: Schedule, did: _Branched) -> None:
+        """Take note of what branches off from a schedule that was run."""
+        self._run.add(schedule)
+        self._lost = self._lost or (did.branch is None and did.failed is None)
+        if schedule.preemptions <= 1:
+            self.waiting.extend(did.forced)
+        if did.branch is not None and not schedule.preemptions:
+            self.waiting.extend(did.branch.preempted())
+
+
 def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
     """The result of a search of the first run, or that of the search before, with what was tried here.
 
@@ -274,27 +308,21 @@ class _FirstRuns(ApartExamination):
                     yield failed
 
     def _by_conflicts_and_one_preemption(self, until: float, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
-        begun, run, waiting = monotonic(), set[Schedule](), deque[Schedule]()
-        all_fit = gil or self._plan.own_schedules is not None  # a search by count decides by counts alone
+        known = _KnownSchedules()
+        yield from self._by_conflicts(until, over, known, gil=gil)
+        yield from self._with_one_preemption(until, over, known, gil=gil)
+
+    def _by_conflicts(self, until: float, over: Callable[[], bool], known: _KnownSchedules, *, gil: bool) -> Iterator[Schedule]:
+        begun, by_count = monotonic(), gil or self._by_count
         samples = FEWEST * self._pace / max(until - begun, self._pace)
-        share = _SHARE if all_fit or samples >= 1 else min(_SHARE, 1 - samples)
+        share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
         without = WithoutRecord(Frontier())
 
         def past(share: float) -> bool:
             return over() or monotonic() > begun + share * (until - begun)
 
         def fits(runs: int, seconds: float) -> bool:
-            return all_fit or monotonic() + runs * seconds <= begun + share * (until - begun)
-
-        def tried(schedule: Schedule, frontier: Frontier | None) -> _Branched:
-            run.add(schedule)
-            did = self._branches(schedule, frontier, gil=gil)
-            self._not_known = self._not_known or not did.known
-            if schedule.preemptions <= 1:
-                waiting.extend(did.forced)
-            if did.branch is not None and not schedule.preemptions:
-                waiting.extend(did.branch.preempted())
-            return did
+            return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
 
         while not past(share) or (without.frontier.likely and not past(_LIKELY)):
             before = monotonic()
@@ -307,22 +335,33 @@ class _FirstRuns(ApartExamination):
                 if (schedule := without.frontier.next()) is None:
                     break
                 self.runs += 1
-            did = tried(schedule, without.frontier)
+            did = self._branches(schedule, without.frontier, gil=gil)
+            known.add(schedule, did)
             if did.failed is not None:
                 yield did.failed
             without.frontier = did.frontier or without.frontier
             without.recorded(monotonic() - before, fits)
         self._untried = without.frontier.likely
-        since, made = monotonic(), 0
-        while waiting:
-            if (schedule := waiting.popleft()) in run:
-                continue
-            if over() or (not all_fit and made >= _TO_TELL and monotonic() + (monotonic() - since) / made * len(waiting) > until):
+
+    def _with_one_preemption(
+        self, until: float, over: Callable[[], bool], known: _KnownSchedules, *, gil: bool
+    ) -> Iterator[Schedule]:
+        begun, made = monotonic(), 0
+        while (schedule := known.next()) is not None:
+            each = (monotonic() - begun) / made if made >= _TO_TELL and not (gil or self._by_count) else 0.0
+            if over() or monotonic() + each * len(known.waiting) > until:
                 return  # samples see more of a long run than its first steps
             self.runs, made = self.runs + 1, made + 1
-            if (failed := tried(schedule, None).failed) is not None:
-                yield failed
-        self._all_with_one = True
+            did = self._branches(schedule, None, gil=gil)
+            known.add(schedule, did)
+            if did.failed is not None:
+                yield did.failed
+        self._all_with_one = known.complete
+
+    @property
+    def _by_count(self) -> bool:
+        """Whether a number of schedules is asked for: such a search decides by counts alone."""
+        return self._plan.own_schedules is not None
 
     def _plain(self, policy: Policy) -> Schedule | None:
         """The schedule of a run under this policy, if that fails."""
@@ -351,7 +390,9 @@ class _FirstRuns(ApartExamination):
             branch = Branch.off(schedule, run, gil=gil)
             return _Branched(frontier, None, branch, tuple(forced_alternatives(run, branch.last)), known)
 
-        return self._answer(job) or _Branched()
+        did: _Branched = self._answer(job) or _Branched()
+        self._not_known = self._not_known or not did.known
+        return did
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         before, self._all_with_one = self.runs, False

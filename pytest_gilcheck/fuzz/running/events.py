@@ -145,13 +145,13 @@ class Events:
         """
         self._visibility = Visibility(everything=self._everything)
         self.names.learn_before_any_run(learnt)
-        found = [(code, namespace) for code, namespace in _codes_of_functions() if id(code) in codes]
-        for code, _ in found:
+        found = {id(code): (code, namespace) for code, namespace in _codes_of_functions() if id(code) in codes}
+        for code, _ in found.values():
             self.names.started(code, under_test=True)
         self.names.grown = True
         while self.names.grown:
             self.names.grown = False
-            self._foreseen = {id(code): self._visibility.table(code, namespace) for code, namespace in found}
+            self._foreseen = {key: self._visibility.table(code, namespace) for key, (code, namespace) in found.items()}
 
     def forget(self) -> None:
         """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
