@@ -285,16 +285,25 @@ def _searched(
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
-    library = "" if searched.proved else _one_step(tuple(explorer.events.one_step))
+    library = "" if searched.proved else _one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
     return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{drawn}{part}{time}: no failure{library}")
 
 
-def _one_step(modules: tuple[str, ...]) -> str:
-    """What a claim says of the standard library's code in which no schedule switches; empty if there is none."""
-    if not modules:
-        return ""
-    names = ", ".join(modules[:_MOST_NAMED]) + " and others" * (len(modules) > _MOST_NAMED)
-    return f"; each call of Python code in {names} was one step: include={modules[:_MOST_NAMED]!r} searches it too"
+def _one_step(modules: tuple[str, ...], imported: tuple[str, ...]) -> str:
+    """What a claim says of code in which no schedule switches; empty if there is none.
+
+    Args:
+        modules: of the standard library, called.
+        imported: modules that the threads have imported.
+    """
+    words = ""
+    if modules:
+        words = f"; each call of Python code in {_named(modules)} was one step: include={modules[:_MOST_NAMED]!r} searches it too"
+    return f"{words}; the import of {_named(imported)} was one step" if imported else words
+
+
+def _named(modules: tuple[str, ...]) -> str:
+    return ", ".join(modules[:_MOST_NAMED]) + " and others" * (len(modules) > _MOST_NAMED)
 
 
 def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:

@@ -4,6 +4,7 @@ Each broken program is found, and its twin with a lock around both threads holds
 """
 
 import sys
+import types
 
 import pytest
 
@@ -55,6 +56,27 @@ def test_a_claim_names_the_library_code_that_was_one_step_and_with_it_included_t
     assert result.verdict == "holds"
     assert "each call of Python code in json was one step: include=('json',) searches it too" in result.reason
     assert counted(*threads, setup=unseen.Groups, schedules=1000, include=("json",)).verdict == "violated"
+
+
+def test_a_claim_names_the_module_whose_import_was_one_step(tmp_path, monkeypatch):
+    (tmp_path / "made_lazily.py").write_text("values = {}\nvalues['name'] = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def use(state):
+        import made_lazily
+
+        state.append(made_lazily.values["name"])
+
+    def not_yet():
+        sys.modules.pop("made_lazily", None)
+        return []
+
+    result = counted(use, use, setup=not_yet, schedules=60)
+    assert result.verdict == "holds", result.reason
+    assert result.reason.endswith("; the import of made_lazily was one step")
+    sys.modules["made_lazily"] = types.SimpleNamespace(values={"name": 1})
+    assert "the import of" not in counted(use, use, setup=list, schedules=60).reason
+    del sys.modules["made_lazily"]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="before, nobody reports what is called, and each such call is a step")

@@ -70,6 +70,7 @@ class Events:
     Attributes:
         frozen: whether the step tables are to stay as they are: a schedule was found that is to be followed again.
         one_step: modules of the standard library that code under test has called, and whose Python code makes no steps.
+        imported: modules under test that threads of the program have imported, each in one step.
     """
 
     def __init__(self, engine: Engine, *, everything: bool = False) -> None:
@@ -78,6 +79,7 @@ class Events:
         self._visibility = Visibility(everything=everything)
         self.frozen = False
         self.one_step: dict[str, None] = {}
+        self.imported: dict[str, None] = {}
         self._looks = 0
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
@@ -300,7 +302,7 @@ class Events:
 
     def _began(self, code: CodeType, frame: FrameType) -> object:
         takes_part = makes_steps(code, frame.f_globals, self._takes_part)
-        if id(code) in self._tables or _is_imported(code, frame) or (not takes_part and _of_no_interest(code)):
+        if id(code) in self._tables or self._imports(code, frame) or (not takes_part and _of_no_interest(code)):
             return monitoring.DISABLE
         if not self._engine.exploring and self._engine.owner.index == MAIN:
             if self._engine.in_run:
@@ -319,6 +321,17 @@ class Events:
         self._table(code, frame)
         monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         return monitoring.DISABLE
+
+    def _imports(self, code: CodeType, frame: FrameType) -> bool:
+        """Whether this is a module that is imported, which is one step; what ``exec`` and ``eval`` run has the same name."""
+        caller = frame.f_back
+        if code.co_name != "<module>" or caller is None:
+            return False
+        if not caller.f_code.co_filename.startswith("<frozen importlib") and caller.f_code.co_name != "exec_module":
+            return False
+        if self._engine.owner.index != MAIN and self._takes_part(code.co_filename):  # nothing is explored in an import
+            self.imported[str(frame.f_globals.get("__name__"))] = None
+        return True
 
     def _gil_is_checked(self) -> None:
         """Code has started that is not under test: the interpreter looks for the GIL then, however that code was entered."""
@@ -426,7 +439,7 @@ class Events:
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
         """The trace function of the threads, up to 3.11: called where code starts."""
         code = frame.f_code
-        if id(code) in self._ours or _is_imported(code, frame):
+        if id(code) in self._ours or self._imports(code, frame):
             return None
         if not makes_steps(code, frame.f_globals, self._takes_part):
             if ours(code.co_filename):
@@ -493,14 +506,6 @@ def _modules_of(values: list[object]) -> Iterator[str]:
             yield str(value.__module__)
         else:
             yield module_of_class(type(value))
-
-
-def _is_imported(code: CodeType, frame: FrameType) -> bool:
-    """Whether this is a module that is imported, which is one step; what ``exec`` and ``eval`` run has the same name."""
-    caller = frame.f_back
-    if code.co_name != "<module>" or caller is None:
-        return False
-    return caller.f_code.co_filename.startswith("<frozen importlib") or caller.f_code.co_name == "exec_module"
 
 
 def _of_no_interest(code: CodeType) -> bool:
