@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import floor, log10
+from math import floor, inf, log10
 from types import CodeType
 from typing import Any
 
@@ -202,7 +202,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     until = deadline.end_of_search(plan.sensitivity or (differs and forks))
     if forks and not differs and first_run.changed_by_each:
         until -= _OF_FIRST_RUN * max(0.0, until - monotonic())
-    result = _searched(explorer, plan, template, sequential, deadline, until, difference, brief=differs and forks)
+    brief_after = (monotonic() + until) / 2 if differs and forks else inf  # the rest of the time is for the first run
+    result = _searched(explorer, plan, template, sequential, deadline, until, difference, brief_after=brief_after)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
@@ -257,16 +258,16 @@ def _searched(
     until: float,
     unrepeatable: str,
     *,
-    brief: bool,
+    brief_after: float,
 ) -> FuzzResult:
     """The result of a search.
 
     Args:
         until: the end of the search itself, by `monotonic`.
         unrepeatable: what the same schedule does differently the second time.
-        brief: whether it ends as soon as it is enough for a claim: the rest of the time is for the first run.
+        brief_after: by `monotonic`, from when on it ends as soon as it is enough for a claim.
     """
-    drawn = search_all_draws(explorer, plan, sequential, until, brief=brief)
+    drawn = search_all_draws(explorer, plan, sequential, until, brief_after=brief_after)
     searched = drawn.outcome
     template = replace(template, coverage=str(drawn))
     if searched.failure is not None:

@@ -9,6 +9,7 @@ the limit, and those of the others with the rest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from ..core.clocks import monotonic
 from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
@@ -59,14 +60,14 @@ class Drawn:
 
 
 def search_all_draws(
-    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, *, brief: bool = False
+    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, *, brief_after: float = inf
 ) -> Drawn:
     """Search until a run of any draw fails, or the limit of the plan is reached.
 
     Args:
         sequential: the sequential runs of the first draw; afterwards, of the draw that failed.
         until: the end of the search, by the clock.
-        brief: whether the search of a draw ends as soon as it is enough for a claim.
+        brief_after: by the clock, from when on the search of a draw ends as soon as it is enough for a claim.
     """
     chance = explorer.engine.chance
     asked, uses = plan.own_schedules, chance.drawn
@@ -77,7 +78,7 @@ def search_all_draws(
         explorer.in_order()  # how long does a run take that nobody observes?
         needed = FEWEST * SPARE * explorer.pace / max(until - begun, explorer.pace)
         share = max(_FIRST, min(1.0, needed)) if uses else 1.0  # enough schedules of one draw come before any of another one
-    first = _search(explorer, plan, sequential, begun + (until - begun) * share, part, brief)
+    first = _search(explorer, plan, sequential, begun + (until - begun) * share, part, brief_after)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
     wanted = first.steps * first.threads  # about all of one preemption
@@ -89,10 +90,15 @@ def search_all_draws(
         if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
             break
         chance.draw = draw
+        alone, path = explorer.first_alone, explorer.first_path
         own = explorer.sequential()
+        explorer.first_alone, explorer.first_path = (
+            alone or explorer.first_alone,
+            path,
+        )  # of the process's first run, not this draw's
         seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
         count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
-        outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief)
+        outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief_after)
         further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
         focused += outcome.focused + outcome.focused_conflicts
         first.expired = first.expired or outcome.expired
@@ -104,7 +110,7 @@ def search_all_draws(
 
 
 def _search(
-    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, schedules: int | None, brief: bool
+    explorer: Explorer, plan: FuzzPlan, sequential: list[ScheduleRun], until: float, schedules: int | None, brief_after: float
 ) -> SearchOutcome:
     return Search(
         explorer,
@@ -116,5 +122,5 @@ def _search(
         share=plan.share,
         asked=plan.schedules,
         deeper=plan.deeper,
-        brief=brief,
+        brief_after=brief_after,
     ).run(sequential)

@@ -5,6 +5,7 @@ import enum
 import functools
 import logging
 import os
+import random
 import sys
 import threading
 
@@ -209,6 +210,19 @@ def test_a_place_to_which_only_the_first_run_comes_is_no_pass_wherever_its_state
     assert f"{work.__name__})" in result.reason or "(connection)" in result.reason
     made_anew = counted(work, work, setup=anew, invariant=lambda kept: kept.seen < 2 or not broken, schedules=200)
     assert made_anew.verdict is (Verdict.VIOLATED if broken else Verdict.HOLDS), str(made_anew)
+
+
+@pytest.mark.parametrize(("new", "verdict"), [(Kept, Verdict.INCONCLUSIVE), (CacheAnew, Verdict.HOLDS)])
+def test_further_draws_of_chance_are_none_of_a_first_run(new, verdict):
+    def draw_and_cache(kept):
+        kept.drawn = random.random() + random.random()
+        connection()
+
+    CacheAnew()
+    result = counted(draw_and_cache, draw_and_cache, setup=new, schedules=300)
+    assert " other draws of its random numbers" in result.coverage, str(result)
+    assert result.verdict is verdict, str(result)
+    assert ("not repeatable: only the first run came to" in result.reason) is (verdict is Verdict.INCONCLUSIVE)
 
 
 class Bag:

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import queue
 import threading
 from contextlib import contextmanager
 from random import Random
@@ -12,6 +13,7 @@ from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.conflicts import focus
+from pytest_gilcheck.fuzz.conflicts.objects import Objects
 from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
@@ -135,9 +137,14 @@ def test_a_claim_says_how_many_schedules_left_steps_out_by_conflicts_by_samples_
     )
 
 
+NOTHING_LASTS = Objects, "outlasting", lambda self: frozenset()
 PLANTED = {
-    "observers": [(focus, "_reachable", lambda objects, wanted: set()), (visible, "_ends_without", lambda *of: False)],
-    "cached_property": [(focus, "_dictionary_of", lambda each: None)],
+    "observers": [
+        (focus, "_reachable", lambda objects, wanted: set()),
+        (visible, "_ends_without", lambda *of: False),
+        NOTHING_LASTS,
+    ],
+    "cached_property": [(focus, "_dictionary_of", lambda each: None), NOTHING_LASTS],
 }
 
 
@@ -203,6 +210,77 @@ def test_what_fails_without_some_steps_and_not_with_all_leaves_the_check_undecid
 def once_in_focus(portfolio):
     """No sample at every step, which would find it as well."""
     return lambda self, *arguments, **how: portfolio(self, *arguments, **how) if how else setattr(self.found, "sampled", 10**6)
+
+
+class Work:
+    def __init__(self):
+        self.items, self.total, self.lock = queue.SimpleQueue(), 0, threading.Lock()
+        for _ in range(4):
+            self.items.put(1)
+
+
+class Node:
+    def __init__(self, parent):
+        self.parent, self.children, self.weight = parent, [], 0
+
+
+def grow():
+    """A tree that only its own cycles keep alive when the thread has ended."""
+    root = Node(None)
+    for _ in range(PRIVATE):
+        root.children.append(Node(root))
+        root.weight += 1
+
+
+def taken(work):
+    while True:
+        try:
+            yield work.items.get_nowait()
+        except queue.Empty:
+            return
+
+
+def count(work, item):
+    grow()
+    work.total += item
+
+
+def count_under_the_lock(work, item):
+    grow()
+    with work.lock:
+        work.total += item
+
+
+def all_of(counting):
+    def worker(work):
+        for item in taken(work):
+            counting(work, item)
+
+    return worker
+
+
+def four_are_counted(work):
+    return work.total == 4
+
+
+def workers(counting):
+    return Program((all_of(counting),) * 2, Work, four_are_counted, counting.__name__, None)
+
+
+def test_what_one_worker_did_alone_for_the_other_too_is_left_and_what_a_cycle_alone_keeps_is_not():
+    with focused(workers(count)) as (explorer, found):
+        whole, _ = explorer.follow(Schedule())
+    hidden = {access.name for access in found.hidden.values()}
+    assert ".total" not in hidden, "in this run the first worker takes all items"
+    assert {".weight", ".children"} <= hidden
+    assert found.points < whole.points / 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("counting", "verdict"), [(count, Verdict.VIOLATED), (count_under_the_lock, Verdict.HOLDS)])
+def test_an_update_that_workers_lose_is_found_where_steps_are_left_out(short, counting, verdict):
+    result = fuzz(workers(counting), FuzzPlan(budget=6.0, seed=1))
+    assert result.verdict is verdict, result.message
 
 
 class Box:

@@ -1,5 +1,6 @@
 """What a search does with a budget that is short for the program. The clock advances by runs, switches and recordings alone."""
 
+import math
 import re
 import threading
 from dataclasses import replace
@@ -130,14 +131,17 @@ def test_a_level_of_the_enumeration_that_does_not_end_leaves_time_for_samples(mo
     assert "sampled" in result.reason
 
 
-@pytest.mark.parametrize("brief", [True, False])
-def test_a_brief_search_ends_when_it_is_enough_for_a_claim(monkeypatch, clock, brief):
+@pytest.mark.parametrize("brief_after", [2.0, math.inf])
+def test_a_brief_search_ends_when_it_is_enough_for_a_claim(monkeypatch, clock, brief_after):
     costs(monkeypatch, clock, Engine, "run", 0.01)
     with explorer_for(check.program([Shared.read] * 2, Shared, None, None), plan(seed=1), lambda label: None) as one:
-        sequential = one.sequential()
-        found = search.Search(one, 2, limits.TimeLimit(clock.now + 4.0, clock), 1, brief=brief).run(sequential)
+        sequential, begun = one.sequential(), clock.now
+        found = search.Search(one, 2, limits.TimeLimit(clock.now + 4.0, clock), 1, brief_after=clock.now + brief_after).run(
+            sequential
+        )
     assert not found.too_few
-    assert (found.counting == FEWEST) is brief, str(found)
+    assert found.counting > FEWEST, str(found)
+    assert (clock.now < begun + 2.1) is (brief_after == 2.0), str(found)
 
 
 def test_schedules_of_a_complete_enumeration_and_those_that_turn_a_conflict_round_count_and_those_of_an_incomplete_one_do_not():

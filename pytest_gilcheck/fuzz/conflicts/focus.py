@@ -1,4 +1,4 @@
-"""The steps of a recorded run that touch what several threads touch.
+"""The steps of a recorded run that touch what several threads may touch.
 
 Most steps of a large program touch what only their own thread can reach. A schedule that switches right before such a step is
 equivalent to one that switches before the next step that others can notice. So where there is no time to sample at every step,
@@ -8,6 +8,9 @@ This is for samples, which prove nothing: in another interleaving, a step may to
 in this run. A step that the recorded run has not made is never hidden, and no step in a ``while`` loop is: a thread that
 polls there would never be stopped. A step at which all that others can notice is the end of an object is hidden: what it ends is
 not known, and the steps before and after it are left.
+
+What one thread alone changes in the recorded run, and what lives on after that, counts as touched by several: who takes which item
+of a queue depends on the schedule, and in a run without preemption one worker may take them all.
 
 A step of which it is not known what it touches is never hidden, and what can be reached from what it works on counts as changed by
 its thread. If such a step works on an object, the object and its ``__dict__`` count as one.
@@ -102,7 +105,7 @@ def focus_of(trace: Trace, codes: Container[int]) -> Focus:
         for key in _reachable(objects, wanted):
             users[numbers[key]].add(thread)
             changed.add(numbers[key])
-    contested = {holder for holder in changed if len(users[holder]) > 1}
+    contested = {holder for holder in changed if len(users[holder]) > 1 or holder in trace.outlasting}
     matters: set[int] = set()
     for point, access in trace.accesses.items():
         unknown = (point in trace.not_known and access.kind != "end") or access.name == ENTRY

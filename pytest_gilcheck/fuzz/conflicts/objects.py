@@ -85,6 +85,24 @@ class Objects:
                     self.disturbed = f"the end of what a {name_of_class(type(kept[key]))} holds"
                 del self._numbers[key], kept[key]
 
+    def outlasting(self) -> frozenset[int]:
+        """The numbers of the objects that live although the threads have ended: they can be reached from what is not one thread's.
+
+        What only a reference cycle keeps alive, such as a tree whose nodes know their parents, is collected before. An object that
+        the collector does not know of is in no cycle.
+        """
+        self.let_go()
+        kinds = {key: type(thing) for key, thing in self._kept.items() if gc.is_tracked(thing)}
+        for key in kinds:
+            del self._kept[key]
+        gc.collect(0)
+        for thing in gc.get_objects():
+            if kinds.get(id(thing)) is type(thing):
+                self._kept[id(thing)] = thing
+        for key in kinds.keys() - self._kept.keys():
+            del self._numbers[key]
+        return frozenset(self.alive())
+
 
 def _only_kept(kept: Mapping[int, Any]) -> list[int]:
     return [id(each) for each in kept.values() if getrefcount(each) <= _ONLY_KEPT]

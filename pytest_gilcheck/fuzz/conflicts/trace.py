@@ -74,6 +74,7 @@ class Trace:
         gave_up: whether that has come.
         places: of each step of code under test and of each call that made no step, by id: it, its code and its offset; if focusing.
         unknown_on: by thread, the numbers of what the steps work on of which it is not known what they touch; if focusing.
+        outlasting: the numbers of the objects that live when the threads have ended; if focusing.
         owners: by point, the index of the thread that made the transition.
         parts: by point, what it touched.
         not_known: by point, what is in a transition of which it is not known what it touched: a text, or a code and an offset.
@@ -91,6 +92,7 @@ class Trace:
         self.gave_up = False
         self.places: dict[int, tuple[Access, CodeType, int]] = {}
         self.unknown_on: dict[int, set[int]] = {}
+        self.outlasting: frozenset[int] = frozenset()
         self.objects = Objects()
         self.owners: dict[int, int] = {}
         self.parts: dict[int, list[Part]] = {}
@@ -256,6 +258,8 @@ class Trace:
     def ended(self, run: ScheduleRun) -> None:
         """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come."""
         self._let_go(all_of_them=True)
+        if self._focusing:
+            self.outlasting = self.objects.outlasting()
         self._spans = run.spans
         self._forks = {point: candidates for point, candidates, _, _ in run.forks}
 

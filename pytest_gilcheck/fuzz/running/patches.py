@@ -147,6 +147,9 @@ class Patches:
         if (processes := sys.modules.get("subprocess")) is not None:
             popen = processes.Popen
             found.append((popen, "_execute_child", noting(popen._execute_child, primitives.started_process)))
+        if (pools := sys.modules.get("multiprocessing.pool")) is not None:
+            wait = primitives.waiting_for_updates(pools.Pool._wait_for_updates)
+            found.append((pools.Pool, "_wait_for_updates", staticmethod(wait)))
         if (loops := sys.modules.get("asyncio.base_events")) is not None:
             loop = loops.BaseEventLoop
             found.append(
@@ -250,7 +253,9 @@ class Patches:
         self._undo.append(undo)
 
     def _set(self, target: Any, name: str, value: Any) -> None:
-        before = getattr(target, name)
+        before = (
+            vars(target)[name] if is_a(target, type) and name in vars(target) else getattr(target, name)
+        )  # a staticmethod as such
         try:
             setattr(target, name, value)
         except (AttributeError, TypeError):  # read-only or frozen: it is left as it is

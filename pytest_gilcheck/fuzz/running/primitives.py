@@ -44,6 +44,7 @@ _start_new_thread = _thread.start_new_thread
 _start_joinable = getattr(_thread, "start_joinable_thread", None)
 _join, _is_alive = threading.Thread.join, threading.Thread.is_alive
 _get_ident = threading.get_ident
+_BETWEEN_UPDATES = 0.1  # seconds, virtual ones
 _WAIT, _CONDITION = threading.Condition.wait.__code__, threading.Condition.__init__.__code__
 locks_used: dict[str, None] = {}  # where the program created the locks that it has acquired, in order of first use
 
@@ -533,6 +534,21 @@ def importing(real: Any) -> Any:
             found[0].exploring = True
 
     return imported
+
+
+def waiting_for_updates(real: Any) -> Any:
+    """How the thread waits that looks after a `multiprocessing.pool.ThreadPool`.
+
+    It waits for a pipe, into which only threads of the pool's own process write: time passes for it as for one that polls.
+    """
+
+    def wait(sentinels: Any, notifier: Any, timeout: float | None = None) -> None:
+        if timeout is None and _current() is not None and list(sentinels) == [notifier._reader]:  # a pool of processes has others
+            while notifier.empty():
+                sleep(_BETWEEN_UPDATES)
+        real(sentinels, notifier, timeout)
+
+    return wait
 
 
 def started_process(pid: int) -> None:

@@ -258,7 +258,7 @@ class Search:
             without preemption are run by all.
         asked: the number of schedules that the user asked for, of which the limit may be a share; None if there is none.
         deeper: whether to go on with more preemptions, and samples, until everything was run or the limit is reached.
-        brief: whether to end as soon as what was run is enough for a claim.
+        brief_after: by `monotonic`, from when on to end as soon as what was run is enough for a claim.
     """
 
     def __init__(
@@ -273,10 +273,10 @@ class Search:
         share: tuple[int, int] = (0, 1),
         asked: int | None = None,
         deeper: bool = False,
-        brief: bool = False,
+        brief_after: float = inf,
     ) -> None:
         self._explorer, self._preemptions, self._limit, self._seed = explorer, preemptions, limit, seed
-        self._gil, self._sampling, self._share, self._deeper, self._brief = gil, sampling, share, deeper, brief
+        self._gil, self._sampling, self._share, self._deeper, self._brief_after = gil, sampling, share, deeper, brief_after
         self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
         self._focus: Focus | None = None
         self._pace = 0.0  # seconds of a schedule
@@ -318,7 +318,9 @@ class Search:
     @property
     def _sampled_enough(self) -> bool:
         """Whether no more samples are wanted."""
-        return self._limit.reached() or (self._brief and self.found.counting >= FEWEST and not self.found.conflicts_open)
+        return self._limit.reached() or (
+            monotonic() >= self._brief_after and self.found.counting >= FEWEST and not self.found.conflicts_open
+        )
 
     def _by_conflicts(self) -> bool:
         """Run schedules that turn a conflict round; returns whether that is all there is to do."""
@@ -394,7 +396,7 @@ class Search:
             if found.everything or (level > self._preemptions and not self._deeper):
                 found.pending = 0
                 break
-            if self._brief and level > 1:
+            if self._brief_after < inf and level > 1:  # samples can end at any time
                 return True
             share = 1.0 if level >= self._preemptions else _FIRST if level == 1 else _NOT_LAST
             if not limit.allows(found.pending, share, _BRANCHING * self._explorer.pace) and (
