@@ -147,7 +147,7 @@ class Events:
         """
         self._visibility = Visibility(everything=self._everything)
         self.names.learn_before_any_run(learnt)
-        found = {id(code): (code, namespace) for code, namespace in _codes_of_functions() if id(code) in codes}
+        found = {id(code): (code, namespace) for code, namespace in _codes_of_functions(self._takes_part) if id(code) in codes}
         for code, _ in found.values():
             self.names.started(code, under_test=True)
         self.names.grown = True
@@ -484,13 +484,13 @@ class Events:
         return instruction
 
 
-def _codes_of_functions() -> Iterator[tuple[CodeType, dict[str, Any]]]:
-    """The code of each function of this process, with what is nested in it, and its globals.
+def _codes_of_functions(takes_part: Callable[[str], bool]) -> Iterator[tuple[CodeType, dict[str, Any]]]:
+    """The code of each function under test of this process, with what is nested in it, and its globals.
 
     None on a free-threaded 3.13: it takes functions from the collector's list when the first thread starts.
     """
     for each in gc.get_objects():
-        if type(each) is FunctionType:
+        if type(each) is FunctionType and takes_part(each.__code__.co_filename):
             for code in with_nested(each.__code__):
                 yield code, each.__globals__
 
