@@ -89,13 +89,7 @@ def search_all_draws(
         rest = None if asked is None else asked - first.explored - schedules
         if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
             break
-        chance.draw = draw
-        alone, path = explorer.first_alone, explorer.first_path
-        own = explorer.sequential()
-        explorer.first_alone, explorer.first_path = (
-            alone or explorer.first_alone,
-            path,
-        )  # of the process's first run, not this draw's
+        own = explorer.sequential_with(draw)
         seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
         count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
         outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief_after)

@@ -13,9 +13,11 @@ import pytest
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.fuzz import check, draws
+from pytest_gilcheck.fuzz.searching.harness import explorer_for
 
 from ..slow import one_in
-from .programs import counted
+from .programs import counted, plan
 
 
 class Schema:
@@ -223,6 +225,19 @@ def test_further_draws_of_chance_are_none_of_a_first_run(new, verdict):
     assert " other draws of its random numbers" in result.coverage, str(result)
     assert result.verdict is verdict, str(result)
     assert ("not repeatable: only the first run came to" in result.reason) is (verdict is Verdict.INCONCLUSIVE)
+
+
+def test_further_draws_of_chance_do_not_begin_the_budget_again():
+    def draw(kept):
+        kept.drawn = random.random()
+
+    made = check.program([draw, draw], Kept, None, None)
+    with explorer_for(made, plan(schedules=100), lambda label: None) as explorer:
+        sequential = explorer.sequential()
+        before = explorer.ready, explorer.first_path
+        drawn = draws.search_all_draws(explorer, plan(schedules=100), sequential, explorer.ready + 60)
+        assert drawn.further
+        assert (explorer.ready, explorer.first_path) == before
 
 
 class Bag:

@@ -289,6 +289,18 @@ class Explorer:
         self.setup_at_home = True  # its invariant may look for what the setup has left with its thread
         return self._in_every_order(visible)
 
+    def sequential_with(self, draw: int) -> list[ScheduleRun]:
+        """Run every sequential order with another draw of chance.
+
+        `ready`, `first_path` and `first_alone` stay what the first of all runs has made them; the first of this draw may add a
+        place to which it alone came.
+        """
+        self.engine.chance.draw = draw
+        ready, path, alone = self.ready, self.first_path, self.first_alone
+        runs = self.sequential()
+        self.ready, self.first_path, self.first_alone = ready, path, alone or self.first_alone
+        return runs
+
     def _in_every_order(self, visible: bool) -> list[ScheduleRun]:
         first, second, later = Covered(), Covered(), Covered()
         with self.events.covering(first):
