@@ -12,6 +12,7 @@ correct programs fail, and broken ones pass.
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from sys import getrefcount
@@ -20,6 +21,7 @@ from typing import Any
 
 from ...core.classes import bases_of, in_class, name_of_class
 from ...core.lookup import looked_up
+from ..running.short_slices import FREE_THREADED
 
 _MOST_LOOKED_AT = 10_000  # objects that end with one
 _LOOKS = 32  # kept objects that are looked at for each step
@@ -89,19 +91,28 @@ class Objects:
         """The numbers of the objects that live although the threads have ended: they can be reached from what is not one thread's.
 
         What only a reference cycle keeps alive, such as a tree whose nodes know their parents, is collected before. An object that
-        the collector does not know of is in no cycle.
+        the collector does not know of is in no cycle, and one that is not young was there before the run. All objects of a process
+        are many, so only those of a generation are looked at where the collector has generations.
         """
         self.let_go()
-        kinds = {key: type(thing) for key, thing in self._kept.items() if gc.is_tracked(thing)}
+        kinds = {id(thing): type(thing) for thing in _of_generation(0) if id(thing) in self._kept}
         for key in kinds:
             del self._kept[key]
         gc.collect(0)
-        for thing in gc.get_objects():
+        for thing in _of_generation(1):
             if kinds.get(id(thing)) is type(thing):
                 self._kept[id(thing)] = thing
         for key in kinds.keys() - self._kept.keys():
             del self._numbers[key]
         return frozenset(self.alive())
+
+
+def _of_generation(number: int) -> list[Any]:
+    """The objects that the collector has in this generation.
+
+    All, on a free-threaded build, which has but one, and from 3.14 on, where it differs from release to release what survives where.
+    """
+    return gc.get_objects(number) if sys.version_info < (3, 14) and not FREE_THREADED else gc.get_objects()
 
 
 def _only_kept(kept: Mapping[int, Any]) -> list[int]:
