@@ -175,22 +175,30 @@ def _copied(value: Any) -> Any:
         return value
 
 
-def _shared_by_runs(item: pytest.Function, kept_values: Mapping[str, Any]) -> str:
-    """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures."""
-    wider, asked, others = item._fixtureinfo.name2fixturedefs, list[str](), list[str]()
-    for name in dict.fromkeys((*item._fixtureinfo.argnames, *wider)):
-        of_test = name in item._fixtureinfo.argnames
-        if name == "request" and of_test:
-            asked.append("the test can ask 'request' for fixtures")
-        elif name in wider and wider[name][-1].func is not _PARAMETER:
-            function, scope = inspect.unwrap(wider[name][-1].func), wider[name][-1].scope
-            if scope != "function" and (of_test or not foreign(getattr(getattr(function, "__code__", None), "co_filename", ""))):
-                (asked if of_test else others).append(f"{name!r} is {scope}-scoped")
-        elif of_test and not isinstance(kept_values.get(name), _CONSTANT):
-            asked.append(f"{name!r} is a parameter")
-    named = asked or others
-    kept = " and ".join(named[:3]) or "the test keeps state outside its fixtures, such as in its module"
-    return f"{kept}, and only function-scoped fixtures are made anew for each schedule"
+def _shared_by_runs(item: pytest.Function, kept: Mapping[str, Any]) -> str:
+    """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures.
+
+    Args:
+        kept: the values of parameters and of wider fixtures, by name.
+    """
+    fixtures = {name: found[-1] for name, found in item._fixtureinfo.name2fixturedefs.items() if found[-1].func is not _PARAMETER}
+
+    def words(name: str) -> str:
+        if name == "request":
+            return "the test can ask 'request' for fixtures"
+        if name not in fixtures:
+            return "" if isinstance(kept.get(name), _CONSTANT) else f"{name!r} is a parameter"
+        scope, module = fixtures[name].scope, fixtures[name].func.__module__ or ""
+        return "" if scope == "function" or module.startswith("_pytest.") else f"{name!r} is {scope}-scoped"
+
+    of_user = [name for name, fixture in fixtures.items() if not foreign(_file_of(fixture.func))]
+    named = [*filter(None, map(words, item._fixtureinfo.argnames))] or [*filter(None, map(words, of_user))]
+    shared = " and ".join(named[:3]) or "the test keeps state outside its fixtures, such as in its module"
+    return f"{shared}, and only function-scoped fixtures are made anew for each schedule"
+
+
+def _file_of(function: Any) -> str:
+    return str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
 
 
 class _FunctionScopedFixtures:

@@ -12,6 +12,9 @@ from pytest_gilcheck.fuzz.steps.visible import Visibility
 
 from .shop import Shop, sell
 
+lists_functions = pytest.mark.skipif(
+    FREE_THREADED and sys.version_info < (3, 14), reason="this build tells of no function once a thread has started"
+)
 PROGRAM = Program((sell, sell), Shop, None)
 
 
@@ -32,9 +35,7 @@ def first_run(monkeypatch, prepare=lambda events: None):
         return run.points, explorer.events.codes, made
 
 
-@pytest.mark.skipif(
-    FREE_THREADED and sys.version_info < (3, 14), reason="this build tells of no function once a thread has started"
-)
+@lists_functions
 def test_code_whose_tables_are_foreseen_makes_the_same_steps_and_needs_no_more_tables(monkeypatch):
     points, codes, made = first_run(monkeypatch)
     assert made == ["sell", "sell", "sell_one"]
@@ -42,9 +43,7 @@ def test_code_whose_tables_are_foreseen_makes_the_same_steps_and_needs_no_more_t
     assert (again, same, none) == (points, codes, [])
 
 
-@pytest.mark.skipif(
-    FREE_THREADED and sys.version_info < (3, 14), reason="this build tells of no function once a thread has started"
-)
+@lists_functions
 def test_code_that_is_not_foreseen_gets_its_table_when_it_starts(monkeypatch):
     points, codes, _ = first_run(monkeypatch)
     again, same, some = first_run(monkeypatch, lambda events: events.foresee(codes - {id(Shop.sell_one.__code__)}, ()))

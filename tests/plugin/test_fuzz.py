@@ -322,6 +322,8 @@ def test_it(kept):
 def test_state_that_outlives_a_schedule_fails_the_test_by_its_own_error_and_is_no_violation(run, pytester):
     result = run(
         """
+import threading
+
 import pytest
 
 @pytest.fixture(scope="module")
@@ -368,10 +370,14 @@ def test_parameter(numbers, least):
 def filled():
     return []
 
+lock = threading.Lock()  # pytest makes a fixture without one, and two threads that ask at once break an assertion of its own
+
 @pytest.mark.gil_fuzz(schedules=50)
 def test_asks(request):
-    request.getfixturevalue("filled").append(1)
-    assert len(request.getfixturevalue("filled")) < 4
+    with lock:
+        filled = request.getfixturevalue("filled")
+        filled.append(1)
+    assert len(filled) < 4
 """,
         "--gilcheck-json=e.json",
     )

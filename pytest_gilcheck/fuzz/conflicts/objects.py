@@ -110,7 +110,7 @@ class Objects:
 def _of_generation(number: int) -> list[Any]:
     """The objects that the collector has in this generation.
 
-    All, on a free-threaded build, which has but one, and from 3.14 on, where it differs from release to release what survives where.
+    All, on a free-threaded build, which has but one, and from 3.14 on, where releases differ in where they put what survives.
     """
     return gc.get_objects(number) if sys.version_info < (3, 14) and not FREE_THREADED else gc.get_objects()
 

@@ -318,8 +318,8 @@ class _FirstRuns(ApartExamination):
         share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
         without = WithoutRecord(Frontier())
 
-        def past(share: float) -> bool:
-            return over() or monotonic() > begun + share * (until - begun)
+        def past(part: float) -> bool:
+            return over() or monotonic() > begun + part * (until - begun)
 
         def fits(runs: int, seconds: float) -> bool:
             return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)

@@ -323,7 +323,10 @@ class Events:
         return monitoring.DISABLE
 
     def _imports(self, code: CodeType, frame: FrameType) -> bool:
-        """Whether this is a module that is imported, which is one step; what ``exec`` and ``eval`` run has the same name."""
+        """Whether this is a module that is imported, which is one step and is taken note of (`imported`).
+
+        What ``exec`` and ``eval`` run has the same name.
+        """
         caller = frame.f_back
         if code.co_name != "<module>" or caller is None:
             return False

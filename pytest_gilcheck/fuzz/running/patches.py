@@ -147,7 +147,7 @@ class Patches:
         if (processes := sys.modules.get("subprocess")) is not None:
             popen = processes.Popen
             found.append((popen, "_execute_child", noting(popen._execute_child, primitives.started_process)))
-        if (pools := sys.modules.get("multiprocessing.pool")) is not None:
+        if (pools := sys.modules.get("multiprocessing.pool")) is not None and hasattr(pools.Pool, "_wait_for_updates"):
             wait = primitives.waiting_for_updates(pools.Pool._wait_for_updates)
             found.append((pools.Pool, "_wait_for_updates", staticmethod(wait)))
         if (loops := sys.modules.get("asyncio.base_events")) is not None:
@@ -253,9 +253,8 @@ class Patches:
         self._undo.append(undo)
 
     def _set(self, target: Any, name: str, value: Any) -> None:
-        before = (
-            vars(target)[name] if is_a(target, type) and name in vars(target) else getattr(target, name)
-        )  # a staticmethod as such
+        of_class = is_a(target, type) and name in vars(target)  # looked up, a static method is a function
+        before = vars(target)[name] if of_class else getattr(target, name)
         try:
             setattr(target, name, value)
         except (AttributeError, TypeError):  # read-only or frozen: it is left as it is

@@ -123,9 +123,9 @@ class SearchOutcome:
 
     @property
     def conflicts_open(self) -> bool:
-        """Whether two steps are known to conflict, and there was no time to run them in the other order; or none to learn which do.
+        """Whether some conflicts are known that were not turned round; or none is known, because no run was recorded.
 
-        A few hundred samples of a long run say nothing of that: they switch at two of its many thousand steps.
+        Samples do not make up for that: each switches at two of the many thousand steps of a long run.
         """
         return self.conflicts_left > 0 or (self.unrecorded and not self.proved and self.complete < 1)
 
