@@ -16,10 +16,18 @@ WINGS = {"scaling", "interrupt", "injection", "latency", "fuzz", "audit", "probe
 ROOMS = sorted(HOUSE.rglob("*.py"))
 
 
+SOURCES = pytest.mark.xdist_group("sources of the house")  # one worker reads them all
+
+
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
 def imports(path):
     """Absolute names of every module that this file imports, at any depth of it."""
     package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -49,9 +57,10 @@ def forbidden(wing, name):
     return target == "adaptors" and wing not in ("plugin", "adaptors")
 
 
-@pytest.mark.parametrize("path", ROOMS, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_every_import_goes_the_way_the_house_allows(path):
-    assert not [name for name in imports(path) if forbidden(wing_of(path), name)]
+@SOURCES
+def test_every_import_goes_the_way_the_house_allows():
+    wrong = {path: [name for name in imports(path) if forbidden(wing_of(path), name)] for path in ROOMS}
+    assert not {str(path.relative_to(HOUSE)): names for path, names in wrong.items() if names}
 
 
 @pytest.mark.parametrize(
@@ -70,11 +79,12 @@ def loaded_by(name):
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
+@SOURCES
 def test_nothing_changes_the_umask_which_all_threads_of_the_process_share():
     calls = [
         f"{path.name}:{node.lineno}"
         for path in ROOMS
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr == "umask"
     ]
     assert not calls
@@ -165,10 +175,11 @@ def other_clocks(tree):
             yield node.lineno
 
 
-@pytest.mark.parametrize("path", ROOMS, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_every_clock_is_one_that_no_test_can_replace(path):
-    if str(path.relative_to(HOUSE)) not in {*PROGRAMS, "core/clocks.py"}:
-        assert not list(other_clocks(ast.parse(path.read_text())))
+@SOURCES
+def test_every_clock_is_one_that_no_test_can_replace():
+    rooms = {str(path.relative_to(HOUSE)): path for path in ROOMS}
+    lines = {name: list(other_clocks(parsed(rooms[name]))) for name in rooms.keys() - {*PROGRAMS, "core/clocks.py"}}
+    assert not {name: found for name, found in lines.items() if found}
 
 
 @pytest.mark.parametrize(
@@ -200,6 +211,7 @@ RUNNING_ROOMS = (
 )  # fmt: skip
 
 
+@SOURCES
 @pytest.mark.parametrize(("folder", "order"), [("fuzz", FUZZ_PARTS), ("fuzz/running", RUNNING_ROOMS)], ids=["fuzz", "running"])
 def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(folder, order):
     inside = [HOUSE.name, *folder.split("/")]
@@ -209,7 +221,7 @@ def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(f
             continue
         own = path.relative_to(rooms).parts[0].removesuffix(".py")
         package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
             base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
@@ -218,10 +230,11 @@ def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(f
                     assert order.index(target[len(inside)]) <= order.index(own), f"{path.relative_to(HOUSE)} imports {target[-2:]}"
 
 
+@SOURCES
 def test_every_class_name_exists_once():
     places = {}
     for path in ROOMS:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(f"{path.relative_to(HOUSE)}:{node.lineno}")
     assert not {name: found for name, found in places.items() if len(found) > 1}

@@ -129,6 +129,7 @@ class Server(Reader):
         return self.n == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="whether a thread sleeps is seen in /proc")
 @pytest.mark.parametrize("kind", one_in(2, [Reader, Server]))
 def test_beside_a_thread_that_waits_for_a_file_a_race_is_found_and_a_correct_program_is_undecided_and_neither_hangs(kind):

@@ -337,6 +337,7 @@ def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_
     assert "insensitive" in blind.reason
 
 
+@pytest.mark.slow
 def test_one_lock_that_is_not_needed_is_named_beside_one_that_is():
     def thread(counter):
         with counter.lock:
@@ -380,6 +381,7 @@ class Buffer:
                 self.not_full.notify()
 
 
+@pytest.mark.slow
 def test_the_locks_that_a_wait_makes_are_none_of_the_program():
     def in_order(buffer):
         return buffer.taken == [0, 1]
@@ -399,6 +401,7 @@ def test_a_thread_without_code_under_test_waits_at_a_place_that_is_not_ours():
     assert "primitives.py" not in result.reason
 
 
+@pytest.mark.slow
 def test_a_semaphore_has_no_lock_that_could_be_taken_away():
     def setup():
         counter = Counter()

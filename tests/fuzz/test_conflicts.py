@@ -65,6 +65,7 @@ def test_eight_threads_of_ten_steps_under_one_lock_are_proved():
     assert runs(result) <= 5
 
 
+@pytest.mark.slow
 def test_threads_that_differ_under_a_lock_are_proved_in_every_order_of_the_lock():
     def appends(which):
         def thread(kept):
@@ -258,6 +259,7 @@ def is_two_(waiting):
     return waiting.value == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("threads", "broken", "invariant"),
     one_in(
@@ -496,6 +498,7 @@ def test_an_operator_that_is_changed_on_its_class_is_met_by_who_uses_it():
     found.assert_violated()
 
 
+@pytest.mark.slow
 def test_schedules_that_passed_without_a_record_are_recorded_later_and_prove_as_much():
     def appends(which):
         def thread(kept):

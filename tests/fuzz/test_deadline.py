@@ -101,6 +101,7 @@ def test_a_phase_gets_its_share_and_never_more_than_a_tenth_beyond_the_budget():
     assert deadline.is_past(deadline.share(0.4))
 
 
+@pytest.mark.slow
 def test_a_budget_that_the_sequential_orders_spend_is_spent_on_nothing_else(clock):
     result, seconds = checked(clock, Lexer.locked, Lexer.locked, budget=RUN)
     assert result.reason.startswith("cut short"), str(result)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pytest_gilcheck import gilcheck
+from tests.slow import one_in
 
 
 class State:
@@ -117,12 +118,14 @@ def checked(threads, invariant=None):
 
 @pytest.mark.parametrize(
     ("wrong", "right", "invariant"),
-    [
-        ([connects_without_lock] * 2, [connects] * 2, all_closed),
-        ([takes_part, reaps, reaps], [takes_part, reaps_safely, reaps_safely], None),
-        ([works, looks_before], [works, waits], None),
-    ],
-    ids=["local", "alive", "join"],
+    one_in(
+        3,
+        [
+            pytest.param([connects_without_lock] * 2, [connects] * 2, all_closed, id="local"),
+            pytest.param([takes_part, reaps, reaps], [takes_part, reaps_safely, reaps_safely], None, id="alive"),
+            pytest.param([works, looks_before], [works, waits], None, id="join"),
+        ],
+    ),
 )
 def test_a_program_that_lives_by_the_end_of_its_threads_is_judged(wrong, right, invariant):
     found = checked(wrong, invariant)
@@ -136,6 +139,7 @@ def test_when_all_have_ended_nobody_is_alive():
     assert result.verdict == "holds", str(result)
 
 
+@pytest.mark.slow
 def test_what_one_thread_made_and_another_lets_go_has_ended_when_both_have():
     result = checked([makes, takes], all_closed)
     assert result.verdict == "holds", str(result)
@@ -165,6 +169,7 @@ def starts_after_a_look(state):
             state.owner.start()
 
 
+@pytest.mark.slow
 def test_a_thread_that_cannot_be_started_twice_is_none_of_the_run():
     result = gilcheck.fuzz(
         setup=lambda: threading.Thread(target=gc.isenabled), threads=[starts, starts], schedules=100, judge=False
@@ -186,6 +191,7 @@ def test_a_program_that_takes_the_trace_function_away_is_undecided():
     assert "trace function" in result.reason
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="steps come from sys.monitoring, which a RecursionError does not end")
 def test_behind_a_recursion_error_of_the_trace_function_nothing_is_proved():
     def deep(number):
@@ -226,6 +232,7 @@ def looks_at(state):
         return state.open
 
 
+@pytest.mark.slow
 def test_a_finalizer_that_takes_a_lock_may_run_in_a_thread_that_waits_for_its_turn():
     result = checked([has_one_made, looks_at], lambda state: state.open == 1)
     assert result.verdict == "holds", str(result)

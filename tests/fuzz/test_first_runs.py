@@ -214,6 +214,7 @@ def test_a_place_to_which_only_the_first_run_comes_is_no_pass_wherever_its_state
     assert made_anew.verdict is (Verdict.VIOLATED if broken else Verdict.HOLDS), str(made_anew)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("new", "verdict"), [(Kept, Verdict.INCONCLUSIVE), (CacheAnew, Verdict.HOLDS)])
 def test_further_draws_of_chance_are_none_of_a_first_run(new, verdict):
     def draw_and_cache(kept):

@@ -43,6 +43,7 @@ def test_code_whose_tables_are_foreseen_makes_the_same_steps_and_needs_no_more_t
     assert (again, same, none) == (points, codes, [])
 
 
+@pytest.mark.slow
 @lists_functions
 def test_code_that_is_not_foreseen_gets_its_table_when_it_starts(monkeypatch):
     points, codes, _ = first_run(monkeypatch)

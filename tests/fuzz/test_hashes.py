@@ -5,6 +5,8 @@ import dataclasses
 import threading
 from typing import Protocol, runtime_checkable
 
+import pytest
+
 from .programs import Counter, add_locked, counted
 
 
@@ -13,6 +15,7 @@ class Items(Protocol):
     def items(self): ...
 
 
+@pytest.mark.slow
 def test_a_dataclass_that_a_thread_makes_has_the_hash_of_its_fields():
     def makes(counter):
         @dataclasses.dataclass(frozen=True)

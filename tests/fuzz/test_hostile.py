@@ -122,6 +122,7 @@ def test_a_thousand_locks():
     counted(thread, thread, setup=Many, invariant=is_two, schedules=4).assert_holds()
 
 
+@pytest.mark.slow
 def test_recursion_to_the_limit():
     def deep(counter, depth):
         counter.other = depth

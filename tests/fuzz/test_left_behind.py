@@ -98,6 +98,7 @@ def test_after():
 """
 
 
+@pytest.mark.slow
 def test_as_a_marker_it_is_found_too_and_the_tests_after_it_are_not_disturbed(pytester):
     pytester.makepyfile(tariff="rate = 1")
     pytester.makepyfile(TEST)

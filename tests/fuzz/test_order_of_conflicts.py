@@ -90,6 +90,7 @@ def starts_two(body):
     return thread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "broken"), [(add, True), (add_locked, False)])
 def test_what_was_preempted_goes_on_only_when_the_threads_that_are_started_later_have_ended(body, broken):
     with reduced(starts_two(body), most=100) as reduction:
@@ -253,6 +254,7 @@ def pop_two_and_put_the_first_back(stack):
     stack.push(node)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("versions", [False, True])
 def test_what_was_read_without_a_lock_is_tried_against_all_that_another_thread_does_before_the_lock_is_taken(versions):
     threads = in_a_library(pop), in_a_library(pop_two_and_put_the_first_back)
@@ -282,6 +284,7 @@ def use_with_lock(state):
         use(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("look", "broken"), [(use, True), (use_with_lock, False)])
 def test_what_interrupts_the_thread_that_comes_last_is_tried_as_well(look, broken):
     with reduced(in_a_library(disconnect), in_a_library(look), setup=Connected, invariant=None) as reduction:

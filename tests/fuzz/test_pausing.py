@@ -11,6 +11,7 @@ from collections import deque
 import pytest
 
 from pytest_gilcheck.core.clocks import sleep as real_sleep
+from tests.slow import one_in
 
 from .programs import Counter, add, add_locked, counted
 
@@ -68,7 +69,7 @@ def program(wait, add, *, by_both=False):
     return waits, waits if by_both else adds
 
 
-@pytest.mark.parametrize("wait", WAYS)
+@pytest.mark.parametrize("wait", one_in(len(WAYS), WAYS))
 def test_who_waits_with_pauses_for_an_update_that_was_lost_never_ends(wait):
     lost = counted(*program(wait, add), setup=Both, schedules=60, invariant=None)
     lost.assert_violated()
@@ -77,6 +78,7 @@ def test_who_waits_with_pauses_for_an_update_that_was_lost_never_ends(wait):
     counted(*program(wait, add_locked), setup=Both, schedules=60, invariant=None).assert_holds()
 
 
+@pytest.mark.slow
 def test_two_that_wait_with_pauses_for_an_update_that_was_lost_never_end_and_are_told_in_few_lines():
     lost = counted(*program(by_sleep, add, by_both=True), setup=Both, schedules=60, invariant=None)
     lost.assert_violated()
@@ -160,11 +162,20 @@ def tell_after_many(both):
 
 
 MANY = 1_500
-ENDS = [count_in_a_local, count_in_c, look_at_a_clock, use_up_an_iterator]
-MORE_ENDS = [count_in_an_attribute, count_in_a_list, use_up_a_deque, use_up_a_generator, count_down]
+ENDS = [
+    count_in_a_local,
+    count_in_c,
+    look_at_a_clock,
+    use_up_an_iterator,
+    count_in_an_attribute,
+    count_in_a_list,
+    use_up_a_deque,
+    use_up_a_generator,
+    count_down,
+]
 
 
-@pytest.mark.parametrize("wait", [*ENDS, *(pytest.param(wait, marks=pytest.mark.slow) for wait in MORE_ENDS)])
+@pytest.mark.parametrize("wait", one_in(len(ENDS), ENDS))
 def test_who_gives_up_after_many_pauses_is_not_taken_for_one_that_never_ends(wait):
     result = counted(*program(wait, add), setup=Both, schedules=60, invariant=None)
     result.assert_holds()
@@ -225,6 +236,7 @@ def test_who_waits_for_a_file_that_another_process_makes_is_not_condemned(tmp_pa
     assert result.verdict != "violated", result.reason
 
 
+@pytest.mark.slow
 def test_a_count_in_objects_that_are_made_anew_is_no_polling():
     def waits(both):
         add(both)

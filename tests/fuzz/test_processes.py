@@ -40,6 +40,7 @@ def test_a_process_has_the_time_that_its_parent_gives_it(wait):
     assert result.verdict != "violated", result.reason
 
 
+@pytest.mark.slow
 def test_a_process_that_takes_longer_than_its_parent_waits_is_a_timeout():
     def waits(counter):
         child = subprocess.Popen(PROCESS)

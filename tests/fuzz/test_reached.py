@@ -51,6 +51,7 @@ def test_an_item_that_is_seen_in_a_simple_queue_can_be_taken():
     assert result.verdict == "holds", str(result)
 
 
+@pytest.mark.slow
 def test_whether_a_thread_is_alive_depends_on_the_schedule_alone():
     add = reached.ensure_started
     found = counted(add, add, setup=reached.Worker, invariant=reached.started_once, schedules=300)

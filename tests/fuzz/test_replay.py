@@ -36,6 +36,7 @@ def test_a_replay_that_cannot_switch_as_its_token_does_has_diverged(token, choic
         fuzz(replay=str(other))
 
 
+@pytest.mark.slow
 def test_a_replay_that_switches_at_another_place_than_its_token_has_diverged(token):
     fuzz(replay=str(token)).assert_violated()
     other = replace(token, anchors=tuple(anchor ^ 1 for anchor in token.anchors))

@@ -192,6 +192,7 @@ def before_and_after_much_in_c(body):
     return thread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("look", "broken"), [(find, True), (find_with_lock, False)])
 def test_runs_with_a_likely_conflict_are_recorded_if_that_leaves_time_for_samples(monkeypatch, clock, look, broken):
     costs(monkeypatch, clock, Engine, "run", 0.02)

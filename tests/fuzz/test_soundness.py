@@ -205,6 +205,7 @@ if sys.version_info >= (3, 12):
     )
 
 
+@pytest.mark.slow
 @seed(6)
 @settings(max_examples=3, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(("lists", "dictionaries", "names", "locks", "cells")), booleans())
@@ -377,6 +378,7 @@ QUEUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(3, QUEUES))
 def test_each_use_of_a_simple_queue_is_a_step_and_none_is_left_out_of_a_proof(name):
     differing, brute, _ = missed(QUEUES[name], preemptions=1)

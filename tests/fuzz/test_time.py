@@ -92,6 +92,7 @@ def test_a_retry_with_back_off_has_attempts_enough():
     counted(add, add, setup=Counter, invariant=is_two, schedules=400).assert_holds()
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_sleeper_meets_its_deadline_only_if_the_sleep_is_longer():
     def sleeper(seconds):
         def thread(state):

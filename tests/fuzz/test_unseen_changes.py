@@ -58,6 +58,7 @@ def test_a_claim_names_the_library_code_that_was_one_step_and_with_it_included_t
     assert counted(*threads, setup=unseen.Groups, schedules=1000, include=("json",)).verdict == "violated"
 
 
+@pytest.mark.slow
 def test_a_claim_names_the_module_whose_import_was_one_step(tmp_path, monkeypatch):
     (tmp_path / "made_lazily.py").write_text("values = {}\nvalues['name'] = 1\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -107,6 +107,7 @@ def test_asyncio_cancels_its_task_in_place_of_an_exception_in_the_middle_of_it()
     gilcheck.interrupt(guarded, inject="every-step", invariant=lambda: state["users"] == 0, include=()).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_handler_of_the_workloads_own_runs_in_place_of_an_exception():
     import signal
 

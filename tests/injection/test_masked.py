@@ -40,6 +40,7 @@ def ignored(work):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exception", one_in(2, [KeyboardInterrupt, KeyboardInterrupt("stop")]), ids=["class", "instance"])
 @pytest.mark.parametrize("guarded", one_in(2, [blocked, ignored]))
 def test_no_exception_is_raised_where_no_signal_is_handled(guarded, exception):

@@ -154,6 +154,7 @@ def test_a_crash_is_a_finding_with_its_schedule_signal_place_and_token(run, pyte
     again.stdout.fnmatch_lines([f"*crashed: the process was killed by {SIGNALS[kind]}*with 1 preemption; replayed*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CRASHING)
 def test_the_fixed_twin_of_a_crashing_program_holds(run, pytester, kind):
     run(program(kind, True, pytester.path / "log"), "-rs").assert_outcomes(passed=4)

@@ -53,10 +53,8 @@ def test_pool(pool):
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "broken", "fixed"),
-    [("writer", "drops", "drains"), pytest.param("pool", "cancels", "waits", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "broken", "fixed"), [("writer", "drops", "drains"), ("pool", "cancels", "waits")])
 def test_work_that_a_teardown_drops_is_found_and_its_twin_holds(pytester, name, broken, fixed):
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", f"test_{name}")

@@ -649,6 +649,7 @@ class TestMethods:
     result.stdout.fnmatch_lines(["*violated * invariant: stock.left >= 0 is False*"])
 
 
+@pytest.mark.slow
 def test_a_teardown_that_a_schedule_leaves_stuck_is_a_violation(run):
     result = run(
         """
@@ -688,6 +689,7 @@ def test_given_back(box):
     result.stdout.fnmatch_lines(["*test_kept*violated*the teardown is stuck*"])
 
 
+@pytest.mark.slow
 def test_what_a_teardown_says_of_fixtures_that_no_thread_has_used_is_ignored(run):
     result = run(
         """
@@ -789,12 +791,14 @@ def test_racy(clean):
 """
 
 
+@pytest.mark.slow
 def test_locks_of_wider_fixtures_and_of_parameters_are_under_control(run):
     result = run(WIDE)
     result.assert_outcomes(passed=8, failed=1)
     assert "partly uncontrolled" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_a_deadlock_of_every_order_is_shown_with_its_steps_and_each_line_of_its_table(pytester):
     pytester.makepyfile("""
         import pytest, threading
@@ -819,6 +823,7 @@ def test_a_deadlock_of_every_order_is_shown_with_its_steps_and_each_line_of_its_
     )
 
 
+@pytest.mark.slow
 def test_a_finalizer_that_waits_for_a_lock_is_ended_without_a_word_of_ours(pytester):
     pytester.makepyfile("""
         import pytest, threading
@@ -841,6 +846,7 @@ def test_a_finalizer_that_waits_for_a_lock_is_ended_without_a_word_of_ours(pytes
     result.stdout.no_fnmatch_line("*Abort*")
 
 
+@pytest.mark.slow
 def test_what_a_program_leaves_in_memory_is_there_after_a_check_whose_first_run_was_searched(pytester):
     pytester.makepyfile("""
         import threading

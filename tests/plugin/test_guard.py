@@ -276,6 +276,7 @@ def test_a_report_that_cannot_be_pickled_keeps_its_outcome(run, pytester):
     result.stdout.fnmatch_lines(["*Frozen*"])
 
 
+@pytest.mark.slow
 def test_a_test_that_closes_files_it_did_not_open_neither_fails_for_it_nor_gets_our_messages_into_its_own(run, pytester):
     result = run(
         """

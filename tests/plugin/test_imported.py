@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.slow import one_in
+
 from .test_judged import CHECKS
 
 TESTS = """
@@ -26,7 +28,10 @@ AT_THE_TOP = "from pytest_gilcheck import gilcheck as imported\ngilcheck = lambd
 IN_THE_TEST = "def gilcheck():\n    from pytest_gilcheck import gilcheck\n    return gilcheck\n"
 
 
-@pytest.mark.parametrize(("where", "errors"), [(AT_THE_TOP, 0), (IN_THE_TEST, 1)], ids=["at the top", "in the test"])
+@pytest.mark.parametrize(
+    ("where", "errors"),
+    one_in(2, [pytest.param(AT_THE_TOP, 0, id="at the top"), pytest.param(IN_THE_TEST, 1, id="in the test")]),
+)
 def test_what_nobody_judges_is_never_green_and_everything_is_on_record(pytester, where, errors):
     pytester.makepyfile(where + CHECKS + TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--gilcheck-json=evidence.json", "-rs")
@@ -38,7 +43,7 @@ def test_what_nobody_judges_is_never_green_and_everything_is_on_record(pytester,
     assert {record["judged"] for record in records if record["subject"].endswith("asserted_so")} == {"assert_violated"}
 
 
-@pytest.mark.parametrize("test", ["asserted_to_hold", "asserted_so"])
+@pytest.mark.parametrize("test", one_in(2, ["asserted_to_hold", "asserted_so"]))
 def test_a_test_that_fails_by_its_own_assertion_fails_once_also_if_it_makes_the_first_call_of_a_run(pytester, test):
     pytester.makepyfile(IN_THE_TEST + CHECKS + TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", test)
@@ -52,6 +57,7 @@ def test_in_a_script_the_caller_judges(tmp_path):
     assert (done.returncode, done.stdout) == (0, "violated\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_script_that_a_test_starts_is_not_that_test(pytester):
     (pytester.path / "script.py").write_text(AT_THE_TOP + CHECKS + "print(gilcheck().fuzz(**VIOLATED).verdict)\n")
     pytester.makepyfile("""

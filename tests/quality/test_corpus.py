@@ -11,6 +11,7 @@ from operator import attrgetter
 import pytest
 
 from pytest_gilcheck import gilcheck
+from tests.slow import one_in
 from tests.undecided import undecided
 
 from .corpus import CASES
@@ -32,11 +33,14 @@ def core(programs, kind=lambda program: None):
 
 
 def limited(name, programs, by_default, schedules):
-    """The parameters ``name`` and ``limit``: of the core by default, of every fourth program, for a time, with ``-m slow``.
+    """The parameters ``name`` and ``limit``: of half of the core by default, of the other half, and of every fourth program,
+    for a time, with ``-m slow``.
 
     `benchmarks/fuzz_quality.py` runs all of them.
     """
-    by_count = [pytest.param(each, {"schedules": schedules}, id=f"{each.name}-{schedules} schedules") for each in by_default]
+    by_count = one_in(
+        2, [pytest.param(each, {"schedules": schedules}, id=f"{each.name}-{schedules} schedules") for each in by_default]
+    )
     by_time = [
         pytest.param(each, {"budget": BUDGET}, id=f"{each.name}-{BUDGET:g} s", marks=pytest.mark.slow) for each in programs[::4]
     ]

@@ -20,7 +20,7 @@ PAIRS = load()
 # A pair with a database does not close it, and another test would be told.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 LONG = {"ChecksumBeforeUpdate": "32,000 steps, of which one matters"}
-QUICK = ("TryLockOfTwo",)
+QUICK = ("LengthAndLast",)
 
 
 def sampled():
@@ -78,6 +78,7 @@ def test_a_failure_is_reported_with_the_fewest_preemptions_also_if_another_sched
     assert result.preemptions == 1, str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:gilcheck. the program changed:RuntimeWarning")
 def test_what_each_run_uses_up_is_no_finding_and_the_race_of_the_first_run_is_one():
     """A list of three that is made once and shrinks in each run: then every order fails."""
