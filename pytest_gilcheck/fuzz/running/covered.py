@@ -27,12 +27,18 @@ class Covered:
     def __init__(self) -> None:
         self._codes: dict[_Key, CodeType] = {}
         self._offsets: dict[_Key, set[int]] = {}
+        self._by_id: dict[int, tuple[set[int], CodeType]] = {}  # the same sets; with the code, so that its id stays in use
 
     def add(self, code: CodeType, offset: int) -> None:
-        key = code.co_filename, code.co_qualname, code.co_firstlineno
-        if key not in self._offsets:
-            self._codes[key], self._offsets[key] = code, set()
-        self._offsets[key].add(offset)
+        """Called for every instruction, so it makes no key of texts."""
+        try:  # no `get`: see `looked_up`
+            self._by_id[id(code)][0].add(offset)
+        except KeyError:
+            key = code.co_filename, code.co_qualname, code.co_firstlineno
+            self._codes.setdefault(key, code)
+            offsets = self._offsets.setdefault(key, set())
+            offsets.add(offset)
+            self._by_id[id(code)] = offsets, code
 
     @property
     def digest(self) -> int:

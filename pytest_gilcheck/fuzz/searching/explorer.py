@@ -411,9 +411,8 @@ class Explorer:
         return self._measured()[0]
 
     def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
+        self.events.tables_unchanged()
         while True:
-            while not self.events.tables_unchanged():
-                self.in_order()
             outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
             if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
                 lengths = [run.points - run.wasted for run, _ in outcomes]

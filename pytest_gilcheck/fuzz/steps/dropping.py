@@ -11,14 +11,17 @@ import dis
 from collections.abc import Sequence
 from types import CodeType
 
+from ...core.lookup import looked_up
+from .instructions import MOST_KNOWN
 from .operands import Operand, Stack, parameters_of
-from .successors import Successors
+from .successors import successors_of
 
 _UNNOTICED = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.RANGE_TYPE, Operand.PURE_FUNCTION})
 _KEPT = _UNNOTICED | {Operand.HELD}
 _POPPED = {"POP_TOP": 1, "IS_OP": 2, "LOAD_ATTR": 1, "LOAD_METHOD": 1} | {
     f"POP_JUMP_{direction}IF_{what}": 1 for direction in ("", "FORWARD_", "BACKWARD_") for what in ("NONE", "NOT_NONE")
 }
+_known: dict[CodeType, tuple[dict[int, Stack], dict[int, frozenset[str]]]] = {}  # what was followed, with the stacks that it used
 _STORING = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_MAYBE_NULL"})
 
 
@@ -31,7 +34,12 @@ class Dropping:
 
     def __init__(self, code: CodeType, instructions: Sequence[dis.Instruction], stacks: dict[int, Stack]) -> None:
         self._instructions, self._stacks = instructions, stacks
-        self._bound = self._followed(code) if stacks else {}
+        known = looked_up(_known, code)
+        if known is None or known[0] is not stacks:
+            if len(_known) >= MOST_KNOWN:
+                _known.clear()
+            known = _known[code] = stacks, self._followed(code) if stacks else {}
+        self._bound = known[1]
 
     def may_end(self, instruction: dis.Instruction) -> bool:
         """Whether an object may end in an instruction that drops a reference."""
@@ -59,7 +67,7 @@ class Dropping:
     def _followed(self, code: CodeType) -> dict[int, frozenset[str]]:
         """By offset, the locals that may refer to an object whose end can be noticed."""
         before: dict[int, frozenset[str]] = {0: frozenset(parameters_of(code))}
-        successors, waiting = Successors(code, self._instructions), [0]
+        successors, waiting = successors_of(code), [0]
 
         def join(index: int, bound: frozenset[str]) -> None:
             known = before.get(index)
@@ -70,10 +78,10 @@ class Dropping:
         while waiting:
             index = waiting.pop()
             instruction, bound = self._instructions[index], before[index]
-            for handler, _, _ in successors.handlers(index):
+            for handler, _, _ in successors.handlers[index]:
                 join(handler, bound)
             after = self._after(instruction, bound)
-            for following in (successors.next(index), successors.jump(index)):
+            for following in (successors.next[index], successors.jump[index]):
                 if following is not None:
                     join(following, after)
         return {self._instructions[index].offset: bound for index, bound in before.items()}

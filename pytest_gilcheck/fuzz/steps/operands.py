@@ -19,7 +19,7 @@ from types import CodeType
 from typing import Any
 
 from .instructions import MOST_KNOWN
-from .successors import Successors
+from .successors import Successors, successors_of
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
@@ -125,7 +125,7 @@ def parameters_of(code: CodeType) -> tuple[str, ...]:
 
 def _followed(code: CodeType, instructions: Sequence[dis.Instruction], operand_of: OperandOf) -> dict[int, Stack]:
     unknown = set(parameters_of(code))
-    successors = Successors(code, instructions)
+    successors = successors_of(code)
     for _ in range(_MOST_ROUNDS):
         before = len(unknown)
         found = _Flow(instructions, successors, unknown, operand_of).run()
@@ -165,12 +165,12 @@ class _Flow:
         while waiting:
             index = waiting.pop()
             instruction, stack = self._instructions[index], self._before[index]
-            for handler, depth, with_offset in self._successors.handlers(index):
+            for handler, depth, with_offset in self._successors.handlers[index]:
                 self._join(handler, (*stack[:depth], *[Operand.UNKNOWN] * (1 + with_offset)), waiting)
             after = self._after(instruction, stack)
-            if (following := self._successors.next(index)) is not None:
+            if (following := self._successors.next[index]) is not None:
                 self._join(following, after, waiting)
-            if (landing := self._successors.jump(index)) is not None:
+            if (landing := self._successors.jump[index]) is not None:
                 self._join(landing, self._jumped(instruction, stack, after), waiting)
         return {self._instructions[index].offset: stack for index, stack in self._before.items()}
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
 from types import CodeType
+
+from ...core.lookup import looked_up
+from .instructions import MOST_KNOWN, instructions_of
 
 NO_NEXT = frozenset(  # instructions after which the one behind them does not run
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
@@ -14,29 +17,39 @@ NO_NEXT = frozenset(  # instructions after which the one behind them does not ru
 class Successors:
     """The instructions that may run after each one, all by their indexes.
 
-    Args:
-        instructions: of the code, in order.
+    Attributes:
+        next: by index, the instruction behind it, if that may run next.
+        jump: by index, the instruction to which it may jump.
+        handlers: by index, those of its exceptions: each with the depth of the stack there, and whether an offset is pushed, too.
     """
 
-    def __init__(self, code: CodeType, instructions: Sequence[dis.Instruction]) -> None:
-        self._instructions = instructions
-        self._index = {instruction.offset: index for index, instruction in enumerate(instructions)}
-        self._handlers = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
+    def __init__(self, code: CodeType) -> None:
+        instructions = instructions_of(code)
+        index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
+        last = len(instructions) - 1
+        self.next = [
+            index + 1 if index < last and instruction.opname not in NO_NEXT else None
+            for index, instruction in enumerate(instructions)
+        ]
+        self.jump = [index_of.get(instruction.argval) if instruction.opcode in _JUMPING else None for instruction in instructions]
+        self.handlers: list[list[tuple[int, int, bool]]] = [[] for _ in instructions]
+        offsets = list(index_of)
+        for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined,unused-ignore]
+            if entry.target in index_of:
+                handler = index_of[entry.target], entry.depth, bool(entry.lasti)
+                for index in range(bisect_left(offsets, entry.start), bisect_left(offsets, entry.end)):
+                    self.handlers[index].append(handler)
 
-    def next(self, index: int) -> int | None:
-        """The instruction behind it, if that may run next."""
-        follows = self._instructions[index].opname not in NO_NEXT and index + 1 < len(self._instructions)
-        return index + 1 if follows else None
 
-    def jump(self, index: int) -> int | None:
-        """The instruction to which it may jump."""
-        instruction = self._instructions[index]
-        jumps = instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
-        return self._index.get(instruction.argval) if jumps else None
+_JUMPING = frozenset({*dis.hasjrel, *dis.hasjabs})
+_known: dict[CodeType, Successors] = {}
 
-    def handlers(self, index: int) -> Iterator[tuple[int, int, bool]]:
-        """The handlers of its exceptions: each with the depth of the stack there, and whether an offset is pushed, too."""
-        offset = self._instructions[index].offset
-        for entry in self._handlers:
-            if entry.start <= offset < entry.end and entry.target in self._index:
-                yield self._index[entry.target], entry.depth, bool(entry.lasti)
+
+def successors_of(code: CodeType) -> Successors:
+    """Those of a code object, which are the same whatever is known of names."""
+    known = looked_up(_known, code)
+    if known is None:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        known = _known[code] = Successors(code)
+    return known

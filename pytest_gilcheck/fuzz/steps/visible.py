@@ -27,7 +27,7 @@ from .dropping import Dropping
 from .instructions import instructions_of
 from .opcodes import Operation, touched
 from .operands import Stack, operands
-from .successors import Successors
+from .successors import successors_of
 
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
@@ -189,16 +189,16 @@ class Visibility:
 
 def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
     """Whether a function may end without one of these steps. (A call that is judged when it happens need be none.)"""
-    successors, seen, waiting = Successors(code, instructions), set[int](), [0]
+    successors, seen, waiting = successors_of(code), set[int](), [0]
     while waiting:
         index = waiting.pop()
         if index in seen or instructions[index].offset in steps:
             continue
         seen.add(index)
-        after = [following for following in (successors.next(index), successors.jump(index)) if following is not None]
+        after = [following for following in (successors.next[index], successors.jump[index]) if following is not None]
         if not after:
             return True
-        waiting += [*after, *(handler for handler, _, _ in successors.handlers(index))]
+        waiting += [*after, *(handler for handler, _, _ in successors.handlers[index])]
     return False
 
 
