@@ -131,6 +131,34 @@ def test_a_level_of_the_enumeration_that_does_not_end_leaves_time_for_samples(mo
     assert "sampled" in result.reason
 
 
+class Stepwise:
+    def __init__(self):
+        self.words, self.one, self.two = ["b", "a"], 0, 0
+
+    def many(self):
+        for _ in range(10):
+            self.one = self.two
+            self.two = self.one
+        max(self.words, key=str.upper)  # in C, on whatever it likes: no proof
+
+
+def test_a_level_that_takes_longer_than_expected_was_run_in_a_drawn_order_so_what_was_run_of_it_counts(monkeypatch, clock):
+    real, runs = Engine.run, []
+
+    def slower_and_slower(self, *arguments, **named):
+        runs.append(clock.now)
+        clock.now += 0.001 if len(runs) < 120 else 0.004
+        return real(self, *arguments, **named)
+
+    monkeypatch.setattr(Engine, "run", slower_and_slower)
+    with explorer_for(check.program([Stepwise.many] * 2, Stepwise, None, None), plan(seed=1), lambda label: None) as one:
+        sequential = one.sequential()
+        found = search.Search(one, 2, limits.TimeLimit(clock.now + 0.36, clock), 1).run(sequential)
+    assert found.complete == 0
+    assert found.enumerated == found.exhausted
+    assert not found.too_few, str(found)
+
+
 @pytest.mark.parametrize("brief_after", [2.0, math.inf])
 def test_a_brief_search_ends_when_it_is_enough_for_a_claim(monkeypatch, clock, brief_after):
     costs(monkeypatch, clock, Engine, "run", 0.01)

@@ -2,8 +2,9 @@
 without preemption, with one, with two, as far as the limit allows; then sampled ones.
 
 Most concurrency bugs need at most two preemptions (Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007), and a search in
-that order finds the fewest preemptions first, at the earliest steps. Where enumeration would go beyond the limit, a portfolio
-samples: uniform random walks, partial order sampling, and priorities with change points.
+that order finds the fewest preemptions first. A search by time runs those with equally many in a drawn order: what was run is then
+a sample if the time ends before them. Where enumeration would go beyond the limit, a portfolio samples: uniform random walks,
+partial order sampling, and priorities with change points.
 
 The outcome says what was explored: all schedules with at most k preemptions, how many of those with one more, and how many sampled,
 with the probability that such a sample finds a bug of depth 3.
@@ -117,7 +118,7 @@ class SearchOutcome:
     def too_few(self) -> bool:
         """Whether what was run is too little for any claim, unless it is the number that was asked for.
 
-        An enumeration that is not complete does not count: it has only seen the first steps.
+        An enumeration in order that is not complete does not count: it has only seen the first steps.
         """
         return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_open)
 
@@ -407,8 +408,18 @@ class Search:
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {preemptions(level)}")
             mark = limit.mark(self._beside_samples(_ENUMERATED), found.pending)
-            branches = self._level(self._with_one_more(level, branches), mark)
+            schedules, before = self._with_one_more(level, branches), found.enumerated
+            drawn = self._sampling and limit.schedules is None and found.pending <= _MOST_DRAWN
+            branches = self._level(self._shuffled(schedules) if drawn else schedules, mark)
+            if drawn and branches is None and found.failure is None:
+                found.sampled += found.enumerated - before
+                found.enumerated = before
         return False
+
+    def _shuffled(self, schedules: Iterable[Schedule]) -> list[Schedule]:
+        shuffled = list(schedules)
+        random.Random(f"{self._seed}.{self._share[0]}").shuffle(shuffled)
+        return shuffled
 
     def _beside_samples(self, share: float) -> float:
         """The share of what is left for a level of the enumeration: all of it if nothing is sampled, otherwise this one at most.
@@ -422,9 +433,8 @@ class Search:
 
     def _sample_level(self, schedules: Iterable[Schedule]) -> None:
         """Run some of these, each once: a random walk seldom makes so few preemptions, and a bug seldom needs more."""
-        found, mark, drawn = self.found, self._limit.mark(_OF_LEVEL), list(schedules)
-        random.Random(f"{self._seed}.{self._share[0]}").shuffle(drawn)
-        for schedule in drawn:
+        found, mark = self.found, self._limit.mark(_OF_LEVEL)
+        for schedule in self._shuffled(schedules):
             if self._limit.reached(mark) or self._sampled_enough or found.failure is not None:
                 return
             _, found.failure = self._explorer.follow(schedule)
