@@ -141,22 +141,45 @@ class Stepwise:
             self.two = self.one
         max(self.words, key=str.upper)  # in C, on whatever it likes: no proof
 
+    def one_time(self):
+        self.one = self.two
+        self.two = self.one
+        max(self.words, key=str.upper)
 
-def test_a_level_that_takes_longer_than_expected_was_run_in_a_drawn_order_so_what_was_run_of_it_counts(monkeypatch, clock):
-    real, runs = Engine.run, []
 
-    def slower_and_slower(self, *arguments, **named):
-        runs.append(clock.now)
-        clock.now += 0.001 if len(runs) < 120 else 0.004
+def slower_after(monkeypatch, clock, runs, seconds):
+    """Make each run take a millisecond, and after so many runs, so many seconds."""
+    real, begun = Engine.run, []
+
+    def slower(self, *arguments, **named):
+        begun.append(clock.now)
+        clock.now += 0.001 if len(begun) < runs else seconds
         return real(self, *arguments, **named)
 
-    monkeypatch.setattr(Engine, "run", slower_and_slower)
-    with explorer_for(check.program([Stepwise.many] * 2, Stepwise, None, None), plan(seed=1), lambda label: None) as one:
+    monkeypatch.setattr(Engine, "run", slower)
+
+
+def search_of(threads, clock, budget):
+    program = check.program(threads, Stepwise, None, None)
+    with explorer_for(program, plan(seed=1), lambda label: None) as one:
         sequential = one.sequential()
-        found = search.Search(one, 2, limits.TimeLimit(clock.now + 0.36, clock), 1).run(sequential)
+        return search.Search(one, 2, limits.TimeLimit(clock.now + budget, clock), 1).run(sequential)
+
+
+def test_a_level_that_takes_longer_than_expected_was_run_in_a_drawn_order_so_what_was_run_of_it_counts(monkeypatch, clock):
+    slower_after(monkeypatch, clock, 120, 0.004)
+    found = search_of([Stepwise.many] * 2, clock, 0.36)
     assert found.complete == 0
     assert found.enumerated == found.exhausted
     assert not found.too_few, str(found)
+
+
+def test_of_such_a_level_the_other_orders_of_the_threads_after_a_preemption_do_not_count(monkeypatch, clock):
+    slower_after(monkeypatch, clock, 200, 0.006)
+    found = search_of([Stepwise.one_time] * 3, clock, 0.36)
+    assert found.complete == 0
+    assert found.enumerated - found.exhausted >= 10, str(found)
+    assert found.counting == found.sampled + found.conflicts
 
 
 @pytest.mark.parametrize("brief_after", [2.0, math.inf])

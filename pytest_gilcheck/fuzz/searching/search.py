@@ -408,12 +408,9 @@ class Search:
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {preemptions(level)}")
             mark = limit.mark(self._beside_samples(_ENUMERATED), found.pending)
-            schedules, before = self._with_one_more(level, branches), found.enumerated
+            schedules = self._with_one_more(level, branches)
             drawn = self._sampling and limit.schedules is None and found.pending <= _MOST_DRAWN
-            branches = self._level(self._shuffled(schedules) if drawn else schedules, mark)
-            if drawn and branches is None and found.failure is None:
-                found.sampled += found.enumerated - before
-                found.enumerated = before
+            branches = self._level(self._shuffled(schedules) if drawn else schedules, mark, drawn=drawn)
         return False
 
     def _shuffled(self, schedules: Iterable[Schedule]) -> list[Schedule]:
@@ -444,17 +441,26 @@ class Search:
         """The schedules with one preemption more than these have."""
         return self._mine(level, (one for branch in branches for one in branch.preempted()))
 
-    def _level(self, schedules: Iterable[Schedule], mark: float) -> list[Branch] | None:
-        """Run these schedules, and all that differ from them in forced choices alone; None if the mark came, or one failed."""
+    def _level(self, schedules: Iterable[Schedule], mark: float, *, drawn: bool = False) -> list[Branch] | None:
+        """Run these schedules, and all that differ from them in forced choices alone; None if the mark came, or one failed.
+
+        Args:
+            drawn: whether they come in a drawn order: those that were run before the mark are samples then. What differs from them
+                in forced choices is none, because many threads have thousands of such schedules for one preemption.
+        """
         branches: list[Branch] = []
         queue: deque[Schedule] = deque()
-        source = iter(schedules)
+        source, samples = iter(schedules), 0
         while True:
-            schedule = queue.popleft() if queue else next(source, None)
+            forced = bool(queue)
+            schedule = queue.popleft() if forced else next(source, None)
             if schedule is None:
                 return branches
             if self._limit.reached(mark):
+                self.found.sampled += samples
+                self.found.enumerated -= samples
                 return None
+            samples += drawn and not forced
             run, failure = self._explorer.follow(schedule, recording=True, measuring=self._gil)
             self.found.enumerated += 1
             if not self._explorer.events.tables_unchanged():
