@@ -10,6 +10,7 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
+from ...core.lookup import looked_up
 from ..steps import switch_points
 from ..steps.visible import ENTRY, Access
 from .stuck import SetupStuck, describe_blocked
@@ -44,7 +45,7 @@ class Controlled(Turns):
         if self.measuring:
             counts = access.kind != "end" and access.name != ENTRY
             lengths, index = self.record.lengths, task.index
-            lengths[index] = (lengths[index] if index in lengths else 0) + counts  # noqa: SIM401 (see `looked_up`)
+            lengths[index] = (looked_up(lengths, index) or 0) + counts
             if task.gil_checked:
                 self.record.reachable.add(point)
         if point == self.next:

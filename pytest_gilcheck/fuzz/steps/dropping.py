@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import CodeType
 
 from ...core.lookup import looked_up
-from .instructions import MOST_KNOWN
+from .instructions import kept
 from .operands import Operand, Stack, parameters_of
 from .successors import successors_of
 
@@ -36,9 +36,7 @@ class Dropping:
         self._instructions, self._stacks = instructions, stacks
         known = looked_up(_known, code)
         if known is None or known[0] is not stacks:
-            if len(_known) >= MOST_KNOWN:
-                _known.clear()
-            known = _known[code] = stacks, self._followed(code) if stacks else {}
+            known = kept(_known, code, (stacks, self._followed(code) if stacks else {}))
         self._bound = known[1]
 
     def may_end(self, instruction: dis.Instruction) -> bool:

@@ -8,22 +8,29 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.lookup import looked_up
 
-MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
+_MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
+_Fact = TypeVar("_Fact")
+
+
+def kept(known: dict[CodeType, _Fact], code: CodeType, fact: _Fact) -> _Fact:
+    """Keep what was read of a code object, and return it."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[code] = fact
+    return fact
+
+
 _known: dict[CodeType, list[dis.Instruction]] = {}
 
 
 def instructions_of(code: CodeType) -> list[dis.Instruction]:
     """The instructions of a code object, in order."""
     known = looked_up(_known, code)
-    if known is None:
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        known = _known[code] = list(dis.get_instructions(code))
-    return known
+    return kept(_known, code, list(dis.get_instructions(code))) if known is None else known
 
 
 _STORES = {dis.opmap[f"{verb}_{what}"] for verb in ("STORE", "DELETE") for what in ("ATTR", "GLOBAL", "NAME", "DEREF")}

@@ -18,7 +18,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
-from .instructions import MOST_KNOWN
+from .instructions import kept
 from .successors import Successors, successors_of
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
@@ -110,11 +110,7 @@ def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: 
         asked[name] = found = _global(value_of(name))
         return found
 
-    if len(_known) >= MOST_KNOWN:
-        _known.clear()
-    found = _followed(code, instructions, operand_of)
-    _known[code] = asked, found
-    return found
+    return kept(_known, code, (asked, _followed(code, instructions, operand_of)))[1]
 
 
 def parameters_of(code: CodeType) -> tuple[str, ...]:

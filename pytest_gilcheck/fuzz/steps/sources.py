@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ...core.lookup import looked_up
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
-from .instructions import MOST_KNOWN, instructions_of, stores_of
+from .instructions import instructions_of, kept, stores_of
 from .namespaces import uses_of
 
 STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
@@ -89,8 +89,6 @@ def of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[s
     """
     known = looked_up(_codes, code)
     if known is None:
-        if len(_codes) >= MOST_KNOWN:
-            _codes.clear()
         stores = {_SPACES[opname.rpartition("_")[2]] + name for opname, name in stores_of(code)}
         read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
         uses = uses_of(code)
@@ -104,7 +102,7 @@ def of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[s
             if not _STORING_IF_CALLED.isdisjoint(loaded):
                 spelled |= {"__setstate__"}
         words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
-        known = _codes[code] = frozenset(stores), words, uses.called - {code.co_name}
+        known = kept(_codes, code, (frozenset(stores), words, uses.called - {code.co_name}))
     return known
 
 

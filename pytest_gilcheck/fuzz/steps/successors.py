@@ -7,7 +7,7 @@ from bisect import bisect_left
 from types import CodeType
 
 from ...core.lookup import looked_up
-from .instructions import MOST_KNOWN, instructions_of
+from .instructions import instructions_of, kept
 
 NO_NEXT = frozenset(  # instructions after which the one behind them does not run
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
@@ -48,8 +48,4 @@ _known: dict[CodeType, Successors] = {}
 def successors_of(code: CodeType) -> Successors:
     """Those of a code object, which are the same whatever is known of names."""
     known = looked_up(_known, code)
-    if known is None:
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        known = _known[code] = Successors(code)
-    return known
+    return kept(_known, code, Successors(code)) if known is None else known
