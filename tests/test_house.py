@@ -206,8 +206,8 @@ FUZZ_PARTS = (
 
 RUNNING_ROOMS = (
     "probe", "children", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff",
-    "task", "places", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns", "controlled",
-    "workers", "watchdog", "engine", "files", "primitives", "dates", "events", "patches",
+    "task", "places", "registered", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns",
+    "controlled", "workers", "watchdog", "engine", "files", "primitives", "dates", "events", "contents", "patches",
 )  # fmt: skip
 
 

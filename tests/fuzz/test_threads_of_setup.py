@@ -2,7 +2,11 @@
 
 import contextvars
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +15,7 @@ from pytest_gilcheck.fuzz.running import short_slices
 from ..slow import one_in
 from .programs import counted
 
+ROOT = Path(__file__).parents[2]
 VARIABLE = contextvars.ContextVar("variable", default="nothing")
 
 
@@ -49,6 +54,37 @@ def test_what_the_setup_leaves_with_its_thread_is_there_for_the_invariant(name):
     )
     assert found.verdict == "violated", str(found)
     assert "any concurrency" not in found.reason
+
+
+class Others:
+    def __init__(self):
+        self.made = threading.enumerate()
+        self.value, self.lock, self.known = 0, threading.Lock(), []
+
+
+def add_and_look(state):
+    with state.lock:
+        state.value += 1
+    state.known.append(threading.current_thread() in threading.enumerate())
+
+
+def joins_all_others(state):
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join()
+    return all(state.known) and threading.enumerate() == state.made == [threading.main_thread()]
+
+
+def test_who_joins_all_other_threads_meets_none_of_ours_and_its_own_are_known_while_they_run():
+    source = """
+        from pytest_gilcheck import gilcheck
+        from tests.fuzz.test_threads_of_setup import Others, add_and_look, joins_all_others
+
+        gilcheck.fuzz(threads=[add_and_look] * 2, setup=Others, invariant=joins_all_others, schedules=40).assert_holds()
+    """
+    program = [sys.executable, "-c", textwrap.dedent(source)]  # in this process, pytest-xdist has a thread
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_setup_may_need_the_main_thread():

@@ -19,6 +19,7 @@ from .controlled import Controlled
 from .journal import Stage
 from .policy import NEVER, Policy
 from .record import ScheduleRun
+from .registered import rename
 from .repeatable import Chance
 from .stuck import roots_done, still_left
 from .task import BLOCKED_OUTSIDE, END_OF_RUN, PARKED, READY, Task, every_done
@@ -27,7 +28,6 @@ from .workers import Workers
 
 _get_ident = threading.get_ident
 _start_joinable = getattr(_thread, "start_joinable_thread", None)  # from 3.13 on, as builds without a GIL
-_threads_known: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 
 
 class Engine(Controlled):
@@ -118,18 +118,16 @@ class Engine(Controlled):
 
     def in_a_thread(self, job: Callable[[], None]) -> None:
         """Run a part of the setup in a thread of its own, in the place of the main thread."""
-        main, caller, known = self.main, _get_ident(), _threads_known
+        main, caller = self.main, _get_ident()
 
         def work() -> None:
             main.ident = ident = _get_ident()
             self.by_ident[ident] = main
-            if caller in known:  # who asks which thread this is, or how many there are, is told what is true for the caller
-                known[ident] = known.pop(caller)
+            rename(caller, ident)  # who asks which thread this is is told what is true for the caller
             try:
                 job()
             finally:
-                if ident in known:
-                    known[caller] = known.pop(ident)
+                rename(ident, caller)
                 del self.by_ident[ident]
 
         # Not a `threading.Thread`: its start and its end wait for locks, on which this build spins for long beside busy processes.
@@ -170,11 +168,14 @@ class Engine(Controlled):
         if self.journal is not None:
             self.journal.begin(Stage.THREADS)
         self.exploring = True
+        self.awake = self.main  # no thread of the run before, which may be the first of this one and still asleep
+        self.workers.show()
         self.main.state, self.main.waits_for = PARKED, END_OF_RUN
         if (first := self.next_task(self.main)) is not None:
             self.hand_to(first)
             self._await_end()
         self.exploring = False
+        self.workers.hide()
         if self.journal is not None:
             self.journal.begin(Stage.AFTER)
         self.main.state, self.owner = READY, self.main

@@ -25,6 +25,7 @@ from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.origin import ours
 from ...core.system import HAS_PROC, read
+from . import registered
 from .handoff import HandoffSemaphore
 from .places import place
 from .stuck import blocked_threads
@@ -56,6 +57,7 @@ class Watchdog:
         # Not made before: from 3.13 on, a fork could not start it.
         self._thread = threading.Thread(target=self._watch, name="gilcheck-watch", daemon=True)
         _start(self._thread)
+        registered.hide(self._thread)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -74,6 +76,12 @@ class Watchdog:
             self._waiting = None
 
     def _watch(self) -> None:
+        try:
+            self._look()
+        finally:
+            registered.show(self._thread)
+
+    def _look(self) -> None:
         turns = self._turns
         polls, last, moved = 0, (-1, turns.main, -1), (0.0, 0.0)
         waiting, started, cpu = self._waiting, 0.0, 0.0

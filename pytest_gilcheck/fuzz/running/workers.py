@@ -17,6 +17,7 @@ from typing import Any
 
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
+from . import registered
 from .controlled import Controlled
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task, Uncontrolled
 
@@ -75,6 +76,18 @@ class Workers:
             self.tasks[index].state = PARKED
             self.by_thread[id(self.tasks[index].thread)] = self.tasks[index]
         self._locals.clear()
+        self.hide()
+
+    def hide(self) -> None:
+        """Let nobody know of the threads that wait for their jobs, or for the next run."""
+        for worker in self.tasks:
+            if worker.state is PARKED or (worker.state is DONE and not worker.leaves):
+                registered.hide(worker.thread)
+
+    def show(self) -> None:
+        """The program's threads begin, so whoever asks is told of them."""
+        for worker in self.tasks:
+            registered.show(worker.thread)
 
     def note_local(self, local: threading.local) -> None:
         """Take note of a `threading.local` that the program has made in this run."""
@@ -261,6 +274,7 @@ class Workers:
             task.semaphore.wait()
             if task.job is None:
                 self._turns.by_ident.pop(_get_ident(), None)
+                registered.show(task.thread)
                 return
             try:
                 if self._begins(task):
