@@ -15,7 +15,6 @@ import _queue
 import _thread
 import builtins
 import copyreg
-import gc
 import operator
 import os
 import sys
@@ -26,37 +25,24 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from functools import partial
-from itertools import islice
 from typing import Any
 
-from ...core.classes import bases_of, is_a, module_of_class, name_of_callable, name_of_class, names_of
+from ...core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
 from . import dates, files, primitives, repeatable
 from .children import noting
+from .contents import NOT_CHANGED, Contents, only_atoms
 from .engine import Engine
 from .repeatable import Repeatable
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
 _ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures._base")
-_NOT_CHANGED = (
-    "_pytest",
-    "pytest",
-    "pluggy",
-    "hypothesis",
-    "xdist",
-    "execnet",
-    "importlib",
-    "_frozen_importlib",
-    "_thread",
-    "_queue",
-)
 _dictoffset_of = type.__dict__["__dictoffset__"].__get__  # without asking the metaclass
 _MOST_IN_TUPLE = 1000  # of data, and no table of functions
 _MOST = 50_000  # objects that are searched for locks
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
-_ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})  # most of what there is: told apart first
 _LEAVES = (*_PLAIN, Engine, Repeatable, primitives.Lock)  # through our own, everything could be reached
 
 _CONTAINERS = (
@@ -120,6 +106,8 @@ class Patches:
 
     def _replace_names(self, names: dict[str, Any]) -> None:
         for name, value in list(names.items()):
+            if type(value) is not types.BuiltinFunctionType and id(value) not in _REPLACED:
+                continue  # most of the tens of thousands of names; only built-in functions may be equal and not identical
             if (replacement := _replacement(value)) is not None:
                 self._set_item(names, name, replacement)
             elif value is repeatable.REAL_URANDOM:
@@ -168,7 +156,7 @@ class Patches:
             return wrapped[id(lock)]
 
         seen: set[int] = set()
-        sorts = _Sorts()
+        sorts, contents = _Sorts(), Contents()
         waiting: deque[tuple[Any, str]] = deque()
         for module in list(sys.modules.values()):
             name = getattr(module, "__name__", "")
@@ -182,7 +170,7 @@ class Patches:
                 continue
             seen.add(id(thing))
             self._learn(thing if is_a(thing, type) else type(thing))
-            for place, name, value in _contents(thing, path):
+            for place, name, value in contents.of(thing):
                 sort = sorts.of(value)
                 if sort is _Sort.LEAF:
                     continue
@@ -198,7 +186,9 @@ class Patches:
                 if (made := _rebuilt(value, wrapper, f"{path}.{name}")) is not None and not isinstance(place, _FIXED):
                     self._set_anywhere(place, name, made)
                     waiting.append((value, f"{path}.{name}"))  # what else is in it
-                elif (lock := _lock_behind(value)) is not None:
+                elif (lock := _lock_behind(value)) is not None and isinstance(place, _FIXED):
+                    continue
+                elif lock is not None:
                     where = f"{path}.{name}" if isinstance(name, str) and lock is value else path
                     self._set_anywhere(place, name, _with_lock(value, wrapper, where))
                 elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
@@ -279,17 +269,12 @@ class _Sorts:
 
     def of(self, value: Any) -> _Sort:
         kind = type(value)
-        if kind in _ATOMS:
-            return _Sort.LEAF
         if kind is types.FunctionType:
             if id(value) in _REPLACED:
                 return _Sort.OTHER
             return _Sort.LEAF if _is_bare(value) else _Sort.WHOLE
         if kind is tuple:
-            for each in value:
-                if type(each) not in _ATOMS:
-                    return _Sort.OTHER
-            return _Sort.LEAF
+            return _Sort.LEAF if only_atoms(value) else _Sort.OTHER
         found = self._of_kinds.get(id(kind))
         if found is None:
             found = self._of_kinds[id(kind)] = (_sort_of(kind), kind)
@@ -341,7 +326,7 @@ def _rebuilt(value: Any, wrapper: Callable[[Any, str], Any], where: str, depth: 
     if type(value) is staticmethod:
         replacement = _replacement(value.__func__)
         return None if replacement is None else staticmethod(replacement)
-    if not is_a(value, tuple) or depth == 0 or len(value) > _MOST_IN_TUPLE:
+    if not is_a(value, tuple) or depth == 0 or tuple.__len__(value) > _MOST_IN_TUPLE or only_atoms(value):
         return None
     made = []
     for each in tuple.__iter__(value):
@@ -364,76 +349,6 @@ def _restore(target: Any, name: str, before: Any) -> None:
         object.__setattr__(target, name, before)
 
 
-def _contents(thing: Any, path: str) -> list[tuple[Any, Any, Any]]:
-    """(where it is kept, under which name, the object) of everything that this object refers to by a name."""
-    if is_a(thing, dict):
-        return [(thing, key, value) for key, value in list(thing.items())]
-    if is_a(thing, (list, deque)):
-        return [(thing, index, value) for index, value in enumerate(islice(thing, 1000))]
-    if is_a(thing, types.MappingProxyType):
-        return [(thing, "of", kept) for kept in gc.get_referents(thing)]
-    if is_a(thing, partial):
-        return [(thing, "func", thing.func), (thing, "args", thing.args), (thing, "keywords", thing.keywords)]
-    if is_a(thing, (tuple, set, frozenset)):
-        return [(thing, None, value) for value in list(thing)[:1000] if type(value) not in (_LOCK, _RLOCK)]
-    if is_a(thing, types.FunctionType):
-        if ours(thing.__code__.co_filename):
-            return []
-        cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
-        found: list[tuple[Any, Any, Any]] = [(cell, "cell", cell.cell_contents) for cell in cells]
-        defaults = thing.__defaults__ or ()
-        keywords = thing.__kwdefaults__ or {}
-        home = sys.modules.get(thing.__module__ or "")
-        if thing.__globals__ is not getattr(home, "__dict__", thing.__globals__):  # made of a text, with names of its own
-            found += [(thing.__globals__, key, value) for key, value in list(thing.__globals__.items()) if key != "__builtins__"]
-        return [
-            *found,
-            (thing, "__defaults__", defaults),
-            (thing, "keywords", keywords),
-            *((vars(thing), key, value) for key, value in vars(thing).items()),
-        ]
-    if is_a(thing, types.MethodType):
-        return [(thing, "self", thing.__self__), (thing, "function", thing.__func__)]
-    if is_a(thing, type):
-        module = module_of_class(thing)
-        if module in sys.stdlib_module_names or ours(getattr(sys.modules.get(module), "__file__", None) or ""):
-            return []
-        return [(thing, key, value) for key, value in list(names_of(thing).items())]
-    if is_a(thing, (staticmethod, classmethod)):
-        return [(thing, "function", thing.__func__)]
-    if is_a(thing, property):
-        return [(thing, name, getattr(thing, name)) for name in ("fget", "fset") if getattr(thing, name) is not None]
-    if module_of_class(type(thing)).partition(".")[0] in _NOT_CHANGED or is_a(thing, threading.Thread):
-        return []
-    found = []
-    try:
-        kept = object.__getattribute__(thing, "__dict__")  # and not what the user's code says that it is
-    except AttributeError:
-        kept = None
-    if isinstance(kept, dict):
-        found = [(kept, key, value) for key, value in list(kept.items())]
-    for base in bases_of(type(thing)):
-        slots = names_of(base).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name.startswith("__") and not name.endswith("__"):
-                name = f"_{name_of_class(base).lstrip('_')}{name}"  # as the compiler does
-            try:
-                found.append((thing, name, object.__getattribute__(thing, name)))
-            except AttributeError:
-                continue
-    if is_a(thing, weakref.ref):  # logging refers to its handlers this way
-        found.append((thing, "target", thing()))
-    return found
-
-
-def _filled(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
 def _replacement(value: Any) -> Any:
     """The replacement of this primitive; None if it is not a primitive.
 
@@ -446,7 +361,7 @@ def _may_change(module: Any) -> bool:
     if not is_a(module, types.ModuleType):
         return False
     name = module.__name__
-    return name.partition(".")[0] not in _NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")
+    return name.partition(".")[0] not in NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")
 
 
 _REPLACEMENTS: dict[Any, Any] = {
