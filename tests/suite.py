@@ -211,7 +211,7 @@ class Deselected:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._slow:
-            terminalreporter.write_line(f"{self._slow} slow tests were deselected: -m slow runs them, .ci/run half of them")
+            terminalreporter.write_line(f"{self._slow} slow tests were deselected: -m slow runs them, .ci/run a third of them")
 
 
 class Undecided:

@@ -183,6 +183,7 @@ def update_own(s):
     s.same = own
 
 
+@pytest.mark.slow
 def test_what_calls_no_code_in_the_middle_is_still_proved():
     for one, other in ((length, look_in_own), (sort_own, update_own)):
         result = counted(one, other, setup=Owner, schedules=50)

@@ -478,6 +478,7 @@ class ClosedError(Exception, metaclass=Closed):
     pass
 
 
+@pytest.mark.slow
 def test_a_class_that_lets_nobody_look_at_its_bases_and_names_hides_no_race():
     def add(counter):
         counter.value += 1
@@ -487,6 +488,7 @@ def test_a_class_that_lets_nobody_look_at_its_bases_and_names_hides_no_race():
     assert "writes counter.value" in found.story
 
 
+@pytest.mark.slow
 def test_an_exception_of_a_class_that_lets_nobody_look_is_a_failure_with_its_name():
     def add(counter):
         value = counter.value

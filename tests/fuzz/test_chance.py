@@ -116,6 +116,7 @@ DRAWS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", one_in(20, DRAWS), ids=lambda draw: draw.__name__)
 def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fixed_twin_holds(draw):
     def buggy(counter):

@@ -180,6 +180,7 @@ class Falsehood:
         return False
 
 
+@pytest.mark.slow
 def test_an_invariant_that_answers_something_false_that_is_not_false_itself_is_broken():
     def twice(counter):
         return counter.value == 2 or Falsehood()

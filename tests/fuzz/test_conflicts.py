@@ -127,6 +127,7 @@ def test_what_is_not_known_is_never_proved(thread):
     assert PROVED not in result.reason
 
 
+@pytest.mark.slow
 def test_what_one_run_leaves_to_the_next_one_is_never_proved_and_its_twin_that_is_made_anew_is():
     stays = []
 
@@ -516,6 +517,7 @@ def test_schedules_that_passed_without_a_record_are_recorded_later_and_prove_as_
     assert found == [(True, "", None)] * 2
 
 
+@pytest.mark.slow
 def test_the_attributes_of_a_simple_namespace_are_known():
     def locked(state):
         with state.lock:

@@ -180,6 +180,7 @@ def test_a_thread_that_cannot_be_started_twice_is_none_of_the_run():
     assert twin.verdict == "holds", str(twin)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="steps come from sys.monitoring, which no program takes away")
 def test_a_program_that_takes_the_trace_function_away_is_undecided():
     def untraced(state):

@@ -85,6 +85,7 @@ def test_a_wait_for_a_file_may_time_out_beside_a_slow_thread(ready):
     counted(serve, fixed, setup=Wire, invariant=got, schedules=SCHEDULES // 4).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_file_that_nobody_under_control_serves_is_really_waited_for():
     ours, theirs = socket.socketpair()
 

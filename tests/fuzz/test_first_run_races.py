@@ -253,6 +253,7 @@ def test_schedules_with_one_preemption_are_all_known_only_if_each_run_has_said_w
     assert not known.complete
 
 
+@pytest.mark.slow
 def test_fewer_schedules_of_a_first_run_are_no_pass():
     result = gilcheck.fuzz(threads=[ready(client_guarded)] * 2, invariant=one_is_made, schedules=40, judge=False)
     assert result.verdict == "inconclusive"

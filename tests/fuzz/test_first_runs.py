@@ -228,6 +228,7 @@ def test_further_draws_of_chance_are_none_of_a_first_run(new, verdict):
     assert ("not repeatable: only the first run came to" in result.reason) is (verdict is Verdict.INCONCLUSIVE)
 
 
+@pytest.mark.slow
 def test_further_draws_of_chance_do_not_begin_the_budget_again():
     def draw(kept):
         kept.drawn = random.random()

@@ -148,6 +148,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(2, PLANTED))
 def test_what_a_step_may_touch_that_is_not_known_is_left_and_a_planted_mistake_hides_it(name, short, monkeypatch):
     twin = next(case.buggy for case in CASES if case.name == name)

@@ -51,6 +51,7 @@ def test_code_that_is_not_foreseen_gets_its_table_when_it_starts(monkeypatch):
     assert (again, same, some) == (points, codes, ["sell_one"])
 
 
+@pytest.mark.slow
 def test_tables_are_not_taken_from_before_names_became_more(monkeypatch):
     _, codes, made = first_run(monkeypatch)
 

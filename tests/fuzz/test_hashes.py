@@ -72,6 +72,7 @@ def looped(start, loops):
     return setup
 
 
+@pytest.mark.slow
 def test_an_event_loop_in_a_thread_of_the_setup_is_refused_and_one_that_the_setup_itself_runs_is_not():
     loops = []
     refused = counted(add_locked, add_locked, setup=looped(True, loops), schedules=10)

@@ -238,6 +238,7 @@ IN_THE_LIBRARY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(2, IN_THE_LIBRARY))
 def test_what_the_standard_library_does_in_python_is_never_proved(name):
     one, other, invariant = IN_THE_LIBRARY[name]

@@ -76,6 +76,7 @@ class OfNamedTuple(Cache):
         self.clock = options.clock
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", one_in(6, [OfDefault, OfStaticMethod, OfClass, OfTuple, OfMethod, OfNamedTuple]))
 def test_a_value_that_expires_between_two_questions_is_found_whichever_way_the_clock_came(kind):
     result = counted(kind.asks_twice, kind.asks_twice, setup=kind, schedules=100)
@@ -119,6 +120,7 @@ def is_two(account):
     return account.value == 2
 
 
+@pytest.mark.slow
 def test_a_lock_of_a_factory_that_is_a_default_is_under_control():
     proved = counted(Account.add, Account.add, setup=Account, invariant=is_two, schedules=300)
     assert "every interleaving" in proved.reason, str(proved)

@@ -39,6 +39,7 @@ class State:
         self.value, self.lock = 0, threading.Lock()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarded", one_in(2, [guarded_by_default, guarded_by_partial]))
 def test_methods_of_a_lock_in_defaults_and_partials_guard_as_the_lock_does(guarded):
     held = counted(guarded, guarded, setup=State, invariant=lambda state: state.value == 2, schedules=200)
@@ -63,6 +64,7 @@ def only_look(state):
     state.lock.locked()
 
 
+@pytest.mark.slow
 def test_a_release_of_a_free_lock_that_raises_has_seen_that_it_is_free():
     found = counted(reset, count, setup=State, schedules=100)
     assert found.verdict is Verdict.VIOLATED, str(found)

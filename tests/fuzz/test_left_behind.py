@@ -107,6 +107,7 @@ def test_as_a_marker_it_is_found_too_and_the_tests_after_it_are_not_disturbed(py
     result.stdout.fnmatch_lines(["test_patched: violated *; it leaves behind what it breaks*", "*replayed    3 of 3*"])
 
 
+@pytest.mark.slow
 def test_what_failed_once_and_in_no_process_again_is_undecided():
     calls = []
 

@@ -175,6 +175,7 @@ ENDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait", one_in(len(ENDS), ENDS))
 def test_who_gives_up_after_many_pauses_is_not_taken_for_one_that_never_ends(wait):
     result = counted(*program(wait, add), setup=Both, schedules=60, invariant=None)

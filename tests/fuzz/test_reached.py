@@ -29,6 +29,7 @@ FOUND = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", only(("parts of a queue",), NEVER_PROVED))
 def test_what_the_library_keeps_and_the_program_reaches_into_is_never_proved(name):
     setup, *threads, invariant = NEVER_PROVED[name]
@@ -36,6 +37,7 @@ def test_what_the_library_keeps_and_the_program_reaches_into_is_never_proved(nam
     assert "every interleaving" not in result.reason, str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", only(("the moment before a lock is released",), FOUND))
 def test_it_is_found_in_a_long_program_and_its_fixed_twin_holds(name):
     setup, buggy, fixed, other, invariant = FOUND[name]
@@ -46,6 +48,7 @@ def test_it_is_found_in_a_long_program_and_its_fixed_twin_holds(name):
         assert twin.verdict == "holds", str(twin)
 
 
+@pytest.mark.slow
 def test_an_item_that_is_seen_in_a_simple_queue_can_be_taken():
     result = counted(reached.put_job, reached.take_if_any, setup=reached.WithSimpleQueue, schedules=200)
     assert result.verdict == "holds", str(result)

@@ -172,6 +172,7 @@ def test_only_gil_points_are_enumerated_up_to_the_number():
     assert "sampled" not in result.coverage
 
 
+@pytest.mark.slow
 def test_shares_add_up_to_the_number():
     parts = [plan(schedules=1000, share=(which, 3)).own_schedules for which in range(3)]
     assert sorted(parts) == [333, 333, 334]

@@ -29,6 +29,7 @@ def announce_late(flag):
     announce(flag)
 
 
+@pytest.mark.slow
 def test_a_loop_that_counts_its_attempts_polls_as_well():
     def poll(flag):
         attempts = 0

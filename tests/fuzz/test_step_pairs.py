@@ -17,6 +17,7 @@ most_are_slow = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @most_are_slow
 def test_the_bug_is_found_and_replays_and_the_fixed_twin_holds(pair):
     found = counted(*pair.threads, setup=pair.buggy, invariant=pair.invariant, schedules=SCHEDULES)

@@ -194,6 +194,7 @@ def made(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(20, PROGRAMS))
 def test_it_is_found_and_its_twin_with_a_lock_holds(name, made, monkeypatch):
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)

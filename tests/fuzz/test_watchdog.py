@@ -145,6 +145,7 @@ def test_a_thread_that_comes_back_while_its_turn_is_taken_waits_for_another(monk
     assert order == ["other", "read"] * 3
 
 
+@pytest.mark.slow
 def test_two_threads_that_talk_out_of_sight_are_no_hang():
     def asks(pipes):
         for _ in range(2):
@@ -164,6 +165,7 @@ def test_two_threads_that_talk_out_of_sight_are_no_hang():
     assert "partly uncontrolled" in result.reason
 
 
+@pytest.mark.slow
 def test_a_thread_that_polls_for_one_that_is_blocked_out_of_sight_is_no_livelock():
     class Served(Counter):
         def __init__(self):

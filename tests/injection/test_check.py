@@ -361,6 +361,7 @@ def test_a_workload_that_takes_another_path_only_later_is_not_judged(tmp_path):
     assert "runs did not pass the step at which to raise" in result.reason
 
 
+@pytest.mark.slow
 def test_a_generator_begun_before_the_run_is_stepped_through_where_an_exception_is_thrown_into_it():
     account = Account()
 

@@ -71,6 +71,7 @@ BETWEEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(len(BETWEEN), BETWEEN))
 def test_library_code_that_an_operator_enters_is_no_place_where_no_signal_can_come(name):
     between = BETWEEN[name]()

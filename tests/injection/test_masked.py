@@ -49,6 +49,7 @@ def test_no_exception_is_raised_where_no_signal_is_handled(guarded, exception):
     safe.assert_holds()
 
 
+@pytest.mark.slow
 def test_without_the_mask_the_same_is_violated_and_what_comes_after_the_mask_is_tried():
     account = Account()
     gilcheck.interrupt(account.transfer, inject="every-step", invariant=account.intact).assert_violated()

@@ -39,6 +39,7 @@ def test_the_innermost_line_of_a_suspended_coroutine_is_found_and_not_what_waits
     assert [place[2] for place in asyncio.run(run()) if place[0] == __file__] == [function]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
 def test_a_cleanup_of_a_loop_that_does_not_end_is_named_with_the_line_that_it_waits_at():
     class Session:

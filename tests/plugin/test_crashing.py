@@ -256,6 +256,7 @@ def test_after():
 """
 
 
+@pytest.mark.slow
 def test_a_call_without_the_fixture_cannot_kill_pytest(run):
     result = run(CALLED)
     result.assert_outcomes(failed=1, passed=1)
@@ -283,6 +284,7 @@ def test_a_report_says_where_a_crash_would_have_ended_pytest(run, way):
     assert str(result.stdout).count(f"unguarded   a crash of the program would have ended this process: {why}") == 2
 
 
+@pytest.mark.slow
 def test_a_guarded_test_does_not_say_so(run):
     result = run(
         """

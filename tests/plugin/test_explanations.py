@@ -35,6 +35,7 @@ def test_a_token_of_a_test_with_a_failing_assertion_replays_at_any_verbosity(pyt
         again.stdout.fnmatch_lines(["*violated*replayed*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", one_in(2, ["assert [1, 2] == [1, 3]", "assert {'a': 1} == {'a': 2}"]))
 def test_a_test_that_fails_without_any_concurrency_fails_with_the_whole_explanation(pytester, body):
     pytester.makepyfile(f"""

@@ -229,6 +229,7 @@ def test_called():
     result.assert_outcomes(failed=3)
 
 
+@pytest.mark.slow
 def test_a_token_is_replayed_from_the_command_line_and_diverges_for_other_code(run):
     program = """
 import pytest

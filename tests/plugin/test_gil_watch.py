@@ -340,6 +340,7 @@ class TestOutsideOfTests:
 
 @pytest.mark.skipif(FREE_THREADED_BUILD, reason="for builds whose GIL is always on")
 class TestOnAGilBuild:
+    @pytest.mark.slow
     def test_nothing_is_reported_and_nothing_is_loaded(self, run, pytester):
         pytester.makeconftest(
             """

@@ -43,6 +43,7 @@ def test_what_nobody_judges_is_never_green_and_everything_is_on_record(pytester,
     assert {record["judged"] for record in records if record["subject"].endswith("asserted_so")} == {"assert_violated"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", one_in(2, ["asserted_to_hold", "asserted_so"]))
 def test_a_test_that_fails_by_its_own_assertion_fails_once_also_if_it_makes_the_first_call_of_a_run(pytester, test):
     pytester.makepyfile(IN_THE_TEST + CHECKS + TESTS)

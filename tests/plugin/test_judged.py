@@ -9,11 +9,10 @@ import pytest
 pytestmark = pytest.mark.xdist_group("judged")  # one worker makes the fixture
 
 CHECKS = """
-values = []
-def add(): values.append(1)
-VIOLATED = dict(threads=[add, add], invariant=lambda: False, schedules=5)
-HOLDS = dict(threads=[add, add], schedules=5)
-UNDECIDED = dict(threads=[add, add], schedules=10_000, budget=0.000001)
+def add(values): values.append(1)
+VIOLATED = dict(threads=[add, add], setup=list, invariant=lambda values: False, schedules=5)
+HOLDS = dict(threads=[add, add], setup=list, schedules=5)
+UNDECIDED = dict(threads=[add, add], setup=list, schedules=10_000, budget=0.000001)
 """
 
 CALLS = """
@@ -207,7 +206,7 @@ def test_a_call_that_is_not_judged_does_not_pass(outcomes, name, outcome, strict
 
 def test_the_message_names_the_call_the_finding_and_what_to_do(outcomes):
     (_, text, _), _ = outcomes
-    assert "(test_calls.py:11)" in text
+    assert "(test_calls.py:10)" in text
     assert "nobody judged this result: use .assert_holds(), or judge=False for a measurement without a claim" in text
     assert "of its own" in text
 
@@ -251,6 +250,7 @@ def test_a_marked_test_that_another_plugin_calls_in_our_place_does_not_pass(run,
         result.stdout.fnmatch_lines(["*another plugin's hook called the test*so its checks did not run*"])
 
 
+@pytest.mark.slow
 def test_a_violation_that_a_hook_turned_into_a_pass_fails_a_comparison(run, pytester):
     pytester.makeconftest(
         """

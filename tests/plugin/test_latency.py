@@ -54,6 +54,7 @@ def test_the_same_workload_passes_without_a_gil(run):
     assert "failed" not in run(HOLDS_ON).parseoutcomes()
 
 
+@pytest.mark.slow
 def test_what_the_body_raises_is_the_tests_failure_and_a_crash_fails_its_test_only(run):
     result = run(
         """

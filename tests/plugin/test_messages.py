@@ -66,6 +66,7 @@ def test_the_story_fits_80_columns_and_has_the_place_of_each_step(run):
     assert sum(line.endswith("test_it.py:11") for line in story) == 3
 
 
+@pytest.mark.slow
 def test_tb_line_and_refused_arguments_point_at_the_users_test(run):
     text = run(FAILING, "--tb=line").stdout.str()
     assert re.search(r"/test_it\.py:9: violated GIL-MASKED", text)

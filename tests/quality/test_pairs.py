@@ -42,6 +42,7 @@ def fuzzed(program, **more):
     return gilcheck.fuzz(setup=program.setup, threads=program.threads, invariant=program.invariant, seed=3, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", sampled())
 def test_the_buggy_program_is_found_and_the_fixed_one_holds(pair):
     try:
