@@ -144,6 +144,67 @@ def test_long_work_that_only_reads_is_no_polling():
 
 
 @pytest.mark.slow
+class Feed(Counter):
+    def __init__(self):
+        super().__init__()
+        self.flags, self.ones, self.numbers = iter([True] * 600), iter([1] * 600), iter(range(1200))
+        self.none = [False] * 3
+
+
+def any_of_it(feed):
+    while any(feed.flags):
+        pass
+
+
+def any_of_what_goes_through_it(feed):
+    while any(map(bool, feed.flags)):
+        pass
+
+
+def is_in_it(feed):
+    while 1 in feed.ones:
+        pass
+
+
+def takes_some_of_it(feed):
+    taken = "some"
+    while taken:
+        taken = [*zip(feed.numbers, "two", strict=False)]
+
+
+@pytest.mark.parametrize("drain", [any_of_it, any_of_what_goes_through_it, is_in_it, takes_some_of_it])
+def test_a_loop_that_uses_up_an_iterator_is_no_livelock(drain):
+    counted(drain, announce, setup=Feed, schedules=20).assert_holds()
+
+
+def any_of_a_generator(feed):
+    while not any(flag for flag in feed.none):
+        pass
+
+
+def any_of_a_map(feed):
+    while not any(map(bool, feed.none)):
+        pass
+
+
+@pytest.mark.parametrize("poll", [any_of_a_generator, any_of_a_map])
+def test_a_loop_that_makes_an_iterator_each_time_polls(poll):
+    def end(feed):
+        feed.none.append(True)
+
+    counted(poll, end, setup=Feed, schedules=20).assert_holds()
+
+
+def test_a_loop_that_looks_through_a_list_is_a_livelock_if_nobody_changes_it():
+    def poll(feed):
+        while not any(feed.none) and 1 not in feed.none:
+            pass
+
+    result = counted(poll, announce, setup=Feed, schedules=20)
+    assert result.verdict == "violated"
+    assert "livelock" in result.reason
+
+
 def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
     def wait(flag):
         while not flag.ready:

@@ -4,7 +4,8 @@ A thread *spins* if a loop of it comes to the same place again with the same loc
 nothing but what only looks: what it reads has not changed, so it will do the same again until somebody else does something. The
 length of a loop says nothing: correct work may be long. A ``for`` loop is no spinning, because what it has left is on the stack of
 the interpreter. Numbers that a clock may have given are left out of the comparison, if the loop reads a clock. A loop that acquires
-a lock changes what others find when they try it, so it does not spin, even if it releases it again.
+a lock changes what others find when they try it, so it does not spin, even if it releases it again. Nor does one that takes from
+the same iterator again and again, which no text shows: ``any(flags)`` of a list only looks, and of an iterator uses it up.
 
 A loop of which this cannot be shown may still poll, while it counts its attempts for instance. It has to let others run too, but
 later (`PATIENCE`), and nothing is concluded from it.
@@ -12,15 +13,18 @@ later (`PATIENCE`), and nothing is concluded from it.
 
 from __future__ import annotations
 
+import gc
 import re
 import weakref
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
+from ...core.classes import in_class
 from ...core.source import code_position, position_text
-from ..steps.instructions import backward_jumps, instructions_of
-from ..steps.stack import locals_of
+from ..steps.instructions import backward_jumps, instruction_at, instructions_of
+from ..steps.stack import locals_of, topmost
 from ..steps.visible import Access
 from .task import Task
 
@@ -38,6 +42,13 @@ _LOOKS = re.compile(  # the source text of a call that changes nothing
     r"|acquire|release|__enter__|__exit__|active_count|locked_by|isdisjoint|issubset|issuperset|union|difference))\("
 )
 
+
+_TAKING = ("CONTAINS_OP", "LIST_EXTEND", "SET_UPDATE", "UNPACK_")  # instructions that go through an operand
+_TAKES = re.compile(  # calls that go through an argument
+    r"(any|all|min|max|sum|list|tuple|sorted|set|dict|print"
+    r"|[\w.\[\]'\"]*\.(isdisjoint|issubset|issuperset|union|difference))\("
+)
+_MOST_OPERANDS, _DEEPEST = 6, 3  # of an instruction; of iterators in iterators
 
 _ELSEWHERE = re.compile(r"[\w.\[\]'\"]*\.(is_alive|running|done|empty|qsize|full)\(")  # perhaps of a process
 
@@ -73,6 +84,7 @@ class LoopWatch:
         "_pausing",
         "_state",
         "_steps",
+        "_taken",
         "_visits",
         "_works",
         "task",
@@ -84,6 +96,7 @@ class LoopWatch:
         self._anchor: Any = None
         self._state: Any = None
         self._kept: list[Any] = []
+        self._taken: dict[int, Any] = {}  # iterators, by id
         self._steps = min(max(_WINDOW, steps // 10), _LONGEST_WINDOW)
         self._visits = 0
         self._caller = 0  # the frame of a call that works, unless the callee makes steps of its own
@@ -102,6 +115,8 @@ class LoopWatch:
         if self._caller:
             self._works = self._works or id(frame.f_back) != self._caller
             self._caller = 0
+        if not self._works and _takes(frame.f_code, frame.f_lasti):
+            self._works = self._takes_again(frame)
         if access.kind == "call" and not _only_looks(frame.f_code, frame.f_lasti, self._pausing):
             self._caller = id(frame)  # not the frame: it would keep its objects
             self._may_wait = self._pausing and _may_wait(frame.f_code, frame.f_lasti)
@@ -118,6 +133,17 @@ class LoopWatch:
         if self._steps > 0:
             return None
         return WORKS if self._works or _in_for_loop(self._code, self._first, self._last) else READS
+
+    def _takes_again(self, frame: FrameType) -> bool:
+        """Whether an operand of the present instruction is an iterator, or made of one, that a step before has had as well."""
+        again = False
+        for iterator in _iterators(topmost(frame, _MOST_OPERANDS), _DEEPEST):
+            before = self._taken.get(id(iterator))
+            if before is None or (type(before) is weakref.ref and before() is None):
+                self._taken[id(iterator)] = weakref.ref(iterator) if type(iterator).__weakrefoffset__ else iterator
+            else:
+                again = True
+        return again
 
     @property
     def may_end(self) -> bool:
@@ -165,6 +191,26 @@ def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any
 
 def _all_alive(kept: list[Any]) -> bool:
     return not any(type(each) is weakref.ref and each() is None for each in kept)
+
+
+def _iterators(things: Iterable[Any], depth: int) -> Iterator[Any]:
+    """The iterators among these, and those in them: a ``map`` that is made anew goes through the iterator that it was given."""
+    for each in things:
+        if in_class(type(each), "__next__") is not None:
+            yield each
+        elif type(each) is not tuple:
+            continue
+        if depth:
+            yield from _iterators(gc.get_referents(each), depth - 1)
+
+
+@cache
+def _takes(code: CodeType, offset: int) -> bool:
+    """Whether this instruction takes from an iterator that is one of its operands."""
+    name = instruction_at(code, offset)[0]
+    if "CALL" in name:
+        return _TAKES.match(position_text(code.co_filename, code_position(code, offset))) is not None
+    return name.startswith(_TAKING)
 
 
 @cache

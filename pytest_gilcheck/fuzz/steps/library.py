@@ -36,15 +36,18 @@ _KNOWN = frozenset(  # modules that the search knows, or whose functions look at
         "threading", "queue", "contextlib", "functools", "enum", "abc", "typing", "types", "operator", "keyword",
         "re", "textwrap", "struct", "base64", "html", "decimal", "_pydecimal", "fractions", "numbers", "datetime",
         "_pydatetime", "calendar", "uuid", "hashlib", "hmac", "secrets", "ipaddress", "pathlib", "os", "posixpath", "genericpath",
-        "ntpath", "stat", "fnmatch", "glob", "codecs", "encodings", "locale", "unicodedata", "inspect", "ast", "dis", "tokenize",
+        "ntpath", "stat", "fnmatch", "codecs", "encodings", "locale", "unicodedata", "inspect", "ast", "dis", "tokenize",
         "token", "traceback", "linecache", "warnings", "importlib", "_frozen_importlib", "colorsys",
         "time", "unittest", "doctest", "site", "zipimport", "runpy",
     }
 )  # fmt: skip
+_OF_FILES = ("write_", "read_", "touch", "mkdir", "glob", "rglob", "iterdir", "walk", "copy", "move", "_rmtree", "_delete")
 _KEEPING = {  # in a known module, the code that works on what others may hold as well, by how its qualified name begins
     "contextlib": ("ExitStack.", "AsyncExitStack.", "_BaseExitStack."),
     "functools": ("singledispatch",),
     "inspect": ("BoundArguments.",),
+    "os": ("makedirs", "removedirs", "renames", "walk", "_walk", "fwalk", "_fwalk"),
+    "pathlib": tuple(f"{kind}.{name}" for kind in ("Path", "PathBase", "ReadablePath", "WritablePath") for name in _OF_FILES),
     "unittest": ("Base.", "NonCallableMock.", "CallableMixin.", "MagicMixin.", "AsyncMockMixin.", "_patch"),
 }
 
