@@ -29,7 +29,7 @@ from .running.policy import Planned
 from .running.record import ScheduleRun
 from .running.virtual_time import BOUND
 from .schedule import Choice, Schedule, Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialBaseline, SequentialFailure, Symptom
+from .searching.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
 from .searching.harness import explorer_for
 from .searching.minimise import observed
 from .searching.search import FEWEST
@@ -181,6 +181,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     explorer.progress("sequential orders")
     first_run = FirstRun(explorer.program)
     explorer.prepared = first_run.begins
+    if plan.replay is None and plan.schedules is None:
+        explorer.most_seconds = plan.budget
     try:
         sequential = explorer.sequential()
     except SequentialFailure as error:
@@ -190,7 +192,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         reason = f"it fails without any concurrency: {error}"
         return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
-    template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer.baseline))
+    template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run
     difference = "" if over else _nondeterminism(explorer)
     if plan.replay is not None:
@@ -443,6 +445,7 @@ def _in_words(step: _Seen) -> str:
     return f"T{thread} {access.kind}s {access.name} at {code.co_filename}:{code_position(code, offset).line}"
 
 
-def _expected(baseline: SequentialBaseline) -> str:
-    names = [f"{name} (at most {count} times)" if count > 1 else name for name, count in sorted(baseline.expected.items())]
-    return f"every sequential order raises {', '.join(names)} too" if names else ""
+def _expected(explorer: Explorer) -> str:
+    expected = sorted(explorer.baseline.expected.items())
+    names = [f"{name} (at most {count} times)" if count > 1 else name for name, count in expected]
+    return f"{explorer.every_order} raises {', '.join(names)} too" if names else ""

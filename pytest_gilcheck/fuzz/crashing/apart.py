@@ -12,9 +12,10 @@ from ..result import FuzzResult, Kind
 from ..running.policy import Planned, Policy, SequentialOrder
 from ..running.record import ScheduleRun
 from ..schedule import Schedule, checksum, preemptions
-from ..searching.explorer import Explorer, Symptom, orders_of
+from ..searching.explorer import Explorer, Symptom
 from ..searching.limits import limited
 from ..searching.minimise import observed
+from ..searching.orders import orders_of
 from ..searching.search import Search
 from .examination import CLASSIFYING, REPLAYS, Examination
 from .smaller import smaller

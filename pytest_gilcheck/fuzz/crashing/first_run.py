@@ -36,9 +36,10 @@ from ..running.journal import Journal
 from ..running.policy import Planned, PlannedAndLeft, Policy
 from ..running.short_slices import FREE_THREADED
 from ..schedule import Choice, Schedule, Token
-from ..searching.explorer import Explorer, SequentialBaseline, Symptom, orders_of
+from ..searching.explorer import Explorer, SequentialBaseline, Symptom
 from ..searching.frontier import Frontier, WithoutRecord
 from ..searching.harness import installed
+from ..searching.orders import orders_of
 from ..searching.reduction import Reduction
 from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, recorded

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import cycle, islice, permutations
+from itertools import cycle, islice
+from math import factorial, inf
 from typing import Any
 
 from ...core.classes import name_of_class
@@ -25,8 +26,8 @@ from ..running.short_slices import FREE_THREADED
 from ..running.stuck import SetupStuck
 from ..schedule import Schedule
 from ..steps.visible import Access
+from .orders import Order, further_orders, orders_of
 
-_MOST_ORDERS = 6
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
@@ -120,6 +121,9 @@ class Explorer:
         runs: the number of runs so far.
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
+        failing: those that did.
+        every_order: which sequential orders have run, in words.
+        most_seconds: that the sequential orders may take, the first two runs aside; they are cut short then.
         pace: seconds that the last run took which nobody observed or measured, with its setup and teardown, and no step hidden.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
         first_alone: where the first run came and the sequential orders after it did not; empty if nowhere.
@@ -136,13 +140,18 @@ class Explorer:
     prepared: Callable[[tuple[Any, ...]], None] | None = None
     runs: int = 0
     uncontrolled: list[str] = field(default_factory=list)
-    passing: list[tuple[int, ...]] = field(default_factory=list)
+    passing: list[Order] = field(default_factory=list)
+    failing: list[Order] = field(default_factory=list)
+    every_order: str = "every sequential order"
+    most_seconds: float = inf
     ready: float = 0.0
     pace: float = 0.0
     setup_at_home: bool = False
     first_alone: str = ""
     first_path: int = 0
     _explained: list[BaseException] = field(default_factory=list)  # what the first of all runs raised, before `Program.terse`
+    _until: float = inf
+    _ran: int | None = None  # orders; all of them before that
     _teardown_error: Exception | None = None
     _confirming: bool = False
     _noted: int = -1
@@ -314,6 +323,7 @@ class Explorer:
         with self.events.covering(second):
             self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
         self.ready = monotonic()
+        self._until = min(self._until, self.ready + self.most_seconds)
         with self.events.covering(later):
             runs, failures = self._measured()
         self.first_path = first.digest
@@ -321,16 +331,24 @@ class Explorer:
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()
         self.baseline = SequentialBaseline.common(self.baseline_of(run) for run in runs)
-        if self.baseline.expected and all(run.errors for run in runs):
+        ran, all_fail = list(runs), all(failures)
+        self.failing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is not None]
+        if self.baseline.expected or self.baseline.left or all_fail:
+            if len(runs) < len(orders_of(len(self.program.threads))):
+                raise NotExplorable(f"its sequential orders alone take longer than {self.most_seconds:g} s: raise budget")
+            all_fail = self._in_further_orders(ran, all_fail)
+        every = len(ran) == factorial(len(self.program.threads))
+        self.every_order = "every sequential order" if every else f"each of {len(ran)} sequential orders"
+        if self.baseline.expected and all(run.errors for run in ran):
             error = runs[0].errors[0][2]
-            nothing_works = all(len(run.errors) >= len(self.program.threads) for run in runs)
+            nothing_works = all(len(run.errors) >= len(self.program.threads) for run in ran)
             if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
                 again = 0 not in first_of_all and self._fails_alone()
                 same = (each for each in self._explained if self._identity(each) == self._identity(error))
                 error = next(same, error)
-                raise SequentialFailure(f"every sequential order fails: {describe_error(error)}", again) from error
-        if all(failures) and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
-            message = f"every sequential order fails: {failed.symptom}: {failed.message}"
+                raise SequentialFailure(f"{self.every_order} fails: {describe_error(error)}", again) from error
+        if all_fail and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
+            message = f"{self.every_order} fails: {failed.symptom}: {failed.message}"
             again = first_failure is None
             raise SequentialFailure(message, again, failure=failed) from failed.error if again else None
         if visible and not any(sum(run.lengths.values()) for run in runs):
@@ -367,6 +385,37 @@ class Explorer:
     def _ending(self, outcome: tuple[ScheduleRun, Failure | None]) -> tuple[object, ...]:
         run, failure = outcome
         return run.points, failure is None, self.baseline_of(run)
+
+    def _in_further_orders(self, ran: list[ScheduleRun], all_fail: bool) -> bool:
+        """Run more orders than those at first, as long as all have something in common, and narrow the baseline to that.
+
+        Args:
+            ran: the runs so far; the others are added.
+            all_fail: whether all of them fail.
+
+        Returns:
+            The same of all orders.
+        """
+        late = {order: {index for index, _, _ in run.errors} for order, run in zip(self._orders(), ran, strict=True)}
+        orders, failing = further_orders(late), None
+        while (self.baseline.expected or self.baseline.left or all_fail) and not self._late:
+            try:
+                order = next(orders) if failing is None else orders.send(failing)
+            except StopIteration:
+                break
+            run, failure = self.in_order(order)
+            ran.append(run)
+            failing = {index for index, _, _ in run.errors}
+            self.baseline = SequentialBaseline.common((self.baseline, self.baseline_of(run)))
+            if failure is None and not failing:
+                all_fail = False
+                self.passing.append(order)
+        return all_fail
+
+    @property
+    def _late(self) -> bool:
+        """Whether the sequential orders have taken all of their time."""
+        return monotonic() > self._until
 
     def baseline_of(self, run: ScheduleRun) -> SequentialBaseline:
         """What one sequential order does."""
@@ -413,8 +462,15 @@ class Explorer:
     def _measured(self) -> tuple[list[ScheduleRun], list[Failure | None]]:
         self.events.tables_unchanged()
         while True:
-            outcomes = [self.in_order(order, measuring=True) for order in self._orders()]
-            if self.events.tables_unchanged():  # otherwise, an order has started code that stores what had counted as constant
+            outcomes = []
+            for order in orders_of(len(self.program.threads)):
+                outcomes.append(self.in_order(order, measuring=True))
+                if self._late:
+                    break
+            self._ran = len(outcomes)
+            if (
+                self.events.tables_unchanged() or self._late
+            ):  # otherwise, an order has started code that stores what had counted as constant
                 lengths = [run.points - run.wasted for run, _ in outcomes]
                 self.engine.learn_length(min(lengths), max(lengths), max(run.points for run, _ in outcomes))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
@@ -452,8 +508,9 @@ class Explorer:
         self.setup_at_home = True  # it may need the main thread, as `signal.signal` does
         return self.program.fresh_state()
 
-    def _orders(self) -> list[tuple[int, ...]]:
-        return orders_of(len(self.program.threads))
+    def _orders(self) -> list[Order]:
+        """The sequential orders that have run, in time."""
+        return orders_of(len(self.program.threads))[: self._ran]
 
     def _torn_down(self, run: ScheduleRun | None) -> str | None:
         """Tear down after a run, or a setup that failed; returns why the run fails, if the teardown says so."""
@@ -489,14 +546,6 @@ class Explorer:
             message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
-
-
-def orders_of(count: int) -> list[tuple[int, ...]]:
-    """The sequential orders that are run of so many threads: all of up to three, otherwise some."""
-    threads = range(count)
-    if count <= 3:
-        return list(permutations(threads))
-    return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_ORDERS]
 
 
 def _do_nothing(*arguments: object) -> None:

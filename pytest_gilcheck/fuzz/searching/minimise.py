@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from ..conflicts.straighten import straightened
 from ..conflicts.trace import Trace
@@ -21,6 +22,10 @@ from ..segments import Segment, by_thread, merged, of_order, with_stretch
 from ..steps.visible import Access
 from .explorer import Explorer, Failure
 from .limits import Limit
+from .orders import ALL_AT_FIRST
+from .reordering import reordered
+
+_MOST_REORDERED = 200  # runs for each number of preemptions
 
 
 class Segments:
@@ -74,7 +79,8 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     the failure, it can show the smallest one too.
 
     First the switches are left out that turn no conflict round. Then whole stretches of segments are sorted by thread, half of them
-    at once, then smaller ones (as delta debugging does, Zeller and Hildebrandt, TSE 2002); then single switches are removed.
+    at once, then smaller ones (as delta debugging does, Zeller and Hildebrandt, TSE 2002); then single switches are removed; at
+    last, the threads come in other orders (`reordering`).
     """
     before = explorer.runs
     limit.start(lambda: explorer.runs - before)
@@ -103,7 +109,20 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
                 start += max(1, size // 2)
         if not shorter or size > 2:
             size = min(size, len(segments)) // 2 if size > 3 else size - 1
-    return _move_earlier(explorer, best, limit)
+    return _move_earlier(explorer, _reordered(explorer, best, segments, limit), limit)
+
+
+def _reordered(explorer: Explorer, best: Failure, segments: list[Segment], limit: Limit) -> Failure:
+    """The failure with the threads in another order, if that needs fewer preemptions."""
+    count = len(explorer.program.threads)
+    for cuts in range(1 if count <= ALL_AT_FIRST else 0, best.schedule.preemptions):
+        for candidate in islice(reordered(segments, cuts), _MOST_REORDERED):
+            if limit.reached():
+                return best
+            found = _try_segments(explorer, Segments(candidate), best)
+            if found is not None and found.schedule.preemptions < best.schedule.preemptions:
+                return found
+    return best
 
 
 def _straightened(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:

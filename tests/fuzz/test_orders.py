@@ -1,0 +1,130 @@
+"""What no schedule needs a preemption for: a failure of one sequential order, and what is said of all of them."""
+
+import math
+import threading
+from itertools import permutations
+
+import pytest
+
+from pytest_gilcheck.fuzz.searching.orders import further_orders, orders_of
+
+from .programs import counted
+
+
+class Board:
+    """Who takes before the other puts raises KeyError."""
+
+    def __init__(self):
+        self.lock, self.items, self.missed = threading.Lock(), {}, 0
+
+    def put(self, name):
+        with self.lock:
+            self.items[name] = 1
+
+    def take(self, name):
+        with self.lock:
+            self.items.pop(name)
+
+    def look(self, name):
+        with self.lock:
+            self.missed += name not in self.items
+
+
+def pairs_of(first, second, names):
+    """Two threads for each name."""
+    return [lambda board, name=name, do=do: do(board, name) for name in names for do in (first, second)]
+
+
+@pytest.mark.parametrize("names", ["xy", "xyz"])
+def test_an_exception_that_only_some_orders_of_many_threads_raise_is_a_failure(names):
+    result = counted(*pairs_of(Board.take, Board.put, names), setup=Board, schedules=60)
+    assert (result.verdict, result.symptom, result.preemptions) == ("violated", "exception", 0), result.reason
+    assert not result.expected
+
+
+@pytest.mark.parametrize(
+    ("names", "orders"), [("x", "every sequential order"), ("xy", "every sequential order"), ("xyz", "each of")]
+)
+def test_what_is_said_of_orders_is_said_of_those_that_ran(names, orders):
+    result = counted(*pairs_of(Board.take, Board.look, names), setup=Board, schedules=60)  # nobody puts
+    assert result.verdict == "holds", result.reason
+    assert result.expected.startswith(orders)
+
+
+def test_four_threads_of_which_some_orders_pass_do_not_fail_in_every_order():
+    result = counted(*pairs_of(Board.look, Board.put, "xy"), setup=Board, invariant=lambda board: not board.missed, schedules=60)
+    assert (result.verdict, result.preemptions) == ("violated", 0), result.reason
+    assert "every sequential order" not in result.reason
+    assert result.token
+
+
+class Flagged:
+    def __init__(self):
+        self.lock, self.count, self.seen, self.flag = threading.Lock(), 0, False, 0
+
+    def looks(self):
+        with self.lock:
+            self.count += 1
+        with self.lock:
+            self.seen = self.seen or bool(self.flag)
+
+    def sets(self):
+        with self.lock:
+            self.count += 1
+        with self.lock:
+            self.flag = 1
+
+
+def test_a_failure_of_a_sequential_order_is_reported_without_a_preemption():
+    result = counted(Flagged.looks, Flagged.sets, setup=Flagged, invariant=lambda flagged: not flagged.seen, schedules=120)
+    assert (result.verdict, result.preemptions) == ("violated", 0), result.reason
+    again = counted(Flagged.looks, Flagged.sets, setup=Flagged, invariant=lambda flagged: not flagged.seen, replay=result.token)
+    assert again.verdict == "violated"
+
+
+class Ring:
+    def __init__(self, count):
+        self.locks, self.made = [threading.Lock() for _ in range(count)], 0
+
+    def go(self, first):
+        for _ in range(5):
+            self.made += 0
+        with self.locks[first], self.locks[(first + 1) % len(self.locks)]:
+            self.made += 0
+
+
+def test_a_ring_of_four_locks_is_a_deadlock_with_one_preemption():
+    threads = [lambda ring, first=first: ring.go(first) for first in range(4)]
+    result = counted(*threads, setup=lambda: Ring(4), budget=20)
+    assert (result.verdict, result.symptom) == ("violated", "deadlock"), result.reason
+    assert result.preemptions == 1, result.story
+
+
+def test_orders_that_take_longer_than_the_budget_are_cut_short():
+    def computes(state):
+        for _ in range(3_000):
+            state.append(1)
+
+    result = counted(*[computes] * 6, setup=list, budget=0.05)
+    assert result.verdict == "inconclusive"
+    assert result.schedules < 8
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_each_order_runs_once_and_those_come_first_in_which_who_fails_is_last(count):
+    first = orders_of(count)
+    source = further_orders({each: {0} for each in first})
+    found = []
+    order = next(source, None)
+    while order is not None:
+        found.append(order)
+        try:
+            order = source.send({0})
+        except StopIteration:
+            order = None
+    assert len({*first, *found}) == len(first) + len(found)
+    assert all(sorted(order) == list(range(count)) for order in found)
+    if count <= 4:
+        assert len(first) + len(found) == math.factorial(count) == len(list(permutations(range(count))))
+    else:
+        assert found[0][-1] == 0
