@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checks import CHECKS
 from .core.errors import BadValue
-from .core.values import POSITIVE, SECONDS, TOKEN, Accepted, one_of, whole
+from .core.values import SCALE, SECONDS, TOKEN, Accepted, one_of, whole
 
 if TYPE_CHECKING:
     from .core.values import Values
@@ -75,7 +75,7 @@ SETTINGS = {
         Setting(
             "budget_scale",
             float,
-            POSITIVE,
+            SCALE,
             "stretch all budgets and timeouts, those of markers and calls too, for a slow or busy machine (default: 1)",
             "FACTOR",
         ),

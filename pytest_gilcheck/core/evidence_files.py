@@ -207,12 +207,14 @@ def load(path: Path) -> EvidenceFile:
     if not isinstance(data, dict) or not isinstance(data.get("records"), list):
         raise BadEvidence(f"{path}: not an evidence file")
     schema = data.get("schema")
-    if isinstance(schema, bool) or schema not in range(1, SCHEMA + 1):
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema not in range(1, SCHEMA + 1):
         raise BadEvidence(f"{path}: schema {schema!r}, this version reads 1 to {SCHEMA}")
     run = data["run"] if isinstance(data.get("run"), dict) else {}
     for index, entry in enumerate(data["records"]):
         if (why := _damage(entry)) is not None:
             raise BadEvidence(f"{path}: record {index + 1}: {why}")
+    if schema > 1 and "ended" not in run:  # of an older file, nothing says whether its run has ended
+        raise BadEvidence(f"{path}: not an evidence file: it does not say what became of its run")
     return EvidenceFile(path, [_from_first_schema(entry) | {"run": run} for entry in data["records"]], run)
 
 

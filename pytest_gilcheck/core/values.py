@@ -150,7 +150,9 @@ def one_of(*choices: str) -> Accepted:
 
 
 POSITIVE = Accepted("a number above 0", lambda value: _real(value) and value > 0, float)
-SECONDS = Accepted("seconds above 0", lambda value: _real(value) and value > 0, float)
+_LONGEST = 100_000_000  # seconds, three years: a wait for much longer is an error of the operating system
+SECONDS = Accepted(f"seconds above 0, at most {_LONGEST:,}", lambda value: _real(value) and 0 < value <= _LONGEST, float)
+SCALE = Accepted("a number above 0, at most 1,000,000", lambda value: _real(value) and 0 < value <= 1_000_000, float)
 SWITCH_INTERVAL = seconds_between(0.000001, 1.0)
 FLAG = Accepted("True or False", lambda value: isinstance(value, bool))
 FUNCTION = Accepted("something to call", callable)

@@ -79,7 +79,8 @@ def scaling(
         template = replace(template, interpreter=Interpreter.current())
         team = stack.enter_context(Team(plan.threads))
         if plan.timeout < (least := 2 * plan.threads * shortest_unit()):
-            raise BadValue("timeout", plan.timeout, f"at least {least:g} seconds, the time of one lap of {plan.threads} threads")
+            most = f"fewer for timeout={plan.timeout:g}: one lap of so many takes at least {least:g} seconds"
+            raise BadValue("threads", plan.threads, most)
         sampler = Sampler(work, reference_kernel(template.interpreter.build), team, plan.timeout, progress, plan.setup)
         _warm_up(sampler, max(1, plan.warmup))
         if (watched := watcher()) is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 FEWEST_POINTS = 3
 
@@ -26,7 +26,7 @@ class Fit:
 
     Attributes:
         single: throughput of one worker, calls/s.
-        contention: a, 0 to 1.
+        contention: a, from 0 on; at most 1 for Amdahl's law.
         coherence: b; 0 for Amdahl's law.
         residual: root mean square of the relative error over the points.
         points: the number of points of the fit.
@@ -58,8 +58,15 @@ def universal_scalability(throughput: Mapping[int, float]) -> Fit | None:
 
 
 def amdahl(throughput: Mapping[int, float]) -> Fit | None:
-    """Fit Amdahl's law to a mapping of workers to calls/s; None with fewer than two numbers of workers."""
-    return _fit(throughput, (0, 1)) if len(throughput) >= 2 else None
+    """Fit Amdahl's law to a mapping of workers to calls/s; None with fewer than two numbers of workers.
+
+    A serial share is 1 at most: then more workers do no more, and what gets slower with them needs another law.
+    """
+    fit = _fit(throughput, (0, 1)) if len(throughput) >= 2 else None
+    if fit is None or fit.contention <= 1:
+        return fit
+    single = sum(1 / x for x in throughput.values()) / sum(1 / x**2 for x in throughput.values())
+    return _with_residual(Fit(single, 1.0, 0.0, 0.0, len(throughput)), throughput)
 
 
 def _fit(throughput: Mapping[int, float], terms: tuple[int, ...]) -> Fit | None:
@@ -80,8 +87,12 @@ def _fit(throughput: Mapping[int, float], terms: tuple[int, ...]) -> Fit | None:
     if base <= 0:
         return None
     fit = Fit(1 / base, values.get(1, 0.0) / base, values.get(2, 0.0) / base, 0.0, len(times))
+    return _with_residual(fit, throughput)
+
+
+def _with_residual(fit: Fit, throughput: Mapping[int, float]) -> Fit:
     errors = [(fit.throughput(n) / x - 1) ** 2 for n, x in throughput.items()]
-    return Fit(fit.single, fit.contention, fit.coherence, math.sqrt(sum(errors) / len(errors)), len(errors))
+    return replace(fit, residual=math.sqrt(sum(errors) / len(errors)))
 
 
 def _least_squares(left: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:

@@ -44,7 +44,8 @@ def judged(tmp_path, records, level=2, settings=None, run=None, **more):
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
-    document = {"schema": 2, "run": {"commit": head, "dirty": False, **(run or {})}, "units": {}, "records": records}
+    described = {"commit": head, "dirty": False, "ended": "2026-01-02T03:04:05Z", **(run or {})}
+    document = {"schema": 2, "run": described, "units": {}, "records": records}
     (tmp_path / "evidence.json").write_text(json.dumps(document))
     files = evidence.read([str(tmp_path / "evidence.json")])
     settings = settings or AuditSettings()

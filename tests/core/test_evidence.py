@@ -107,6 +107,9 @@ def test_of_two_runs_at_the_same_time_both_are_kept(tmp_path):
         ('{"schema": true, "records": []}', "schema True"),
         ('{"schema": 1}', "not an evidence file"),
         ('{"schema": 2, "records": [7]}', "record 1: a int"),
+        ('{"schema": 2, "records": []}', "what became of its run"),
+        ('{"schema": 2, "run": null, "records": []}', "what became of its run"),
+        ('{"schema": 2, "run": {"id": "1"}, "records": []}', "what became of its run"),
         ("\xff\xfe", "not JSON"),
     ],
 )
@@ -138,7 +141,8 @@ def test_a_record_that_readers_would_stumble_over_is_named(tmp_path, name, value
 
 def test_numbers_that_are_none_are_read_as_not_measured(tmp_path):
     path = tmp_path / "e.json"
-    path.write_text(json.dumps({"schema": 2, "run": {}, "records": [entry()]}).replace('"load": ', '"load": NaN, "was": '))
+    text = json.dumps({"schema": 2, "run": {"ended": "now"}, "records": [entry()]})
+    path.write_text(text.replace('"load": ', '"load": NaN, "was": '))
     assert evidence_files.read(path)[0]["load"] is None
 
 

@@ -12,6 +12,8 @@ REFUSED = [
     ("gil_scaling", "min_spedup=2", ["min_spedup", "did you mean", "min_speedup"]),
     ("gil_scaling", "threads=0", ["threads=0", "whole number, at least 2"]),
     ("gil_scaling", "threads=10**9", ["threads=1000000000", "at most"]),
+    ("gil_scaling", "threads=3000", ["threads=3000", "timeout=60: one lap of so many"]),
+    ("gil_scaling", "timeout=1e300", ["timeout=1e+300", "seconds above 0, at most 100,000,000"]),
     ("gil_scaling", "min_speedup='fast'", ["min_speedup='fast'", "number above 0"]),
     ("gil_scaling", "min_speedup=1.5, max_slowdown=1.1", ["max_slowdown=1.1", "no min_speedup beside it"]),
     ("gil_scaling", "budget=-1", ["budget=-1", "seconds above 0"]),

@@ -39,6 +39,13 @@ def test_what_helps_more_than_linearly_is_not_fitted_with_a_negative_term():
     assert fit.coherence >= 0
 
 
+def test_what_gets_slower_with_more_workers_has_no_serial_share_above_one():
+    fit = amdahl({1: 100.0, 2: 80.0, 4: 70.0})
+    assert fit.contention == 1
+    assert 70 < fit.single == fit.throughput(4) < 100
+    assert fit.residual > 0.1
+
+
 def test_serial_code_is_all_serial_to_amdahl():
     fit = amdahl(dict.fromkeys((1, 2, 4), 100.0))
     assert fit is not None
