@@ -530,3 +530,19 @@ def test_the_attributes_of_a_simple_namespace_are_known():
     result.assert_holds()
     assert PROVED in result.reason, result.reason
     assert counted(add, add, setup=setup, invariant=is_two, schedules=50).preemptions == 1
+
+
+@pytest.mark.parametrize("text", ["ab", "a\u0101", b"ab", range(2)], ids=["text", "wide text", "bytes", "range"])
+def test_a_loop_over_what_never_changes_is_known(text):
+    def count_locked(counter):
+        for _ in text:
+            with counter.lock:
+                counter.value += 1
+
+    def count(counter):
+        for _ in text:
+            counter.value += 1
+
+    result = counted(count_locked, count_locked, setup=Counter, invariant=lambda counter: counter.value == 4, schedules=200)
+    assert PROVED in result.reason, result.reason
+    assert counted(count, count, setup=Counter, invariant=lambda counter: counter.value == 4, schedules=200).verdict == "violated"

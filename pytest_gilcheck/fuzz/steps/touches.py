@@ -613,6 +613,8 @@ def _iterate(at: _At) -> Touches:
         return UNKNOWN
     thing = found[0]
     if at.name == "GET_ITER":
+        if type(thing) in _SCALARS:  # a text, bytes or a range, and never changes
+            return []
         if type(thing) is GeneratorType or type(thing) in _CONTAINERS or type(thing) in _ITERATORS or type(thing) in _VIEWS:
             return _begun(thing)
         return [] if _all_its_methods_make_steps(type(thing), at.under_test) else UNKNOWN
