@@ -39,7 +39,7 @@ from ..schedule import Choice, Schedule, Token
 from ..searching.explorer import Explorer, SequentialBaseline, Symptom
 from ..searching.frontier import Frontier, WithoutRecord
 from ..searching.harness import installed
-from ..searching.orders import orders_of
+from ..searching.orders import Order, further_orders, orders_of
 from ..searching.reduction import Reduction
 from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, recorded
@@ -275,7 +275,8 @@ class _FirstRuns(ApartExamination):
         for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED)):
             self._setup_at_home = at_home
             self._orders = orders = list[_Order]()
-            for order in orders_of(len(self._program.threads)):
+            first = orders_of(len(self._program.threads))
+            for order in first:
                 begun = monotonic()
                 did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
                 if did is None:  # it has ended its process, or hangs, and so would every other run
@@ -283,9 +284,20 @@ class _FirstRuns(ApartExamination):
                 self._pace = monotonic() - begun
                 orders.append(did)
             if not all(each.fails for each in orders):
-                self._baseline = SequentialBaseline.common(each.baseline for each in orders)
+                self._baseline = self._common(first)
                 return True
         return False
+
+    def _common(self, first: list[Order]) -> SequentialBaseline:
+        """What all orders have in common: as long as there is something, more of them run than those at first."""
+        common = SequentialBaseline.common(each.baseline for each in self._orders)
+        for order in further_orders(dict.fromkeys(first, ())):
+            if not (common.expected or common.left) or self._deadline.is_past(self._deadline.until):
+                break
+            did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
+            if did is not None:
+                common = SequentialBaseline.common((common, did.baseline))
+        return common
 
     def _failing(self) -> Iterator[Schedule]:
         """Schedules that have failed once: by conflicts, then all with one preemption, then samples."""

@@ -468,9 +468,8 @@ class Explorer:
                 if self._late:
                     break
             self._ran = len(outcomes)
-            if (
-                self.events.tables_unchanged() or self._late
-            ):  # otherwise, an order has started code that stores what had counted as constant
+            # Otherwise, an order has started code that stores what had counted as constant.
+            if self.events.tables_unchanged() or self._late:
                 lengths = [run.points - run.wasted for run, _ in outcomes]
                 self.engine.learn_length(min(lengths), max(lengths), max(run.points for run, _ in outcomes))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
