@@ -57,6 +57,7 @@ def test_the_exit_status_is_the_verdict(gilcheck, target, status, message):
     assert (done.returncode, message in done.stdout) == (status, True), done
 
 
+@pytest.mark.slow
 def test_a_workload_that_fails_exits_or_hangs_does_not_exit_with_0(gilcheck):
     failed = gilcheck("probe", "work:fails")
     assert failed.returncode == 1

@@ -141,6 +141,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(8, PROGRAMS))
 def test_what_c_reads_of_an_answer_is_raced_for(name):
     setup, *threads, invariant = PROGRAMS[name]

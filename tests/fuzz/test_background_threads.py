@@ -40,6 +40,7 @@ class Flusher:
         return self.written == [1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at_close", "verdict"), [(False, "violated"), (True, "holds")])
 def test_no_timeout_of_seconds_ends_between_the_threads_and_the_invariant_that_stops_its_thread(at_close, verdict):
     result = gilcheck.fuzz(

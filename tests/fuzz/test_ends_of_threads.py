@@ -145,6 +145,7 @@ def test_what_one_thread_made_and_another_lets_go_has_ended_when_both_have():
     assert result.verdict == "holds", str(result)
 
 
+@pytest.mark.slow
 def test_what_a_thread_made_ends_at_once_when_that_thread_has_ended():
     def ended_at_once(state):
         return not state.done

@@ -319,6 +319,7 @@ def test_a_thread_that_polls_what_no_other_touched_in_the_recorded_run_is_stoppe
     assert any(run.yields for run in runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [lose, keep])
 def test_a_run_in_which_steps_were_hidden_ends_alike_when_every_step_is_a_point(body):
     seen, compared = [], 0

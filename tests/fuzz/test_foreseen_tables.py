@@ -35,6 +35,7 @@ def first_run(monkeypatch, prepare=lambda events: None):
         return run.points, explorer.events.codes, made
 
 
+@pytest.mark.slow
 @lists_functions
 def test_code_whose_tables_are_foreseen_makes_the_same_steps_and_needs_no_more_tables(monkeypatch):
     points, codes, made = first_run(monkeypatch)

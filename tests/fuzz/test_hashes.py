@@ -29,6 +29,7 @@ def test_a_dataclass_that_a_thread_makes_has_the_hash_of_its_fields():
     counted(makes, makes, setup=Counter, schedules=10).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_dataclass_that_is_not_frozen_stays_unhashable():
     def makes(counter):
         @dataclasses.dataclass

@@ -145,6 +145,7 @@ def made(counter):
 """
 
 
+@pytest.mark.slow
 def test_code_made_by_exec_is_explored_or_said_not_to_be():
     names = {}
     exec(MADE, names)

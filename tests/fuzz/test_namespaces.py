@@ -128,6 +128,7 @@ def add_locked(state):
         made.total = read("total") + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("thread", "verdict"), [(add, "violated"), (add_locked, "holds")])
 def test_what_is_read_through_a_method_of_a_dictionary_races_with_a_store_and_nothing_is_proved_of_it(thread, verdict):
     found = fuzz(Program((thread, thread), counter, lambda state: state[0].total == 2), FuzzPlan(schedules=200))

@@ -64,6 +64,7 @@ def test_the_threads_of_a_search_run_on_one_core_and_read_the_affinity_that_they
         undecided("no core of this machine was idle")
 
 
+@pytest.mark.slow
 def test_the_affinity_is_as_before_after_a_search_that_fails_or_cannot_be_made(here):
     before = really_allowed()
     here.fuzz(setup=Counter, threads=[count, count], invariant=lambda counter: False, schedules=20).assert_violated()

@@ -177,6 +177,7 @@ def test_a_schedule_that_leads_elsewhere_where_steps_are_left_out_is_run_with_ev
         assert reduction.focused == 0
 
 
+@pytest.mark.slow
 def test_a_search_that_left_likely_conflicts_for_want_of_time_claims_nothing(monkeypatch):
     monkeypatch.setattr(Frontier, "likely", property(lambda self: 7))
     result = fuzz(Program((next_to_c, next_to_c), Counter, is_two, "cut", None), FuzzPlan(budget=2.0))

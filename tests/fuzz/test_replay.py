@@ -25,6 +25,7 @@ def token():
     return Token.read(found.token)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "choice",
     one_in(3, map(pytest.param, [Choice(2, 7), Choice(2, 0), Choice(2, 1, True)])),

@@ -116,6 +116,7 @@ def test_another_seed_draws_other_samples():
     assert len(drawn) > 1
 
 
+@pytest.mark.slow
 def test_exactly_so_many_schedules_are_explored_enumerated_and_sampled_ones_together():
     result = fuzz(add_locked_after_c, add_locked_after_c, schedules=1000)
     result.assert_holds()
@@ -165,6 +166,7 @@ def test_an_exhaustive_search_that_the_number_ends_claims_nothing():
     fuzz(add_locked, add_locked, schedules=1000, mode="exhaustive").assert_holds()
 
 
+@pytest.mark.slow
 def test_only_gil_points_are_enumerated_up_to_the_number():
     result = fuzz(long_and_locked, long_and_locked, invariant=None, schedules=50, mode="gil")
     result.assert_holds()

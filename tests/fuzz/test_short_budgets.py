@@ -66,6 +66,7 @@ def test_samples_of_a_long_program_switch_seldom_if_many_switches_would_leave_no
     assert "sampled" in result.reason
 
 
+@pytest.mark.slow
 def test_recordings_that_take_long_leave_time_for_samples(monkeypatch, clock):
     costs(monkeypatch, clock, Engine, "run", 0.001)
     costs(monkeypatch, clock, Trace, "ended", 0.02)

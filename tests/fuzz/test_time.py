@@ -77,6 +77,7 @@ def test_a_long_timeout_is_not_missed_by_work_that_takes_a_moment():
     counted(hold, wait, setup=lambda: Held(1), schedules=12).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_retry_with_back_off_has_attempts_enough():
     def add(state):
         for attempt in range(5):

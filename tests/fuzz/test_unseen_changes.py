@@ -28,6 +28,7 @@ def test_a_conflict_that_no_instruction_shows_is_found_and_its_twin_with_a_lock_
     assert twin.verdict == "holds", twin.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(10, unseen.PROGRAMS))
 def test_it_is_no_proof_either_where_nothing_tests_it(name, monkeypatch):
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)

@@ -188,6 +188,7 @@ def test_a_thread_that_polls_for_one_that_is_blocked_out_of_sight_is_no_livelock
     assert "partly uncontrolled" in result.reason
 
 
+@pytest.mark.slow
 def test_daemons_that_a_run_leaves_disturb_no_later_setup():
     class Made(Counter):
         def __init__(self):

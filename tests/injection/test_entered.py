@@ -123,6 +123,7 @@ def test_a_generator_of_a_library_that_goes_on_is_entered_again():
     assert "called from `_, *_ = rest`" in found.reason, found.reason
 
 
+@pytest.mark.slow
 def test_what_only_an_operator_enters_is_reached():
     state, key, prices = Account(None), Key(1), {}
 

@@ -164,6 +164,7 @@ def test_a_signal_that_is_ignored_or_blocked_is_named(state):
     assert result.outcome == state
 
 
+@pytest.mark.slow
 def test_child_processes_that_outlive_it_are_found_and_ended():
     code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 

@@ -160,6 +160,7 @@ def test_the_fixed_twin_of_a_crashing_program_holds(run, pytester, kind):
     run(program(kind, True, pytester.path / "log"), "-rs").assert_outcomes(passed=4)
 
 
+@pytest.mark.slow
 def test_a_thread_that_ends_the_process_is_a_finding(run):
     result = run("""
     import os
@@ -263,6 +264,7 @@ def test_a_call_without_the_fixture_cannot_kill_pytest(run):
     result.stdout.fnmatch_lines(["*GIL-MASKED: crashed: the process was killed by SIGABRT, in *second); with 1 preemption*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["--gilcheck-isolate=none", "--pdb"])
 def test_a_report_says_where_a_crash_would_have_ended_pytest(run, way):
     result = run(

@@ -157,6 +157,7 @@ def test_a_marker_that_is_added_late_is_applied(run, pytester, way):
     result.stdout.fnmatch_lines(["*threads=0 (from marker gil_scaling)*"])
 
 
+@pytest.mark.slow
 def test_a_test_to_which_a_fixture_applies_a_marker_may_crash_and_its_fixtures_are_torn_down(run):
     result = run(
         """

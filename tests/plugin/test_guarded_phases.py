@@ -225,6 +225,7 @@ def test_the_reports_of_all_phases_come_home(run, pytester):
         assert junit.count(f'<property name="{name}"') == 1
 
 
+@pytest.mark.slow
 def test_expected_failures_of_every_phase_stay_what_they_are(run):
     run(
         """

@@ -28,6 +28,7 @@ AT_THE_TOP = "from pytest_gilcheck import gilcheck as imported\ngilcheck = lambd
 IN_THE_TEST = "def gilcheck():\n    from pytest_gilcheck import gilcheck\n    return gilcheck\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "errors"),
     one_in(2, [pytest.param(AT_THE_TOP, 0, id="at the top"), pytest.param(IN_THE_TEST, 1, id="in the test")]),

@@ -107,6 +107,7 @@ def test_assertions_skips_and_failures_of_the_test_keep_their_outcome(run):
     )
 
 
+@pytest.mark.slow
 def test_a_coroutine_test_runs_in_a_new_event_loop(run):
     result = run(
         """

@@ -204,6 +204,7 @@ def test_of_two_markers_the_closest_wins_and_the_other_gives_what_it_does_not_sa
     result.stdout.fnmatch_lines(["*seed 4711*"])
 
 
+@pytest.mark.slow
 def test_what_the_test_raises_is_its_failure(run):
     result = run(
         """
