@@ -291,6 +291,7 @@ class TestMemory:
         assert caught[0].filename == __file__
         assert not seen
 
+    @pytest.mark.slow
     def test_a_change_of_a_class_is_warned_of(self):
         def change():
             TestMemory.kept += 1

@@ -329,6 +329,7 @@ def test_a_hand_off_that_takes_long_is_not_taken_for_a_blocked_thread(invariant,
     assert result.verdict == "holds", result.reason
 
 
+@pytest.mark.slow
 def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_one_is_told():
     sensitive = fuzz(add_locked, add_locked, setup=Counter, invariant=is_two, sensitivity=True)
     sensitive.assert_holds()

@@ -357,6 +357,7 @@ def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, m
 QUICK = ("an operator reads its operands",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", only(QUICK, TRIALS))
 def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(name, monkeypatch):
     drawn, plant = TRIALS[name]

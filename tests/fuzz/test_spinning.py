@@ -50,6 +50,7 @@ def test_a_loop_that_writes_down_its_attempts_polls_as_well():
     counted(poll, announce, setup=Flag, schedules=15).assert_holds()
 
 
+@pytest.mark.slow
 def test_polling_for_a_sleeper_lets_time_pass():
     def poll(flag):
         while not flag.ready:
@@ -187,6 +188,7 @@ def any_of_a_map(feed):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poll", [any_of_a_generator, any_of_a_map])
 def test_a_loop_that_makes_an_iterator_each_time_polls(poll):
     def end(feed):

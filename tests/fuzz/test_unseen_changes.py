@@ -19,6 +19,7 @@ from .programs import calls_of_one, counted, plan, under_the_lock
 FOUND = unseen.PROGRAMS | unseen.ENTERED | unseen.LIBRARY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(30, FOUND))
 def test_a_conflict_that_no_instruction_shows_is_found_and_its_twin_with_a_lock_holds(name):
     setup, *threads, invariant = FOUND[name]

@@ -19,6 +19,7 @@ PARAMETERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", PARAMETERS)
 def test_a_workload_of_libraries_gets_its_verdict_its_culprit_and_no_contradiction(workload):
     result = gilcheck.interrupt(workload.work, setup=workload.data, repeats=2, over=0.2, exits_within=1.0)

@@ -44,6 +44,7 @@ def names(run):
 CHECKED = ["test_marked", "test_of_a_fixture_of_the_fixture", "test_of_the_fixture"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", one_in(2, [["-m", "gilcheck"], ["--gilcheck-only"]]))
 def test_tests_that_use_a_check_are_selected_also_by_the_fixture(names, options):
     assert names(*options) == CHECKED

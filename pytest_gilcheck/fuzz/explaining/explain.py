@@ -38,10 +38,10 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     if (found := _deciding(explorer, failure, steps, over)) is not None:
         first, second = found.first, found.second
         lines.append(f"  decided by  T{first.thread} {first.deed or first.source} at {first.place}")
-        others = f"with {found.others} other pair{'s' * (found.others > 1)} " if found.others else ""
+        others = f" and {found.others} other pair{'s' * (found.others > 1)}" if found.others else ""
         lines.append(
             f"       before T{second.thread} {second.deed or second.source} at {second.place}; "
-            f"{others}in the opposite order nothing fails"
+            f"a schedule beside this one that passes has them{others} in the opposite order"
         )
     return Explanation("\n".join(lines), tuple(rows)), again
 
