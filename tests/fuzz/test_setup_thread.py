@@ -9,6 +9,7 @@ from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running.engine import Engine
 from pytest_gilcheck.fuzz.running.short_slices import FREE_THREADED
 from pytest_gilcheck.fuzz.schedule import Schedule
+from pytest_gilcheck.fuzz.searching import explorer
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 
 pytestmark = pytest.mark.skipif(not FREE_THREADED, reason="a build with a GIL ends an object where its last reference goes")
@@ -43,10 +44,10 @@ def boxes(tmp_path, monkeypatch):
 
 def explored(in_threads, work, setup, invariant=None):
     """In how many of some runs after the sequential orders the setup had a thread of its own."""
-    with explorer_for(Program((work, work), setup, invariant), FuzzPlan(), lambda label: None) as explorer:
-        explorer.sequential()
+    with explorer_for(Program((work, work), setup, invariant), FuzzPlan(), lambda label: None) as made:
+        made.sequential()
         before = in_threads.call_count
-        failures = [explorer.follow(Schedule(()))[1] for _ in range(RUNS)]
+        failures = [made.follow(Schedule(()))[1] for _ in range(RUNS)]
     assert failures == [None] * RUNS
     return in_threads.call_count - before
 
@@ -84,6 +85,12 @@ def check(box):
 
 def test_a_context_variable_that_the_setup_sets_is_not_seen_by_the_invariant_with_or_without_a_thread(in_threads, boxes):
     box = boxes("box_of_a_context", CONTEXT)
+    assert explored(in_threads, box.work, box.setup, box.check) == 0
+
+
+def test_a_slow_machine_changes_nothing_in_a_search_that_ends_by_count(in_threads, boxes, monkeypatch):
+    monkeypatch.setattr(explorer, "_SHORT", 0)
+    box = boxes("box_of_a_slow_context", CONTEXT)
     assert explored(in_threads, box.work, box.setup, box.check) == 0
 
 
