@@ -1,6 +1,8 @@
 """The minimal failing schedule: the same failure, with its preemptions as early as they can be."""
 
-from itertools import count
+import threading
+from functools import partial
+from itertools import count, islice
 from random import Random
 from time import monotonic
 
@@ -21,8 +23,8 @@ class Phases:
         self.seen = None
 
 
-def explored(*threads, invariant=None):
-    return explorer_for(Program(threads, Phases, invariant), FuzzPlan(), lambda label: None)
+def explored(*threads, invariant=None, setup=Phases):
+    return explorer_for(Program(threads, setup, invariant), FuzzPlan(), lambda label: None)
 
 
 def few_runs():
@@ -68,3 +70,28 @@ def test_each_preemption_is_moved_to_the_first_point_at_which_it_fails():
         assert len(failing) > 3
         smaller = minimised(explorer, failing[-1], few_runs())
     assert smaller.schedule == failing[0].schedule
+
+
+class Ring:
+    def __init__(self):
+        self.locks = [threading.Lock() for _ in range(4)]
+
+    def take(self, first):
+        for lock in self.locks:
+            lock.locked()
+        with self.locks[first], self.locks[(first + 1) % 4]:
+            pass
+
+
+def test_a_deadlock_of_four_threads_in_a_ring_ends_with_one_preemption_wherever_it_begins():
+    with explored(*[partial(_take, first) for first in range(4)], setup=Ring) as explorer:
+        explorer.sequential()
+        walk = RandomWalk(Random(1))
+        failures = (failure for _ in count() if (failure := explorer.once(walk)[1]) is not None)
+        smaller = [minimised(explorer, failure, few_runs()) for failure in islice(failures, 8)]
+    assert {each.symptom for each in smaller} == {Symptom.DEADLOCK}
+    assert {each.schedule.preemptions for each in smaller} == {1}
+
+
+def _take(first, ring):
+    ring.take(first)

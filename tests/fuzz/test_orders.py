@@ -82,24 +82,6 @@ def test_a_failure_of_a_sequential_order_is_reported_without_a_preemption():
     assert again.verdict == "violated"
 
 
-class Ring:
-    def __init__(self, count):
-        self.locks, self.made = [threading.Lock() for _ in range(count)], 0
-
-    def go(self, first):
-        for _ in range(5):
-            self.made += 0
-        with self.locks[first], self.locks[(first + 1) % len(self.locks)]:
-            self.made += 0
-
-
-def test_a_ring_of_four_locks_is_a_deadlock_with_one_preemption():
-    threads = [lambda ring, first=first: ring.go(first) for first in range(4)]
-    result = counted(*threads, setup=lambda: Ring(4), budget=20)
-    assert (result.verdict, result.symptom) == ("violated", "deadlock"), result.reason
-    assert result.preemptions == 1, result.story
-
-
 def test_orders_that_take_longer_than_the_budget_are_cut_short():
     def computes(state):
         for _ in range(3_000):

@@ -144,7 +144,6 @@ def test_long_work_that_only_reads_is_no_polling():
     counted(read, read, setup=Flag, invariant=is_two, schedules=4).assert_holds()
 
 
-@pytest.mark.slow
 class Feed(Counter):
     def __init__(self):
         super().__init__()
@@ -207,6 +206,7 @@ def test_a_loop_that_looks_through_a_list_is_a_livelock_if_nobody_changes_it():
     assert "livelock" in result.reason
 
 
+@pytest.mark.slow
 def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
     def wait(flag):
         while not flag.ready:
