@@ -74,7 +74,7 @@ def search_all_draws(
     begun = monotonic()
     part = (asked + 1) // 2 if asked is not None and uses else asked
     share = 1.0
-    if asked is None:
+    if asked is None and begun < until:
         explorer.in_order()  # how long does a run take that nobody observes?
         needed = FEWEST * SPARE * explorer.pace / max(until - begun, explorer.pace)
         share = max(_FIRST, min(1.0, needed)) if uses else 1.0  # enough schedules of one draw come before any of another one
