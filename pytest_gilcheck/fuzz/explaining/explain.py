@@ -41,7 +41,7 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
         others = f" and {found.others} other pair{'s' * (found.others > 1)}" if found.others else ""
         lines.append(
             f"       before T{second.thread} {second.deed or second.source} at {second.place}; "
-            f"a schedule beside this one that passes has them{others} in the opposite order"
+            f"a neighbouring schedule that passes has them{others} in the opposite order"
         )
     return Explanation("\n".join(lines), tuple(rows)), again
 

@@ -1,6 +1,7 @@
-"""What an object refers to by a name: where a lock or a primitive may be kept.
+"""List what an object refers to by a name, to find locks and primitives.
 
-A check looks at thousands of objects before its first run, so which way to look follows from an object's class and is kept with it.
+A check inspects thousands of objects before its first run. How to inspect an object depends on its class alone, so that is found
+out once for each class.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Any
 from ...core.classes import bases_of, module_of_class, name_of_class, names_of
 from ...core.origin import ours
 
-# By id: the hash of a class may be code of the program.
-_ATOMS = frozenset(map(id, (str, bytes, int, float, complex, bool, type(None))))
+ATOMS = (str, bytes, int, float, complex, bool, type(None))  # classes of values that refer to nothing
+_ATOMS = frozenset(map(id, ATOMS))  # by id: the hash of a class may be code of the program
 NOT_CHANGED = (
     "_pytest",
     "pytest",
@@ -40,19 +41,19 @@ _Reader = Callable[[Any], Found]
 
 
 def only_atoms(values: tuple[Any, ...], depth: int = 2) -> bool:
-    """Whether nothing but atoms is in a tuple, and in the tuples in it; False also for what is deeper than that."""
+    """Whether there are only atoms in a tuple and in the tuples in it; False if these are nested deeper than ``depth``."""
     others = [each for each in tuple.__iter__(values) if id(type(each)) not in _ATOMS]
     return not others or (depth > 1 and all(type(each) is tuple and only_atoms(each, depth - 1) for each in others))
 
 
 class Contents:
-    """What objects refer to, for one check: a class may be changed between two."""
+    """The readers of one check, by class. A new check needs new ones, because the program may change a class in between."""
 
     def __init__(self) -> None:
         self._readers: dict[int, tuple[_Reader, type]] = {}  # by id, with the class, so that no other gets its number
 
     def of(self, thing: Any) -> Found:
-        """Everything that an object refers to by a name, atoms left out."""
+        """List everything that an object refers to by a name, without atoms."""
         kind = type(thing)
         known = self._readers.get(id(kind))
         if known is None:
@@ -65,7 +66,7 @@ class Contents:
                 return reader
         if module_of_class(kind).partition(".")[0] in NOT_CHANGED or issubclass(kind, threading.Thread):
             return _nothing
-        return partial(_attributes, list(_slots(kind)))
+        return partial(_attributes, _slots(kind))
 
 
 def _nothing(thing: Any) -> Found:
@@ -144,8 +145,8 @@ def _attributes(slots: list[str], thing: Any) -> Found:
 
 
 def _slots(kind: type) -> list[str]:
-    """The names of the slots that the instances of a class have."""
-    found = []
+    """Return the names of the slots that the instances of a class have."""
+    found: list[str] = []
     for base in bases_of(kind):
         slots = names_of(base).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:

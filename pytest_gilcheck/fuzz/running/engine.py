@@ -123,7 +123,7 @@ class Engine(Controlled):
         def work() -> None:
             main.ident = ident = _get_ident()
             self.by_ident[ident] = main
-            rename(caller, ident)  # who asks which thread this is is told what is true for the caller
+            rename(caller, ident)  # `current_thread` then returns the caller's thread in here, too
             try:
                 job()
             finally:

@@ -33,7 +33,7 @@ from ...core.origin import ours
 from ..steps import switch_points
 from . import dates, files, primitives, repeatable
 from .children import noting
-from .contents import NOT_CHANGED, Contents, only_atoms
+from .contents import ATOMS, NOT_CHANGED, Contents, only_atoms
 from .engine import Engine
 from .repeatable import Repeatable
 
@@ -42,7 +42,7 @@ _ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures.
 _dictoffset_of = type.__dict__["__dictoffset__"].__get__  # without asking the metaclass
 _MOST_IN_TUPLE = 1000  # of data, and no table of functions
 _MOST = 50_000  # objects that are searched for locks
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), types.BuiltinFunctionType, types.CodeType, types.ModuleType)
+_PLAIN = (*ATOMS, types.BuiltinFunctionType, types.CodeType, types.ModuleType)
 _LEAVES = (*_PLAIN, Engine, Repeatable, primitives.Lock)  # through our own, everything could be reached
 
 _CONTAINERS = (
@@ -186,11 +186,10 @@ class Patches:
                 if (made := _rebuilt(value, wrapper, f"{path}.{name}")) is not None and not isinstance(place, _FIXED):
                     self._set_anywhere(place, name, made)
                     waiting.append((value, f"{path}.{name}"))  # what else is in it
-                elif (lock := _lock_behind(value)) is not None and isinstance(place, _FIXED):
-                    continue
-                elif lock is not None:
+                elif (lock := _lock_behind(value)) is not None:
                     where = f"{path}.{name}" if isinstance(name, str) and lock is value else path
-                    self._set_anywhere(place, name, _with_lock(value, wrapper, where))
+                    if not isinstance(place, _FIXED):
+                        self._set_anywhere(place, name, _with_lock(value, wrapper, where))
                 elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
                     unbound = is_a(place, type) and is_a(value, types.BuiltinFunctionType)
                     self._set_anywhere(place, name, staticmethod(replacement) if unbound else replacement)
@@ -326,7 +325,7 @@ def _rebuilt(value: Any, wrapper: Callable[[Any, str], Any], where: str, depth: 
     if type(value) is staticmethod:
         replacement = _replacement(value.__func__)
         return None if replacement is None else staticmethod(replacement)
-    if not is_a(value, tuple) or depth == 0 or tuple.__len__(value) > _MOST_IN_TUPLE or only_atoms(value):
+    if not is_a(value, tuple) or depth == 0 or tuple.__len__(value) > _MOST_IN_TUPLE:
         return None
     made = []
     for each in tuple.__iter__(value):

@@ -1,8 +1,9 @@
-"""The threads that `threading` tells of, by `enumerate`, `active_count` and `current_thread`.
+"""Keep our threads off the list that `threading.enumerate`, `active_count` and `current_thread` read.
 
-A setup may count them, an invariant may say that none is left, and a shutdown may join all but its own. None of them may meet a
-thread of ours: the watchdog, or one of the program's that waits for its next run. So those are taken off the list meanwhile. They
-must be on it when they end: `threading` takes each thread off at its end, and does not expect it to be missing.
+A setup may count the threads. An invariant may demand that none is left, and a shutdown may join all threads but its own. None of
+them may see a thread of ours: the watchdog, or a worker that waits for its next run. So we remove these threads from the list, and
+add a worker again while it runs a job. A thread must be on the list when it ends: `threading` then removes it, and fails if it is
+missing.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ _known: dict[int, threading.Thread] = threading._active  # type: ignore[attr-def
 
 
 def hide(thread: threading.Thread) -> None:
-    """Tell of this thread no more; of one that has ended, nothing is told anyhow."""
+    """Remove a thread from the list. A thread that has ended is not on it, and nothing happens."""
     ident = thread.ident
-    if ident is not None and _known.get(ident) is thread:  # otherwise, another thread has its number now
+    if ident is not None and _known.get(ident) is thread:  # another thread may have its number now
         del _known[ident]
 
 
 def show(thread: threading.Thread) -> None:
-    """Tell of this thread again, which is alive."""
+    """Add a thread that is alive to the list again."""
     if thread.ident is not None:
         _known[thread.ident] = thread
 
 
 def rename(before: int, after: int) -> None:
-    """Tell of the thread with one number under another; of none if there is none."""
+    """List the thread with one ident under another. Nothing happens if it is not on the list."""
     if before in _known:
         _known[after] = _known.pop(before)

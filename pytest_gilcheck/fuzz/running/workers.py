@@ -79,13 +79,13 @@ class Workers:
         self.hide()
 
     def hide(self) -> None:
-        """Let nobody know of the threads that wait for their jobs, or for the next run."""
+        """Hide the threads that wait for a job (`registered`)."""
         for worker in self.tasks:
             if worker.state is PARKED or (worker.state is DONE and not worker.leaves):
                 registered.hide(worker.thread)
 
     def show(self) -> None:
-        """The program's threads begin, so whoever asks is told of them."""
+        """List the program's threads again, because they begin to run."""
         for worker in self.tasks:
             registered.show(worker.thread)
 

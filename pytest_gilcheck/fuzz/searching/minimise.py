@@ -79,8 +79,8 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     the failure, it can show the smallest one too.
 
     First the switches are left out that turn no conflict round. Then whole stretches of segments are sorted by thread, half of them
-    at once, then smaller ones (as delta debugging does, Zeller and Hildebrandt, TSE 2002); then single switches are removed; at
-    last, the threads come in other orders (`reordering`).
+    at once, then smaller ones (as delta debugging does, Zeller and Hildebrandt, TSE 2002); then single switches are removed.
+    Finally, other orders of the threads are tried (`reordering`).
     """
     before = explorer.runs
     limit.start(lambda: explorer.runs - before)

@@ -1,4 +1,4 @@
-"""The sequential orders of a program's threads: which of them run, and which may refute what the first ones have in common."""
+"""Choose the sequential orders that run: the first ones, and further ones that may refute what the first have in common."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHUFFLED = 40  # orders of more threads
 
 
 def orders_of(count: int) -> list[Order]:
-    """The sequential orders that are run of so many threads: all of up to three, otherwise some."""
+    """Return the sequential orders that run first: all orders of up to three threads, otherwise the rotations."""
     threads = range(count)
     if count <= ALL_AT_FIRST:
         return list(permutations(threads))
@@ -24,12 +24,13 @@ def orders_of(count: int) -> list[Order]:
 
 
 def further_orders(late: Mapping[Order, Collection[int]]) -> Generator[Order, Collection[int], None]:
-    """Orders that have not run, those first in which the threads that fail come last: a consumer may need a producer before it.
+    """Generate orders that have not run yet. The caller sends back the threads that failed in each.
 
-    Then all others of four threads, and some of more. Send the threads that fail in each.
+    The first ones move the threads that failed to the end, because a consumer may need a producer before it. Then come all other
+    orders of four threads, or some orders of more.
 
     Args:
-        late: the threads that fail in each order that has run.
+        late: the orders that have run, and the threads that failed in each.
     """
     seen, waiting = set(late), deque(late.items())
     count = len(next(iter(late)))

@@ -1,7 +1,7 @@
-"""Segments of a failing run in other orders, with fewer of its cuts.
+"""Put the segments of a failing run in other orders, with fewer preemptions.
 
-Minimising step by step ends where no neighbour fails: a deadlock of four threads in a ring needs one preemption and the others in
-one certain order, which no single move of a segment comes to.
+Minimising step by step ends where no neighbour fails. A deadlock of four threads in a ring needs one preemption and one certain
+order of the other threads. No single move of a segment leads there from a schedule with two preemptions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ _TO_THE_END = sys.maxsize  # steps of a thread's last segment
 
 
 def reordered(segments: Sequence[Segment], cuts: int) -> Iterator[list[Segment]]:
-    """The segments of a run in other orders, with so many of the places kept at which a thread was interrupted."""
+    """Generate other orders of the segments.
+
+    Args:
+        cuts: the number of places at which a thread was interrupted and still is; at all others, its segments are joined.
+    """
     pieces: dict[int, list[int]] = {}
     for thread, steps in segments:
         pieces.setdefault(thread, []).append(steps)
@@ -32,13 +36,13 @@ def reordered(segments: Sequence[Segment], cuts: int) -> Iterator[list[Segment]]
 
 
 def _parts(counts: list[int], kept: list[int]) -> list[int]:
-    """The steps of a thread's segments, joined but for the places that are kept; the last one goes on to the end."""
+    """Join a thread's segments, except at the places that are kept. The last segment runs to the thread's end."""
     starts = [0, *kept]
     return [*(sum(counts[start:end]) for start, end in zip(starts, kept, strict=False)), _TO_THE_END]
 
 
 def _orders(threads: list[int], draw: Random) -> Iterator[list[int]]:
-    """Orders of these threads, each as often as it is named, and never twice in a row: all if they are few, otherwise some."""
+    """Generate orders of these entries in which no thread comes twice in a row: all orders if they are few, otherwise some."""
     found = list(_all_orders(threads, []))[: 10 * _MOST_FOR_EACH] if len(threads) <= 6 else []
     if not found:
         for _ in range(10 * _MOST_FOR_EACH):
