@@ -5,7 +5,6 @@ Each broken program is found, and its twin with a lock around both threads holds
 
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
@@ -59,15 +58,6 @@ def test_a_claim_names_the_library_code_that_was_one_step_and_with_it_included_t
     assert result.verdict == "holds"
     assert "each call of Python code in json was one step: include=('json',) searches it too" in result.reason
     assert counted(*threads, setup=unseen.Groups, schedules=1000, include=("json",)).verdict == "violated"
-
-
-@pytest.mark.parametrize("call", [Path.write_text, Path.read_text, Path.exists])
-def test_a_claim_names_pathlib_where_its_code_works_on_a_file_in_several_steps(call, tmp_path):
-    (path := tmp_path / "settings").write_text("")
-    arguments = ("new",) if call is Path.write_text else ()
-    result = counted(lambda state: call(path, *arguments), lambda state: None, setup=list, schedules=30)
-    assert result.verdict == "holds", result.reason
-    assert ("include=('pathlib',) searches it too" in result.reason) == (call is not Path.exists)
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ from ..running.engine import Engine
 from ..running.record import Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..steps import quiet_keys
+from ..steps.calls import makes_steps
 from ..steps.instructions import instruction_at
 from ..steps.stack import NOTHING, topmost
 from ..steps.touches import ALL, SIZE, UNKNOWN, Touch, Touches, behind_a_lock, touches
@@ -149,7 +150,7 @@ class Trace:
             if behind_a_lock(outer, self._engine.takes_part) is UNKNOWN:
                 self.not_known[now] = "a lock of the standard library"
             return
-        if access.line == 0 or not self._engine.takes_part(frame.f_code.co_filename):
+        if access.line == 0 or not makes_steps(frame.f_code, frame.f_globals, self._engine.takes_part):
             self.not_known[now] = access.name
             return
         self.accesses[now] = access

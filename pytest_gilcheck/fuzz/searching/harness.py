@@ -19,7 +19,7 @@ from ..running.journal import Journal
 from ..running.one_core import OneCore
 from ..running.patches import Patches
 from ..running.short_slices import short_slices
-from ..steps.library import STEPPED
+from ..steps.library import wholly_stepped
 from .explorer import Explorer
 
 _LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
@@ -98,7 +98,7 @@ def run_limit(plan: FuzzPlan) -> float:
 
 def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
     """The predicate for files that are under test."""
-    files = set(STEPPED)
+    files: set[str] = set()
     folders: list[str] = []
     for name in include:
         try:
@@ -109,7 +109,7 @@ def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
         file = getattr(module, "__file__", None)
         if file is None:
             raise BadValue("include", name, "a module written in Python: this one has no source file", "argument")
-        files.add(file)
+        files |= {file, f"<frozen {name}>"}  # the second is how the code of a frozen module calls it
         folders += [f"{path}/" for path in getattr(module, "__path__", ())]
     known: dict[str, bool] = {}
 
@@ -117,8 +117,8 @@ def _takes_part(include: Iterable[str]) -> Callable[[str], bool]:
         answer = looked_up(known, file)
         if answer is None:
             made = file.startswith("<") and not file.startswith("<frozen")  # code that has no file: made by exec
-            tested = under_test(file) or made or file in files or any(file.startswith(folder) for folder in folders)
-            answer = known[file] = tested and not ours(file)
+            included = file in files or any(file.startswith(folder) for folder in folders)
+            answer = known[file] = (under_test(file) or made or wholly_stepped(file) or included) and not ours(file)
         return answer
 
     return takes_part

@@ -25,7 +25,7 @@ from typing import Any
 
 from ...core.classes import in_class
 from ...core.origin import ours
-from .library import STEPPED
+from .library import makes_steps_always
 
 _PACKAGE = __name__.partition(".")[0]
 UNKNOWN = object()  # an argument that may be any object
@@ -88,9 +88,10 @@ def hands_over(callee: object, under_test: UnderTest) -> bool:
 
 def makes_steps(code: CodeType, namespace: dict[str, Any], under_test: UnderTest) -> bool:
     """Whether code is under test. Code that was made from a text has no file; then it goes by its module."""
-    if not under_test(code.co_filename):
-        return False
-    if not code.co_filename.startswith("<") or code.co_filename in STEPPED:
+    file = code.co_filename
+    if not under_test(file):
+        return makes_steps_always(code)
+    if not file.startswith("<") or file.startswith("<frozen "):
         return True
     module = str(namespace.get("__name__", ""))
     top = module.partition(".")[0]

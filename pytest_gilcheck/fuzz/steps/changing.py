@@ -31,7 +31,7 @@ from ...core.classes import bases_of, derived_from, in_class, module_of_class, n
 from ...core.source import file_text
 from ..schedule import checksum
 from . import sources
-from .library import STEPPED
+from .library import partly_stepped
 from .sources import CATCHERS, MAY_ALIAS, of_code, of_file, uses_dictionaries
 
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
@@ -127,7 +127,7 @@ class Changing:
 
     def file(self, path: str) -> None:
         """Take note of a file whose code is under test; of the standard library only the code that runs counts."""
-        if path in self._seen or path in STEPPED:
+        if path in self._seen or partly_stepped(path):
             return
         self._seen.add(path)
         found = of_file(path)
@@ -155,7 +155,7 @@ class Changing:
         stored, words, called = of_code(code)
         self._store(stored)
         self.dictionaries = self.dictionaries or uses_dictionaries(code)
-        if under_test and code.co_filename not in STEPPED:
+        if under_test and not partly_stepped(code.co_filename):
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
@@ -169,9 +169,10 @@ class Changing:
         self._words(words & sources.STORING)
         if not code.co_filename.endswith(_WEAK_MODULES):
             return True
-        if asked_by_test:
+        asked = asked_by_test or under_test
+        if asked:
             self._set("ends_matter")
-        return asked_by_test
+        return asked
 
     @property
     def ends_noticed(self) -> bool:
