@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
-import inspect
 import json
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from .core.fork_safety import can_fork
 from .core.printed import put
 from .core.verdict import Verdict
 from .report import html
+from .runner import refuse_arguments
 from .settings import Settings, option, replay_key
 
 _PYTEST_USAGE_ERROR = 4  # pytest.ExitCode.USAGE_ERROR
@@ -224,7 +224,7 @@ def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None],
     if arguments.curve and claims:
         raise BadValue(claims[0], getattr(arguments, claims[0]), "nothing beside --curve, which has no verdict", "command line")
     work = _resolve(arguments.target)
-    _refuse_arguments(work, arguments.target)
+    refuse_arguments(work, "target", arguments.target, "command line")
     records: list[evidence.Record] = []
     checks = Gilcheck(Settings.from_environment(), on_record=records.append, set_deadline=set_deadline, progress=progress)
     names = ("min_speedup", "max_slowdown", "efficiency", "threads", "budget", "timeout", "cores", "switchinterval", "warmup")
@@ -268,27 +268,6 @@ def _resolve(target: str) -> Callable[[], Any]:
     if not callable(function):
         raise BadValue("target", target, "a function or another callable", "command line")
     return function  # type: ignore[no-any-return]
-
-
-def _refuse_arguments(function: Callable[[], Any], target: str) -> None:
-    """Check that a function can be called without arguments, as far as its signature says.
-
-    Raises:
-        BadValue: it needs one; the message names it.
-    """
-    try:
-        signature = inspect.signature(function)
-        signature.bind()
-    except ValueError:  # no signature: the call will tell
-        return
-    except TypeError:
-        needed = next(name for name, each in signature.parameters.items() if each.default is each.empty)
-        raise BadValue(
-            "target",
-            target,
-            f"a function without arguments; this one needs {needed!r}: write one that calls it",
-            "command line",
-        ) from None
 
 
 def _show_progress(label: str) -> None:

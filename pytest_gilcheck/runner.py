@@ -240,8 +240,30 @@ def refuse_workload(work: object, source: str) -> None:
     """Check that a workload can be called and does something when it is called.
 
     Raises:
-        BadValue: it cannot, or it is a generator function.
+        BadValue: it cannot, or needs an argument, or it is a generator function.
     """
     generates = inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work)
     if not callable(work) or generates:
         raise BadValue("work", work, "a callable or coroutine function without arguments, and no generator", source)
+    refuse_arguments(work, "work", work, source)
+
+
+def refuse_arguments(function: Callable[..., object], name: str, value: object, source: str) -> None:
+    """Check that a function can be called without arguments, as far as its signature says.
+
+    Args:
+        name, value: of what the user gave for it.
+
+    Raises:
+        BadValue: it needs one; the message names it.
+    """
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)  # a decorator may give more arguments than it takes
+    except Exception:  # it does not say, or is of a class that lets nobody look: the call will tell
+        return
+    try:
+        signature.bind()
+    except TypeError:
+        needed = next(each.name for each in signature.parameters.values() if each.default is each.empty)
+        expected = f"a function without arguments; this one needs {needed!r}: write one that calls it"
+        raise BadValue(name, value, expected, source) from None

@@ -1,5 +1,6 @@
 """What the runner does around every check: the machine lock, and the sources of errors."""
 
+import functools
 import os
 import sys
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pytest_gilcheck import BadValue, runner
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.checks import SCALING
 from pytest_gilcheck.core.cores import CAN_PIN
+from pytest_gilcheck.runner import refuse_workload
 
 
 def test_a_check_that_measures_time_holds_the_machine_lock_and_a_search_does_not(monkeypatch):
@@ -31,6 +33,27 @@ def test_a_check_that_measures_time_holds_the_machine_lock_and_a_search_does_not
 def test_an_argument_that_only_the_running_check_can_refuse_is_refused_with_its_source():
     with pytest.raises(BadValue, match=r"cores=100000 \(from the place where it was said\): expected 1 to"):
         Gilcheck().runner.run(SCALING, lambda: None, {"cores": 100_000}, "the place where it was said")
+
+
+def needs_one(value, other=1):
+    pass
+
+
+class Needing:
+    def method(self, value):
+        pass
+
+
+@pytest.mark.parametrize("work", [needs_one, lambda value: value, functools.partial(needs_one, other=2), Needing().method])
+def test_a_workload_that_needs_an_argument_is_refused_and_names_it(work):
+    for check in (Gilcheck().scaling, Gilcheck().latency, Gilcheck().interrupt):
+        with pytest.raises(BadValue, match=r"work=.*: expected a function without arguments; this one needs 'value'"):
+            check(work)
+
+
+@pytest.mark.parametrize("work", [lambda value=1: value, functools.partial(needs_one, 1), lambda *of, **by_name: None, Needing])
+def test_a_workload_that_needs_none_is_not_refused(work):
+    refuse_workload(work, "argument")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
+from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.source import code_position
@@ -329,7 +330,7 @@ def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
         elif searched.conflicts_open:
             why = "there was no time to record a run, so it is not known which of its steps conflict"
         return (
-            f"cut short by {budget}: {drawn}; {why}. A run takes {1000 * pace:.2g} ms, so raise budget to "
+            f"cut short by {budget}: {drawn}; {why}. A run takes {seconds(pace)}, so raise budget to "
             f"{_rounded_up(needed):g} s, or make the test shorter"
         )
     if plan.mode == EXHAUSTIVE and not searched.all_enumerated:

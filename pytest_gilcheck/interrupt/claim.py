@@ -50,7 +50,7 @@ def claim(given: Arguments) -> InterruptClaim:
     """
     signals = given.get("signals", signal.SIGINT)
     several: Sequence[object] = [signals] if isinstance(signals, (str, int)) else signals
-    if not isinstance(several, Sequence) or not several:
+    if not isinstance(several, Sequence) or isinstance(several, (bytes, bytearray)) or not several:
         raise given.refused("signals", "a signal such as 'SIGINT', or a list of them")
     return InterruptClaim(
         within=given.get("within", DEFAULT_WITHIN),

@@ -38,6 +38,9 @@ _PATIENCE = 3.0  # times `within`, and at least
 _MOST_PATIENCE = 5.0  # seconds more, on a busy machine, until the process has used `within` of CPU time
 _TIMES_DENIED = 3.0  # times `exits_within`, at most, until the process has had that without the time in which it had no core
 _SHORT = 0.002  # seconds
+_WITHOUT_EFFECT = frozenset(  # numbers of the signals whose default action is none
+    getattr(signal, name) for name in ("SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH") if hasattr(signal, name)
+)
 _LOOK = 0.1  # seconds between two looks at a process on a busy machine
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
 _MOST_DELAY = 3.0  # seconds that a signal is delayed at most, until the process has had the time up to its moment
@@ -204,6 +207,9 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
         return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=process.stacks())
     if now is not None and number in now.ignored:
         detail = "the process ignores it (SIG_IGN)"
+        return replace(trial, outcome=SignalOutcome.IGNORED, detail=detail, stacks=process.stacks())
+    if now is not None and number in _WITHOUT_EFFECT and number not in now.caught:
+        detail = "no handler is set for it, and by default it has no effect (SIG_DFL)"
         return replace(trial, outcome=SignalOutcome.IGNORED, detail=detail, stacks=process.stacks())
     slept = first is None or now is None or now.asleep_since(first)
     dozed, others_busy = not slept and _idled(first, now, patience), _worked(first, now, patience)

@@ -28,8 +28,8 @@ class ProcessSnapshot:
         at: when the snapshot was taken, by ``time.monotonic``.
         uninterruptible: numbers of the threads that waited in the kernel in a way that no signal ends (state D).
         idle: seconds so far in which a core of this machine was idle, of all cores together; None if unknown.
-        blocked, ignored, pending: numbers of the signals that the main thread blocks, that the process ignores, and that are
-            pending for either.
+        blocked, ignored, caught, pending: numbers of the signals that the main thread blocks, that the process ignores, that it has
+            a handler for, and that are pending for either.
     """
 
     running: bool
@@ -40,6 +40,7 @@ class ProcessSnapshot:
     main: int
     blocked: frozenset[int]
     ignored: frozenset[int]
+    caught: frozenset[int]
     pending: frozenset[int]
     at: float
     uninterruptible: frozenset[int]
@@ -109,6 +110,7 @@ def take(pid: int) -> ProcessSnapshot | None:
             idle=None if cores is None else cores.idle,
             blocked=_numbers(facts["SigBlk"]),
             ignored=_numbers(facts["SigIgn"]),
+            caught=_numbers(facts["SigCgt"]),
             pending=_numbers(facts["SigPnd"]) | _numbers(facts["ShdPnd"]),
         )
     except (OSError, KeyError, ValueError):

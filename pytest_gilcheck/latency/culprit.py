@@ -36,6 +36,7 @@ class Culprit:
         share: of the time that the heartbeat waited for the GIL.
         typical, longest: the median and the longest wait charged to this place, in seconds.
         caller: the line outside the standard library that called it, if the place is inside the standard library.
+        interval: the switch interval that the workload has set, in seconds; None if it has set none that is longer.
     """
 
     line: str
@@ -45,12 +46,16 @@ class Culprit:
     typical: float
     longest: float
     caller: str | None = None
+    interval: float | None = None
 
     def __str__(self) -> str:
         what = f"{self.expression} at {self.line}" if self.expression else self.line
         called = f", called from {self.caller}" if self.caller else ""
         held = f"a C call that holds the GIL {ms(self.typical)} at a time"
-        return f"{what}{called}, {held if self.kind == IN_C else 'bytecode, which releases the GIL on request'}"
+        set_by = (
+            "" if self.interval is None else f" after the {ms(self.interval)} that the workload has given to sys.setswitchinterval"
+        )
+        return f"{what}{called}, {held if self.kind == IN_C else f'bytecode, which releases the GIL on request{set_by}'}"
 
     def figures(self) -> dict[str, object]:
         return {
@@ -65,13 +70,19 @@ class Culprit:
 
 
 def culprits(
-    holdings: Iterable[Holding], interval: float, workers: int, work: object, last: SlowestLine | None = None
+    holdings: Iterable[Holding],
+    interval: float,
+    workers: int,
+    work: object,
+    last: SlowestLine | None = None,
+    before: float | None = None,
 ) -> tuple[Culprit, ...]:
     """Describe the places, longest waited for first; places with the same line and expression are merged.
 
     Args:
         holdings: the places and the waits charged to them.
         interval: the switch interval, in seconds.
+        before: that of the check, if the workload may have set a longer one.
         workers: threads that run the workload.
         work: the workload, shown where its last operation held the GIL, and nothing more is known.
         last: its slowest line, which stands for its last operation.
@@ -87,7 +98,8 @@ def culprits(
     for (line, text, caller), parts in together.items():
         waits = [wait for part in parts for wait in part.waits]
         kind = IN_C if median(waits) > (workers + 1) * interval + _SLACK else BYTECODE
-        found.append(Culprit(line, text, kind, sum(part.share for part in parts), median(waits), max(waits), caller))
+        own = None if before is None or interval <= before else interval
+        found.append(Culprit(line, text, kind, sum(part.share for part in parts), median(waits), max(waits), caller, own))
     found.sort(key=lambda culprit: culprit.share, reverse=True)
     if (
         found

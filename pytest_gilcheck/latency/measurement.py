@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
@@ -207,7 +208,8 @@ class LatencyMeasurement:
             holdings = held.holdings
         unknown = any(holding.place.file is None for holding in holdings)
         last = self._load.slowest_line() if unknown else None
-        return culprits(holdings, self._template.switch_interval, self._plan.workers, self._load.work, last)
+        interval = max(self._template.switch_interval, sys.getswitchinterval())  # the workload may have set a longer one
+        return culprits(holdings, interval, self._plan.workers, self._load.work, last, self._template.switch_interval)
 
 
 def _held(load: Load, plan: LatencyPlan, progress: Callable[[str], None]) -> Held | None:

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..core.durations import seconds
 from ..core.evidence import Record
 from .clean import name_of_test, one_line, wrapped
 from .matrix import label_of
-from .words import WORST_FIRST, number, seconds, short_claim, short_figure
+from .words import WORST_FIRST, number, short_claim, short_figure
 
 COLOURS = {"violated": "red", "inconclusive": "yellow", "holds": "green"}
 _VERDICT, _FIGURE = 12, 9  # columns, at least

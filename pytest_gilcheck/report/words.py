@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..checks import CHECKS
+from ..checks import CHECKS, MainFigure
+from ..core.durations import seconds
 from ..core.evidence import Record
 from .clean import one_line
 
@@ -23,15 +24,29 @@ def number(figures: Mapping[str, Any], name: str) -> float | None:
     return float(value)
 
 
-def main_figure(record: Record) -> tuple[str, float, str] | None:
-    """The figure that the check is about: its name, value and unit ("times", "s" or "1"); None if there is none."""
+def _figure(record: Record) -> MainFigure | None:
+    """What the check is about, by what the record claims."""
     if (check := CHECKS.get(record["check"])) is None:
         return None
-    known = [(value, name) for name in check.figure.names if (value := number(record["figures"], name)) is not None]
+    other = check.figure.otherwise
+    if other is not None and _limit(record, check.figure) is None and _limit(record, other) is not None:
+        return other
+    return check.figure
+
+
+def _limit(record: Record, figure: MainFigure) -> float | None:
+    return number({**record["claim"], **record["figures"]}, figure.limit)
+
+
+def main_figure(record: Record) -> tuple[str, float, str] | None:
+    """The figure that the check is about: its name, value and unit ("times", "s" or "1"); None if there is none."""
+    if (figure := _figure(record)) is None:
+        return None
+    known = [(value, name) for name in figure.names if (value := number(record["figures"], name)) is not None]
     if not known:
         return None
     value, name = max(known)
-    return name, value, check.figure.unit
+    return name, value, figure.unit
 
 
 def short_figure(record: Record) -> str:
@@ -39,40 +54,37 @@ def short_figure(record: Record) -> str:
 
     The bound of a speedup that refutes the claim stands in the place of the speedup that was read.
     """
-    found = main_figure(record)
-    check = CHECKS.get(record["check"])
-    if check is not None and check.figure.beyond and (least := number(record["figures"], check.figure.beyond)) is not None:
+    found, figure = main_figure(record), _figure(record)
+    if figure is not None and figure.beyond and (least := number(record["figures"], figure.beyond)) is not None:
         return f"> {seconds(least)}"
-    if check is not None and check.figure.instead and (text := record["figures"].get(check.figure.instead)):
+    if figure is not None and figure.instead and (text := record["figures"].get(figure.instead)):
         return one_line(text, 16)
-    if found is None or check is None:
+    if found is None or figure is None:
         return "-"
     _, value, unit = found
     if unit == "times":
         high = bounds(record)[1]
         shown_limit = record["verdict"] == "violated" and high is not None and high < value
         return f"<= {high:.2f}x" if shown_limit else f"{value:.2f}x"
-    return seconds(value) if unit == "s" else f"{value:,.0f} {check.figure.noun}"
+    return seconds(value) if unit == "s" else f"{value:,.0f} {figure.noun}"
 
 
 def short_claim(record: Record) -> str:
     """The limit that the main figure is compared with, short: ``claim: >= 0.80x``; empty for a claim without a number."""
-    check = CHECKS.get(record["check"])
-    if check is None or not check.figure.limit:
+    figure = _figure(record)
+    limit = None if figure is None else _limit(record, figure)
+    if figure is None or limit is None:
         return ""
-    limit = number({**record["claim"], **record["figures"]}, check.figure.limit)
-    if limit is None:
-        return ""
-    shown = f"{limit:.2f}x" if check.figure.unit == "times" else seconds(limit)
-    return f"claim: {'>=' if check.figure.at_least else '<='} {shown}"
+    shown = f"{limit:.2f}x" if figure.unit == "times" else seconds(limit)
+    return f"claim: {'>=' if figure.at_least else '<='} {shown}"
 
 
 def bounds(record: Record) -> tuple[float | None, float | None]:
     """What bounds the main figure, low and high; None where nothing does."""
-    check = CHECKS.get(record["check"])
-    if check is None or not check.figure.bounds:
+    figure = _figure(record)
+    if figure is None or not figure.bounds:
         return None, None
-    low, high = check.figure.bounds
+    low, high = figure.bounds
     return number(record["figures"], low), number(record["figures"], high)
 
 
@@ -84,13 +96,6 @@ def interval(record: Record) -> str:
     if high is None:
         return f"at least {low:.2f}"
     return f"at most {high:.2f}" if not low else f"{low:.2f} to {high:.2f}"
-
-
-def seconds(value: float) -> str:
-    """Seconds as people read them."""
-    if abs(value) >= 1:
-        return f"{value:.3g} s"
-    return f"{value * 1e3:.3g} ms" if abs(value) >= 1e-5 else f"{value * 1e6:.3g} us"
 
 
 def slower(ratio: float) -> str:

@@ -164,6 +164,19 @@ def test_a_signal_that_is_ignored_or_blocked_is_named(state):
     assert result.outcome == state
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is asked who handles what")
+@pytest.mark.parametrize("handled", [False, True])
+def test_a_signal_without_a_handler_that_has_no_effect_by_default_is_ignored_and_not_replaced(handled):
+    def work():
+        if handled:
+            signal.signal(signal.SIGWINCH, lambda *of: sys.exit())
+        time.sleep(60)
+
+    result = gilcheck.interrupt(work, signals="SIGWINCH", repeats=1, over=0.05)
+    assert result.verdict == ("holds" if handled else "violated"), result.reason
+    assert handled or (result.outcome == "ignored" and "no handler is set for it" in result.reason)
+
+
 @pytest.mark.slow
 def test_child_processes_that_outlive_it_are_found_and_ended():
     code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(600)"
@@ -274,6 +287,7 @@ def test_the_signal_state_of_this_process_is_unchanged():
         ({"exits_within": "soon"}, "exits_within='soon'"),
         ({"signals": "SIGNOTHING"}, "signals='SIGNOTHING'"),
         ({"signals": "SIGKILL"}, "other than SIGKILL"),
+        ({"signals": b"SIGINT"}, "signals=b'SIGINT'"),
         ({"signals": []}, "signals=\\[\\]"),
         ({"repeats": 0}, "repeats=0"),
         ({"over": 0}, "over=0"),

@@ -49,6 +49,15 @@ def test_waits_well_above_the_switch_interval_are_a_c_call(waits, workers, kind)
     assert named(*waits, workers=workers).kind == kind
 
 
+def test_bytecode_that_keeps_the_gil_for_the_switch_interval_of_the_workload_is_no_c_call():
+    holding = Holding(CALL, 1.0, (0.4,))
+    [culprit] = culprits([holding], 2.0, 1, work, None, 0.005)
+    assert culprit.kind == BYTECODE
+    assert str(culprit).endswith("on request after the 2000 ms that the workload has given to sys.setswitchinterval")
+    [usual] = culprits([holding], 0.005, 1, work, None, 0.005)
+    assert (usual.kind, usual.interval) == (IN_C, None)
+
+
 def test_places_of_one_line_are_one_and_the_longest_waited_for_comes_first():
     holdings = [Holding(CALL, 0.3, (0.1,)), Holding(CONTAINS, 0.4, (0.2,)), Holding(CALL, 0.3, (0.3,))]
     first, second = culprits(holdings, 0.005, 1, work)

@@ -51,6 +51,20 @@ def test_the_text_table_says_verdict_figure_interval_cost_and_change():
     assert "changes: tests/test_a.py::test_scales: violated on 3.13.0; holds on 3.13.5t" in text.replace("\n  ", " ")
 
 
+@pytest.mark.parametrize(
+    ("limits", "figure", "claim"),
+    [
+        ({"p99_limit": 0.05, "max_limit": None}, "3 ms", "claim: <= 50 ms"),
+        ({"p99_limit": 0.05, "max_limit": 0.4}, "3 ms", "claim: <= 50 ms"),
+        ({"p99_limit": None, "max_limit": 0.4}, "300 ms", "claim: <= 400 ms"),
+    ],
+)
+def test_the_summary_shows_the_figure_that_a_claim_of_latency_bounds(limits, figure, claim):
+    figures = {"heartbeat_beside_p99": 0.003, "heartbeat_beside_max": 0.2, "echo_beside_max": 0.3, **limits}
+    [*_, line] = summary([entry("tests/test_a.py::test_answers", check="latency", **figures)], width=120)
+    assert f" {figure}  {claim} " in line.text
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_terminal_however_many_interpreters(width):
     records = [entry("t" * 300, "violated", version=f"3.{minor}.0", reason="x" * 500) for minor in range(5, 16)]
