@@ -251,8 +251,8 @@ MUTANTS = (
     Mutant(
         "fuzz-conflict",
         "fuzz/explaining/recorder.py",
-        '            and "write" in (self.access.kind, other.access.kind)\n',
-        '            and "read" in (self.access.kind, other.access.kind)\n',
+        "                if holder == held and (changes or changed) and ",
+        "                if holder == held and not (changes or changed) and ",
         "the report names two reads as the pair of steps that decides",
         CHECK,
     ),

@@ -13,6 +13,9 @@ from ..searching.minimise import observed
 from .recorder import RecordedStep, Recorder
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
 
+_FARTHEST = 3  # points by which a preemption is moved to find a schedule that passes
+_FARTHEST_BACK = 200  # steps between two accesses of a pair
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -37,10 +40,10 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
     if (found := _deciding(explorer, failure, steps, over)) is not None:
         first, second = found.first, found.second
-        lines.append(f"  decided by  T{first.thread} {first.deed or first.source} at {first.place}")
+        lines.append(f"  decided by  T{first.thread} {first.in_words} at {first.place}")
         others = f" and {found.others} other pair{'s' * (found.others > 1)}" if found.others else ""
         lines.append(
-            f"       before T{second.thread} {second.deed or second.source} at {second.place}; "
+            f"       before T{second.thread} {second.in_words} at {second.place}; "
             f"a neighbouring schedule that passes has them{others} in the opposite order"
         )
     return Explanation("\n".join(lines), tuple(rows)), again
@@ -73,63 +76,87 @@ class _Flipped:
     """A pair of conflicting accesses of which the order differs in a run that does not fail.
 
     Attributes:
+        stale: whether the first one reads what the second one changes.
         others: the number of other objects, or names in them, whose accesses are in another order there, too.
     """
 
     first: RecordedStep
     second: RecordedStep
+    stale: bool
     others: int
 
 
 def _deciding(explorer: Explorer, failure: Failure, steps: list[RecordedStep], over: Callable[[], bool]) -> _Flipped | None:
-    """The pair whose order differs between this run and the nearest schedule that does not fail, with as few others as can be.
+    """The pair whose order differs between this run and a near schedule that does not fail, with as few others as can be.
 
-    None if no such schedule is known.
+    None if no such schedule is known. If one passes that has no known pair in another order, something unknown decides: then only a
+    read that is made stale is told.
     """
     choices = failure.schedule.choices
-    preemptions = [index for index, choice in enumerate(choices) if not choice.forced]
-    for position in reversed(preemptions):
-        before, after, thread = choices[:position], choices[position + 1 :], choices[position].thread
-        points = [choices[position].point + offset for offset in (1, -1, 2, -2, 3, -3)]
-        neighbours = [Schedule((*before, Choice(point, thread), *after)) for point in points if point >= 1]
-        best: _Flipped | None = None
-        for neighbour in (*neighbours, Schedule((*before, *after))):
-            if over():
-                return best
-            other, _, broken = _watched(explorer, neighbour)
-            found = _flipped(steps, other) if broken is None else None
-            if found is not None and (best is None or found.others < best.others):
-                best = found
-            if best is not None and not best.others:
-                break
-        if best is not None:
-            return best
+    for position in reversed([index for index, choice in enumerate(choices) if not choice.forced]):
+        passing = _passing_neighbours(explorer, steps, choices, position, over)
+        known = [found for found in passing if found is not None and (found.stale or None not in passing)]
+        if known:
+            return min(known, key=lambda found: (not found.stale, found.others))  # of several, the nearest
     return None
+
+
+def _passing_neighbours(
+    explorer: Explorer, steps: list[RecordedStep], choices: tuple[Choice, ...], position: int, over: Callable[[], bool]
+) -> list[_Flipped | None]:
+    """What has another order in each of the nearest schedules that do not fail: those in which one preemption comes earlier or
+    later, nearest first, and the one without it.
+
+    A schedule that passes only as long as the preemption is at one point may hide the failure by another race, such as an update of
+    the test's own counter that is lost. It counts only if there are none that pass from there on.
+    """
+    before, after, (point, thread) = choices[:position], choices[position + 1 :], choices[position][:2]
+    ran: dict[int, list[tuple[bool, _Flipped | None]]] = {-1: [], 1: []}
+    for distance in range(1, _FARTHEST + 1):
+        for way, results in ran.items():
+            if point + way * distance >= 1 and not over():
+                neighbour = Schedule((*before, Choice(point + way * distance, thread), *after))
+                results.append(_compared(explorer, steps, neighbour))
+    lasting: list[tuple[int, _Flipped | None]] = []
+    passing_at_once: list[tuple[int, _Flipped | None]] = []
+    for results in ran.values():
+        passes = [passing for passing, _ in results]
+        if True in passes:
+            first = passes.index(True)
+            (lasting if all(passes[first:]) else passing_at_once).append((first, results[first][1]))
+    if not over():
+        passing, found = _compared(explorer, steps, Schedule((*before, *after)))
+        lasting += [(_FARTHEST, found)] * passing
+    return [found for _, found in sorted(lasting or passing_at_once, key=lambda each: each[0])]
+
+
+def _compared(explorer: Explorer, steps: list[RecordedStep], schedule: Schedule) -> tuple[bool, _Flipped | None]:
+    """Whether a schedule does not fail, and if so, the pair that has another order in it than in these steps."""
+    other, _, broken = _watched(explorer, schedule)
+    return broken is None, _flipped(steps, other) if broken is None else None
 
 
 def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> _Flipped | None:
     """A conflicting pair of accesses that has the opposite order in the run that passes; None if there is none.
 
-    Of several, one whose first access is a read that the other one makes stale, then the pair with the fewest steps between. A step
-    of one run is identified in the other by its thread, place and access, and by the number of such steps of that thread before it.
-    Objects cannot identify it, because every run has a new state.
+    Of several, one whose first access is a read that the other one makes stale; of these, one that reads another value in the run
+    that passes; then the pair with the fewest steps between. A step of one run is identified in the other by its thread, place and
+    access, and by the number of such steps of that thread before it. Objects cannot identify it, because every run has a new state.
     """
     order = {name: index for index, name in enumerate(_named(passing))}
     names = _named(failing)
-    pairs = [
-        (failing[earlier].access.kind != "read", later - earlier, earlier, later)
-        for later in range(len(failing))
-        for earlier in range(max(0, later - 200), later)
-        if failing[earlier].conflicts(failing[later])
-        and names[earlier] in order
-        and names[later] in order
-        and order[names[earlier]] > order[names[later]]
-    ]
+    pairs = []
+    for later, second in enumerate(failing):
+        for earlier in range(max(0, later - _FARTHEST_BACK), later):
+            first, one, other = failing[earlier], order.get(names[earlier]), order.get(names[later])
+            if one is None or other is None or one < other or (where := first.conflict(second)) is None:
+                continue
+            same = bool(first.value) and first.value == passing[one].value
+            pairs.append((first.changes(where), same, later - earlier, earlier, later, where))
     if not pairs:
         return None
-    *_, earlier, later = min(pairs)
-    touched = {failing[pair[2]].where for pair in pairs}
-    return _Flipped(failing[earlier], failing[later], len(touched) - 1)
+    changes, *_, earlier, later, _ = min(pairs)
+    return _Flipped(failing[earlier], failing[later], not changes, len({where for *_, where in pairs}) - 1)
 
 
 def _named(steps: list[RecordedStep]) -> list[tuple[Any, ...]]:

@@ -2,7 +2,8 @@
 
 Objects and values are looked up by the source text of a step: ``self.items[key]`` names what it touches. Only expressions that
 cannot run code of the program are evaluated: names, attributes in an instance's ``__dict__`` or slots, subscripts of plain
-containers. A value that a step writes is read at the next step of any thread.
+containers. A value that a step writes is read at the next step of any thread. What a call touches, such as ``hits.get(key)``, is
+known for methods of the containers alone (`touches`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
@@ -20,7 +21,9 @@ from ...core.origin import ours
 from ...core.source import code_position, innermost, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
+from ..steps.instructions import instruction_at
 from ..steps.stack import locals_of
+from ..steps.touches import ALL, SIZE, touches
 from ..steps.visible import Access
 
 _NOTHING = object()
@@ -34,9 +37,10 @@ class RecordedStep:
 
     Attributes:
         point, thread, access, file, line, function: of the step.
-        what: the source text of what it touches.
-        where: the object that it touches, and the name in it; None if unknown.
+        what: the source text of what it touches, or of the call.
+        where: the object that it reads or writes, and the name in it; None if unknown.
         value: the text of the value that it reads or writes; empty if unknown.
+        touched: all that it touches, as far as it is known, and whether it changes that.
     """
 
     point: int
@@ -48,6 +52,7 @@ class RecordedStep:
     what: str = ""
     where: Location | None = None
     value: str = ""
+    touched: dict[Location, bool] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -66,16 +71,27 @@ class RecordedStep:
         return f"{text} = {self.value}" if self.value else text
 
     @property
+    def in_words(self) -> str:
+        """What the step does: its deed, the call that it is, or its line."""
+        return self.deed or (f"calls {self.what}" if self.what and self.access.kind == "call" else self.source)
+
+    @property
     def place(self) -> str:
         return f"{self.file}:{self.line} ({self.function})"
 
-    def conflicts(self, other: RecordedStep) -> bool:
-        return (
-            self.thread != other.thread
-            and self.where is not None
-            and self.where == other.where
-            and "write" in (self.access.kind, other.access.kind)
-        )
+    def conflict(self, other: RecordedStep) -> Location | None:
+        """What both steps touch and one of them, in another thread, changes; None if there is nothing."""
+        if self.thread == other.thread:
+            return None
+        for (holder, name), changes in self.touched.items():
+            for (held, part), changed in other.touched.items():
+                if holder == held and (changes or changed) and (name == part or ALL in (name, part)):
+                    return holder, name
+        return None
+
+    def changes(self, what: Location) -> bool:
+        """Whether it changes this, or all of the object."""
+        return self.touched.get(what, False) or self.touched.get((what[0], ALL), False)
 
 
 class Recorder:
@@ -94,9 +110,11 @@ class Recorder:
         line = at.f_lineno or at.f_code.co_firstlineno  # some instructions have no line
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, line, at.f_code.co_qualname)
         self.steps.append(step)
-        if access.kind in ("read", "write") and at is frame:
+        if access.kind in ("read", "write", "call") and at is frame:
             with suppress(Exception):  # of the program's own code, which an attribute may run: the step is shown without a value
                 self._look(step, frame)
+            with suppress(Exception):
+                self._note_touched(step, frame)
 
     def settle(self) -> None:
         """Read the value that the last step wrote."""
@@ -110,6 +128,9 @@ class Recorder:
     def _look(self, step: RecordedStep, frame: FrameType) -> None:
         node = _expression(frame.f_code, frame.f_lasti)
         if node is None:
+            return
+        if step.access.kind == "call":
+            step.what = ast.unparse(node)[:60] if isinstance(node, ast.Call) else ""
             return
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
@@ -133,6 +154,25 @@ class Recorder:
             self._unread = step, holder
         else:
             step.value = shown(_part(holder, name))
+
+    def _note_touched(self, step: RecordedStep, frame: FrameType) -> None:
+        """Note what the step touches; if that is not known as a whole, what its source says."""
+        found = touches(frame, *instruction_at(frame.f_code, frame.f_lasti), self._takes_part)
+        if found is None:
+            step.touched = {} if step.where is None else {step.where: step.access.kind == "write"}
+            return
+        for holder, part, changes, _ in found:
+            where = self._objects.number(holder), _name(holder, part)
+            step.touched[where] = changes or step.touched.get(where, False)
+
+
+def _name(holder: Any, part: Any) -> str:
+    """A part (`Touch.part`) as the name in a `Location`."""
+    if part in (ALL, SIZE):
+        return str(part)
+    if isinstance(part, str):  # an attribute, or a name of a module
+        return f"[{part!r}]" if type(holder) is dict else f".{part}"
+    return f"[{part[0]!r}]" if isinstance(part[0], _PLAIN) else "[?]"
 
 
 def _not_ours(file: str) -> bool:

@@ -1,0 +1,59 @@
+"""Programs of which the pair of accesses that decides is known; each is (setup, two threads, invariant)."""
+
+import functools
+
+
+class Hits:
+    def __init__(self):
+        self.hits = {}
+
+
+def hit(s):
+    s.hits["a"] = s.hits.get("a", 0) + 1
+
+
+class Client:
+    made = 0
+
+
+class Lazy:
+    def __init__(self):
+        self.client = None
+        self.made = 0
+
+
+def make_once(s):
+    if s.client is None:
+        s.client = Client()
+        s.made += 1
+    return s.client
+
+
+class Cached:
+    def __init__(self):
+        self.calls = 0
+        self.load = functools.lru_cache(self._load)
+
+    def _load(self):
+        self.calls += 1
+        return 7
+
+
+def load(s):
+    s.load()
+
+
+class Published:
+    def __init__(self):
+        self.ready = False
+        self.value = None
+
+
+def publish(s):
+    s.ready = True
+    s.value = 1
+
+
+def use(s):
+    if s.ready:
+        assert s.value == 1

@@ -1,0 +1,54 @@
+"""The pair of accesses that a failure is decided by."""
+
+import re
+
+import pytest
+
+from pytest_gilcheck.fuzz.explaining.explain import _flipped
+from pytest_gilcheck.fuzz.explaining.recorder import RecordedStep
+from pytest_gilcheck.fuzz.steps.visible import Access
+
+from . import decided
+from .programs import counted
+
+
+def pair_of(*threads, setup, invariant=None):
+    result = counted(*threads, setup=setup, invariant=invariant, schedules=300)
+    assert result.verdict == "violated", result.reason
+    found = re.search(r"decided by  (T\d .*) at .*:\d+ \(.*\)\n *before (T\d .*) at .*:\d+ \(", result.story)
+    return None if found is None else found.groups()
+
+
+def test_a_read_by_a_method_is_named_and_not_the_nearest_two_writes():
+    pair = pair_of(decided.hit, decided.hit, setup=decided.Hits, invariant=lambda s: s.hits == {"a": 2})
+    assert pair == ("T0 calls s.hits.get('a', 0)", "T1 writes s.hits['a'] = 1")
+
+
+def test_the_check_is_named_that_saw_the_old_value_and_not_a_later_read_of_the_same_name():
+    pair = pair_of(decided.make_once, decided.make_once, setup=decided.Lazy, invariant=lambda s: s.made == 1)
+    assert pair == ("T0 reads s.client = None", "T1 writes s.client = <Client>")
+
+
+def test_the_counter_of_a_test_does_not_decide_because_an_update_of_it_that_is_lost_hides_the_failure():
+    assert pair_of(decided.load, decided.load, setup=decided.Cached, invariant=lambda s: s.calls == 1) is None
+
+
+@pytest.mark.parametrize("threads", [(decided.publish, decided.use), (decided.use, decided.publish)])
+def test_of_what_is_published_too_early_the_value_that_is_not_yet_there_is_named(threads):
+    pair = pair_of(*threads, setup=decided.Published)
+    assert {each.split(" ", 1)[1] for each in pair} == {"reads s.value = None", "writes s.value = 1"}
+
+
+def test_of_two_reads_that_come_too_early_the_one_that_sees_another_value_later_is_named():
+    def step(thread, kind, line, value):
+        changes = {(1, ".client"): kind == "write"}
+        return RecordedStep(
+            0, thread, Access(kind, ".client", line), "lazy.py", line, "get", "client", (1, ".client"), value, changes
+        )
+
+    check, store, again = ("read", 15), ("write", 17), ("read", 18)
+    failing = [step(0, *check, "None"), step(1, *check, "None"), step(1, *store, "A"), step(1, *again, "A"), step(0, *store, "B")]
+    passing = [step(0, *check, "None"), step(0, *store, "A"), step(1, *check, "A"), step(1, *again, "A")]
+    found = _flipped(failing, passing)
+    assert (found.first.thread, found.first.line, found.second.thread, found.second.line) == (1, 15, 0, 17)
+    assert (found.stale, found.others) == (True, 0)
