@@ -53,6 +53,24 @@ def test_the_end_of_a_generator_matters_where_it_is_suspended_in_a_block_that_so
 
 
 @pytest.mark.parametrize(
+    ("body", "file"),
+    [
+        ("class Door:\n    open: bool = False\n    def f(self):\n        self.open = True", False),
+        ("def f(a, b):\n    a.open, b.x = True, make()\n    if a.open:\n        a.open = False", False),
+        ("def f(a, path):\n    a.open = True\n    return open(path)", True),
+        ("def f(a, path):\n    a.open = True\n    return path.open()", True),
+        ("def f(a, path):\n    a.open = True\n    other = open", True),
+        ("import io\ndef f(a):\n    a.open = io.open", True),
+        ("def f(a):\n    a.open, a.x = make()", True),
+        ("from gzip import open\ndef f(a):\n    a.open = True", True),
+        ("class Door:\n    def open(self):\n        pass\ndef f(a):\n    a.open = True", True),
+    ],
+)
+def test_an_attribute_that_is_called_open_is_no_file_where_it_is_a_constant_and_never_called(body, file):
+    assert ("open" in facts(body).words) is file
+
+
+@pytest.mark.parametrize(
     ("statement", "computed"),
     [
         ("Job.state = property(get)", {"state"}),

@@ -189,6 +189,8 @@ def _of_text(text: str) -> SourceFacts:
     for scope in parts.scopes:
         for statement in scope.body:
             _defined(statement, found, in_class=isinstance(scope, ast.ClassDef))
+    if "open" in found.words & found.attributes and _is_a_plain_attribute(tree, "open"):  # a door's, and no file's
+        found.words.remove("open")
     if "locals" in module.co_names:  # there, it gives the globals
         found.words.add("globals")
         found.aliases = True
@@ -201,6 +203,33 @@ def _of_text(text: str) -> SourceFacts:
     if found.computed & CATCHERS or found.attributes & CATCHERS:  # in C, perhaps: then any name may stand for what changes
         found.words.add("setattr")
     return found
+
+
+def _is_a_plain_attribute(tree: ast.Module, name: str) -> bool:
+    """Whether a name is that of attributes alone, of which each store is that of a constant, and none is called."""
+    nodes = list(ast.walk(tree))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    constant: set[int] = set()
+    for node in nodes:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                constant |= _set_to_a_constant(target, node.value)
+    for node in nodes:
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            if (node.attr if isinstance(node, ast.Attribute) else node.id) != name or id(node) in constant:
+                continue
+            if isinstance(node, ast.Name) or isinstance(node.ctx, ast.Store) or id(node) in called:
+                return False
+        elif name in (getattr(node, "name", None), getattr(node, "asname", None), getattr(node, "arg", None)):
+            return False
+    return True
+
+
+def _set_to_a_constant(target: ast.expr, value: ast.expr | None) -> set[int]:
+    """The ids of the targets, in one target of an assignment, that become a constant."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return {key for one, other in zip(target.elts, value.elts, strict=True) for key in _set_to_a_constant(one, other)}
+    return {id(target)} if isinstance(value, ast.Constant) else set()
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
