@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import platform
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from .build_flags import FREE_THREADED_BUILD
 from .builds import BUILDS, FREE_THREADED, GIL
 from .cores import usable_cores
 
@@ -46,7 +46,7 @@ class Interpreter:
             implementation=platform.python_implementation(),
             version=platform.python_version(),
             build=build(),
-            free_threaded_build=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+            free_threaded_build=FREE_THREADED_BUILD,
             switch_interval=sys.getswitchinterval(),
             cores=usable_cores(),
             platform=f"{sys.platform}-{platform.machine()}",

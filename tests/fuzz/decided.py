@@ -57,3 +57,20 @@ def publish(s):
 def use(s):
     if s.ready:
         assert s.value == 1
+
+
+class Counting:
+    def __init__(self):
+        self.value = 0
+
+
+def count_up(s):
+    s.value = 1
+    s.value = 2
+    s.value = 3
+
+
+def see_both(s):
+    first = s.value
+    second = s.value
+    assert (first, second) != (1, 2)

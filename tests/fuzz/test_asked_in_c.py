@@ -1,9 +1,11 @@
 """Questions that C asks objects of the program in the middle of its work: of bounds, of values, and of keys that it finds."""
 
+import collections
 import functools
 
 import pytest
 
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.core.verdict import Verdict
 
 from ..slow import one_in
@@ -188,3 +190,19 @@ def test_what_calls_no_code_in_the_middle_is_still_proved():
     for one, other in ((length, look_in_own), (sort_own, update_own)):
         result = counted(one, other, setup=Owner, schedules=50)
         assert "every interleaving" in result.reason, str(result)
+
+
+class Grouped:
+    def __init__(self):
+        self.groups = collections.defaultdict(list)
+
+
+def add_to_group(s):
+    s.groups["a"].append(1)
+
+
+def test_a_missing_key_of_a_defaultdict_is_made_in_one_step_only_with_a_gil():
+    """Without one, another thread can make it between the look and the store: real threads lose an item once in some 100 runs."""
+    result = counted(add_to_group, add_to_group, setup=Grouped, invariant=lambda s: s.groups == {"a": [1, 1]}, schedules=600)
+    assert result.verdict == "holds", result.reason
+    assert ("every interleaving is equivalent" in result.reason) is not FREE_THREADED_BUILD

@@ -39,6 +39,19 @@ def test_of_what_is_published_too_early_the_value_that_is_not_yet_there_is_named
     assert {each.split(" ", 1)[1] for each in pair} == {"reads s.value = None", "writes s.value = 1"}
 
 
+@pytest.mark.parametrize("threads", [(decided.count_up, decided.see_both), (decided.see_both, decided.count_up)])
+def test_the_story_says_of_each_preemption_that_the_thread_is_preempted(threads):
+    result = counted(*threads, setup=decided.Counting, schedules=300)
+    assert result.verdict == "violated", result.reason
+    assert result.story.count("is preempted") == result.preemptions > 1
+
+
+def step(thread, kind, line, value, holder=1):
+    where = holder, ".client"
+    changes = {where: kind == "write"}
+    return RecordedStep(0, thread, Access(kind, ".client", line), "lazy.py", line, "get", "client", where, value, changes)
+
+
 def test_of_two_reads_that_come_too_early_the_one_that_sees_another_value_later_is_named():
     def step(thread, kind, line, value):
         changes = {(1, ".client"): kind == "write"}
@@ -52,3 +65,9 @@ def test_of_two_reads_that_come_too_early_the_one_that_sees_another_value_later_
     found = _flipped(failing, passing)
     assert (found.first.thread, found.first.line, found.second.thread, found.second.line) == (1, 15, 0, 17)
     assert (found.stale, found.others) == (True, 0)
+
+
+def test_what_a_line_does_with_another_object_in_the_run_that_passes_is_not_in_the_opposite_order():
+    failing = [step(0, "write", 3, "B", holder=2), step(1, "read", 7, "B", holder=2)]
+    assert _flipped(failing, [step(1, "read", 7, "A", holder=1), step(0, "write", 3, "B", holder=2)]) is None
+    assert _flipped(failing, [step(1, "read", 7, "A", holder=2), step(0, "write", 3, "B", holder=2)]) is not None

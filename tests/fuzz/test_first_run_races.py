@@ -12,8 +12,8 @@ import pytest
 
 from pytest_gilcheck import ReplayDiverged, gilcheck
 from pytest_gilcheck.calls import Gilcheck
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.fuzz.crashing.first_run import _Branched, _KnownSchedules
-from pytest_gilcheck.fuzz.running.short_slices import FREE_THREADED
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
 from pytest_gilcheck.fuzz.searching.search import Branch
 from tests.slow import only
@@ -165,7 +165,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("program", only({"a number"}, BROKEN))
 def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(program):
-    if program == "an object from before the check" and FREE_THREADED:
+    if program == "an object from before the check" and FREE_THREADED_BUILD:
         pytest.skip("an object that the waiting main thread has made ends only when that goes on, without a check as well")
     program = BROKEN[program]
     result = gilcheck.fuzz(**program, budget=30, seed=1)

@@ -4,16 +4,16 @@ import sys
 
 import pytest
 
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running.short_slices import FREE_THREADED
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 from pytest_gilcheck.fuzz.steps.visible import Visibility
 
 from .shop import Shop, sell
 
 lists_functions = pytest.mark.skipif(
-    FREE_THREADED and sys.version_info < (3, 14), reason="this build tells of no function once a thread has started"
+    FREE_THREADED_BUILD and sys.version_info < (3, 14), reason="this build tells of no function once a thread has started"
 )
 PROGRAM = Program((sell, sell), Shop, None)
 

@@ -4,15 +4,15 @@ from unittest import mock
 
 import pytest
 
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.running.engine import Engine
-from pytest_gilcheck.fuzz.running.short_slices import FREE_THREADED
 from pytest_gilcheck.fuzz.schedule import Schedule
 from pytest_gilcheck.fuzz.searching import explorer
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 
-pytestmark = pytest.mark.skipif(not FREE_THREADED, reason="a build with a GIL ends an object where its last reference goes")
+pytestmark = pytest.mark.skipif(not FREE_THREADED_BUILD, reason="a build with a GIL ends an object where its last reference goes")
 
 BOX = """
 class Box:

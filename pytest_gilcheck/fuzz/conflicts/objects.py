@@ -19,9 +19,9 @@ from sys import getrefcount
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import bases_of, in_class, name_of_class
 from ...core.lookup import looked_up
-from ..running.short_slices import FREE_THREADED
 
 _MOST_LOOKED_AT = 10_000  # objects that end with one
 _LOOKS = 32  # kept objects that are looked at for each step
@@ -112,7 +112,7 @@ def _of_generation(number: int) -> list[Any]:
 
     All, on a free-threaded build, which has but one, and from 3.14 on, where releases differ in where they put what survives.
     """
-    return gc.get_objects(number) if sys.version_info < (3, 14) and not FREE_THREADED else gc.get_objects()
+    return gc.get_objects(number) if sys.version_info < (3, 14) and not FREE_THREADED_BUILD else gc.get_objects()
 
 
 def _only_kept(kept: Mapping[int, Any]) -> list[int]:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import monotonic
 from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
@@ -34,7 +35,6 @@ from ..running.covered import Covered
 from ..running.events import Events
 from ..running.journal import Journal
 from ..running.policy import Planned, PlannedAndLeft, Policy
-from ..running.short_slices import FREE_THREADED
 from ..schedule import Choice, Schedule, Token
 from ..searching.explorer import Explorer, SequentialBaseline, Symptom
 from ..searching.frontier import Frontier, WithoutRecord
@@ -272,7 +272,7 @@ class _FirstRuns(ApartExamination):
         return self._runs_in_order()
 
     def _runs_in_order(self) -> bool:
-        for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED)):
+        for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED_BUILD)):
             self._setup_at_home = at_home
             self._orders = orders = list[_Order]()
             first = orders_of(len(self._program.threads))

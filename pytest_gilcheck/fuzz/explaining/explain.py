@@ -151,6 +151,8 @@ def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> _Flipp
             first, one, other = failing[earlier], order.get(names[earlier]), order.get(names[later])
             if one is None or other is None or one < other or (where := first.conflict(second)) is None:
                 continue
+            if passing[one].conflict(passing[other]) is None:  # the same line of source, at work on another object
+                continue
             same = bool(first.value) and first.value == passing[one].value
             pairs.append((first.changes(where), same, later - earlier, earlier, later, where))
     if not pairs:

@@ -60,14 +60,20 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
     """The rows of a run: consecutive steps of one line of source make one row."""
     rows: list[SourceRow | SwitchRow] = []
     owners = {step.point: step.thread for step in steps}
+    preempted = {(choice.point, choice.thread) for choice in run.schedule.choices if not choice.forced}
+    going_on = _next_points(steps)
     last: RecordedStep | None = None
-    for step in steps:
+    for index, step in enumerate(steps):
         if last is not None and step.thread != last.thread:
-            stopped = any(
-                not choice.forced and choice.thread == step.thread and owners.get(choice.point, last.thread) == last.thread
-                for choice in run.schedule.choices
-                if last.point < choice.point <= max(step.point, last.point + 1)
-            )
+            point = going_on[index - 1]  # where the last thread goes on, which is where it stands now
+            if point is not None:
+                stopped = (point, step.thread) in preempted
+            else:
+                stopped = any(
+                    last.point < point <= max(step.point, last.point + 1)
+                    for point, thread in preempted
+                    if thread == step.thread and owners.get(point, last.thread) == last.thread
+                )
             rows.append(SwitchRow(last.thread, step.thread, _PREEMPTED if stopped else "ends or waits"))
         before = rows[-1] if rows else None
         deeds = [step.deed] if step.deed else []
@@ -77,6 +83,16 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
             rows.append(SourceRow(step.thread, step.point, step.source, deeds, step.file, step.line))
         last = step
     return rows
+
+
+def _next_points(steps: list[RecordedStep]) -> list[int | None]:
+    """Of each step, the point of the next one of its thread."""
+    after: dict[int, int] = {}
+    found: list[int | None] = []
+    for step in reversed(steps):
+        found.append(after.get(step.thread))
+        after[step.thread] = step.point
+    return found[::-1]
 
 
 def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+from ...core.build_flags import FREE_THREADED_BUILD
+
 _SHORTEST = 100_000  # nanoseconds, the least that Linux takes (6.12 and later; before, it ignores them)
 _CALLS = {"x86_64": (315, 314), "aarch64": (275, 274), "riscv64": (275, 274)}  # the numbers of sched_getattr and sched_setattr
 _OTHER, _BATCH = 0, 3  # scheduling policies of programs that want no particular one
@@ -52,7 +52,7 @@ def short_slices() -> Iterator[None]:
 def _slice() -> _Attributes | None:
     """What the scheduler knows of the calling thread; None if that is not known, or not for us to change."""
     calls = _CALLS.get(platform.machine())
-    if not FREE_THREADED or calls is None or sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if not FREE_THREADED_BUILD or calls is None or sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     found = _Attributes()
     status = _libc().syscall(calls[0], 0, ctypes.byref(found), ctypes.sizeof(found), 0)

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import sleep as _sleep
 from ...core.lookup import looked_up
 from ..schedule import CLOCK, TEARDOWN, Choice, checksum
@@ -30,7 +31,6 @@ from .journal import Journal
 from .places import own_frame
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
-from .short_slices import FREE_THREADED
 from .stuck import classify_idle, note_stuck, roots_done
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, MAIN, PARKED, READY, Abort, Task
 from .virtual_time import MOST_DELAY, VirtualClock
@@ -49,7 +49,7 @@ def _pass_on(post: Callable[[], object], wait: Callable[[], object]) -> None:
     A free-threaded build ends an object in the thread that made it, between two instructions, as soon as another thread has let it
     go. A finalizer that takes a lock must not do so where this thread has given its turn away, so both calls are made from C.
     """
-    if FREE_THREADED:
+    if FREE_THREADED_BUILD:
         deque(map(operator.call, (post, wait)), 0)
     else:
         post()

@@ -13,6 +13,7 @@ from itertools import cycle, islice
 from math import factorial, inf
 from typing import Any
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ..program import Program, describe_error
@@ -22,7 +23,6 @@ from ..running.events import Events
 from ..running.journal import Journal
 from ..running.policy import Planned, PlannedWithout, Policy, SequentialOrder
 from ..running.record import ScheduleRun
-from ..running.short_slices import FREE_THREADED
 from ..running.stuck import SetupStuck
 from ..schedule import Schedule
 from ..steps.visible import Access
@@ -32,7 +32,7 @@ _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
 _SHORT = 0.05  # seconds of a run, up to which it matters that the setup's thread takes 0.3 ms; on a busy machine too
-_COLLECT_EVERY = 1000 if FREE_THREADED else 50  # runs; a free-threaded collection takes 12 ms
+_COLLECT_EVERY = 1000 if FREE_THREADED_BUILD else 50  # runs; a free-threaded collection takes 12 ms
 
 
 class Symptom(StrEnum):
@@ -172,7 +172,7 @@ class Explorer:
         if engine.journal is not None:
             self._note_what_it_depends_on(engine.journal)
         names = self.events.names
-        engine.workers.fresh |= names.thread_ends_matter or (FREE_THREADED and names.ends_noticed)
+        engine.workers.fresh |= names.thread_ends_matter or (FREE_THREADED_BUILD and names.ends_noticed)
         if self.runs % _COLLECT_EVERY == 0:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
@@ -289,11 +289,11 @@ class Explorer:
         except NotExplorable:
             raise
         except SequentialFailure as error:
-            if not FREE_THREADED or self.setup_at_home or error.hangs or error.again:
+            if not FREE_THREADED_BUILD or self.setup_at_home or error.hangs or error.again:
                 raise
         except Exception:
             # Of the teardown, which may need the setup's thread: it resets a context variable, or closes a connection of sqlite's.
-            if not FREE_THREADED or self.setup_at_home:
+            if not FREE_THREADED_BUILD or self.setup_at_home:
                 raise
         self.setup_at_home = True  # its invariant may look for what the setup has left with its thread
         return self._in_every_order(visible)
@@ -357,7 +357,7 @@ class Explorer:
                 "on a free-threaded build, or put more modules under test with include=(...)"
             )
         short = self.pace < _SHORT or self.most_seconds == inf  # a search that ends by count decides by no clock
-        if FREE_THREADED and not self.setup_at_home and short and self._nobody_notices:
+        if FREE_THREADED_BUILD and not self.setup_at_home and short and self._nobody_notices:
             self._same_in_place = self._same_path_in_place(later, list(zip(runs, failures, strict=True)))
         return runs
 
@@ -487,7 +487,7 @@ class Explorer:
         in CPython's mimalloc), as soon as one has left any. So the thread is spared where nobody may notice when an object ends,
         nor which thread it is; a context variable is not kept either.
         """
-        if not FREE_THREADED or self.setup_at_home:
+        if not FREE_THREADED_BUILD or self.setup_at_home:
             return self.program.fresh_state()
         if self._same_in_place and self._nobody_notices:
             return Context().run(self.program.fresh_state)

@@ -32,6 +32,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import bases_of, in_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
@@ -437,7 +438,8 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
         there = dict.__contains__(container, key)
         if kind is collections.defaultdict and not changes and not there:
             made_in_c = any(container.default_factory is each for each in (list, int, set, dict, float, str, None))
-            return [Touch(container, ALL, True)] if made_in_c else UNKNOWN
+            in_one_step = made_in_c and not FREE_THREADED_BUILD  # without a GIL, others come between the look and the store
+            return [Touch(container, ALL, True)] if in_one_step else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
     if _all_its_methods_make_steps(kind, under_test):
