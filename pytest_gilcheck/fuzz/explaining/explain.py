@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from .recorder import RecordedStep, Recorder
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
 
 _FARTHEST = 3  # points by which a preemption is moved to find a schedule that passes
-_FARTHEST_BACK = 200  # steps between two accesses of a pair
+_MOST_USES = 20  # of one object, that are looked at for each further one
 
 
 @dataclass(frozen=True)
@@ -144,17 +145,21 @@ def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> _Flipp
     access, and by the number of such steps of that thread before it. Objects cannot identify it, because every run has a new state.
     """
     order = {name: index for index, name in enumerate(_named(passing))}
-    names = _named(failing)
+    there = [order.get(name) for name in _named(failing)]
+    users: dict[int, deque[int]] = {}  # by the number of an object, the steps so far that touch it; of very many, the last ones
     pairs = []
-    for later, second in enumerate(failing):
-        for earlier in range(max(0, later - _FARTHEST_BACK), later):
-            first, one, other = failing[earlier], order.get(names[earlier]), order.get(names[later])
+    for later, (second, other) in enumerate(zip(failing, there, strict=True)):
+        holders = {holder for holder, _ in second.touched}
+        for earlier in {index for holder in holders for index in users.get(holder, ())} if other is not None else ():
+            first, one = failing[earlier], there[earlier]
             if one is None or other is None or one < other or (where := first.conflict(second)) is None:
                 continue
             if passing[one].conflict(passing[other]) is None:  # the same line of source, at work on another object
                 continue
             same = bool(first.value) and first.value == passing[one].value
             pairs.append((first.changes(where), same, later - earlier, earlier, later, where))
+        for holder in holders:
+            users.setdefault(holder, deque(maxlen=_MOST_USES)).append(later)
     if not pairs:
         return None
     changes, *_, earlier, later, _ = min(pairs)
