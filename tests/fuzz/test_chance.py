@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import secrets
+import tempfile
 import threading
 import uuid
 from concurrent.futures import Future, as_completed
@@ -292,3 +293,26 @@ def test_the_random_numbers_of_the_test_itself_go_on_where_they_were():
     first = random.random()
     counted(by_random, add_locked, setup=OtherCounter, schedules=5)
     assert [first, random.random()] == expected
+
+
+@pytest.mark.parametrize("in_setup", [True, False])
+def test_temporary_names_are_new_in_each_process_so_none_is_tried_twice(in_setup, tmp_path, monkeypatch):
+    tried = []
+    mkdir = os.mkdir
+
+    def noted(path, mode):
+        tried.append(path)
+        mkdir(path, mode)
+
+    monkeypatch.setattr(os, "mkdir", noted)
+
+    def make(state=None):
+        tempfile.mkdtemp(dir=tmp_path)
+
+    nothing = [].copy
+    threads = [lambda state: nothing()] * 2 if in_setup else [make, make]
+    for _ in range(2):
+        monkeypatch.setattr(tempfile, "_name_sequence", None)  # as it is in a new process
+        result = counted(*threads, setup=make if in_setup else list, schedules=30)
+        assert result.verdict == "holds", result.reason
+    assert len(tried) == len(set(tried)) == len(os.listdir(tmp_path)) >= 60

@@ -1,7 +1,8 @@
 """What makes a program do something else each time although its schedule is the same, brought under control for a check.
 
 - Random numbers: every run begins with the same seed. So does each generator that the run makes without one, and ``os.urandom``,
-  on which ``uuid`` and ``secrets`` build.
+  on which ``uuid`` and ``secrets`` build. Not the names that ``tempfile`` makes: each process would begin with the same,
+  and try one after the other of those that checks before it have left behind.
 - The order of sets: objects without a hash of their own are hashed by address. The instances that a run makes of classes under
   test, futures, threads and locks are hashed by their number in it.
 
@@ -16,6 +17,7 @@ import builtins
 import gc
 import os
 import random
+import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -29,6 +31,8 @@ from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 _seed = random.Random.seed
 REAL_URANDOM = os.urandom
 _build_class = builtins.__build_class__
+_Names: Any = vars(tempfile)["_RandomNameSequence"]
+_next_name = _Names.__next__
 SEED = 20_240_229
 
 
@@ -200,7 +204,13 @@ class Repeatable(Chance):
                 self._change(made)
             return made
 
-        return [(random.Random, "seed", seed), (builtins, "__build_class__", build_class)]
+        def next_name(self_: Any) -> Any:
+            if not self._controlled():
+                return _next_name(self_)
+            characters = _Names.characters
+            return "".join(characters[byte % len(characters)] for byte in REAL_URANDOM(8))
+
+        return [(random.Random, "seed", seed), (builtins, "__build_class__", build_class), (_Names, "__next__", next_name)]
 
     def urandom(self, size: int) -> bytes:
         if not self._controlled():
