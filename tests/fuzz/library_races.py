@@ -6,7 +6,6 @@ Each is (setup, two threads, invariant). With `State.lock` around both threads, 
 import atexit
 import configparser
 import csv
-import functools
 import graphlib
 import gzip
 import io
@@ -74,7 +73,6 @@ class Mixed(State):
         self.element = xml.dom.minidom.parseString("<list/>").documentElement
         self.cache, self.kept, self.found = weakref.WeakValueDictionary(), [Object(), Object()], []
         self.cache["first"] = self.kept[0]
-        self.kind = functools.singledispatch(lambda value: "any")
 
 
 def dump_values(s):
@@ -158,14 +156,6 @@ def unpacked(s):
         return False
 
 
-def name_kind(s):
-    s.kind(1)
-
-
-def register_kind(s):
-    s.kind.register(int, lambda value: "int")
-
-
 RACES = {
     "Path.write_text": (Saved, write_file, read_file, lambda s: s.seen in ("old", "new")),
     "shutil.copyfile": (Saved, copy_file, read_file, lambda s: s.seen in ("old", "new")),
@@ -179,5 +169,4 @@ RACES = {
     "WeakValueDictionary.setdefault": (Mixed, intern_one, intern_one, lambda s: s.found[0] is s.found[1]),
     "WeakValueDictionary.values": (Mixed, go_through_cache, add_to_cache, lambda s: True),
     "GzipFile.write": (Packed, pack_text, pack_text, unpacked),
-    "singledispatch.register": (Mixed, name_kind, register_kind, lambda s: s.kind(1) == "int"),
 }

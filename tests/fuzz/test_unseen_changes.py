@@ -53,11 +53,12 @@ def test_a_wait_for_what_a_predicate_answers_is_lost_if_it_is_notified_too_early
 
 @pytest.mark.slow
 def test_a_claim_names_the_library_code_that_was_one_step_and_with_it_included_the_race_is_found():
-    threads = unseen.dump_jobs, unseen.remove_job
-    result = counted(*threads, setup=unseen.Groups, schedules=300)
+    threads = unseen.average_rows, unseen.append_row
+    program = {"setup": unseen.Averaged, "invariant": lambda s: s.seen == 1}
+    result = counted(*threads, **program, schedules=300)
     assert result.verdict == "holds"
-    assert "each call of Python code in json was one step: include=('json',) searches it too" in result.reason
-    assert counted(*threads, setup=unseen.Groups, schedules=1000, include=("json",)).verdict == "violated"
+    assert "each call of Python code in statistics was one step: include=('statistics',) searches it too" in result.reason
+    assert counted(*threads, **program, schedules=1000, include=("statistics",)).verdict == "violated"
 
 
 @pytest.mark.slow

@@ -27,7 +27,6 @@ _STEPPED: dict[str, tuple[str, ...]] = {  # by module, how the qualified names o
         ),
         _WHOLE,
     ),
-    "functools": ("singledispatch.",),
     "glob": ("glob.", "iglob.", "_glob", "_iglob.", "_rlistdir.", "_listdir.", "_iterdir."),
     "json": ("dump.",),  # not `dumps`, which does no more than call what is in the next line, or C
     "json.encoder": ("_make_iterencode.",),
@@ -56,6 +55,7 @@ _NAMED = {  # in a known module, the code that works on what others may hold as 
     "ast": ("NodeTransformer.", "NodeVisitor.", "fix_missing_locations", "increment_lineno"),
     "codecs": ("StreamReader", "StreamWriter", "StreamRecoder"),
     "contextlib": ("ExitStack.", "AsyncExitStack.", "_BaseExitStack."),
+    "functools": ("singledispatch.",),  # its cache is filled in the first run, which no later one could repeat
     "html": ("HTMLParser.",),
     "inspect": ("BoundArguments.",),
     "unittest": ("Base.", "NonCallableMock.", "CallableMixin.", "MagicMixin.", "AsyncMockMixin.", "_patch"),
