@@ -17,6 +17,7 @@ from .core.fork_safety import can_fork
 from .core.interpreter import build, watcher
 from .core.machine_lock import MachineLockTimeout, machine_lock
 from .core.prepared import Prepared, Progress
+from .core.signatures import needed_argument
 from .core.system import HAS_FORK
 from .core.tracebacks import without_ours
 from .core.verdict import Inconclusive, Judged, Verdict
@@ -257,13 +258,5 @@ def refuse_arguments(function: Callable[..., object], name: str, value: object, 
     Raises:
         BadValue: it needs one; the message names it.
     """
-    try:
-        signature = inspect.signature(function, follow_wrapped=False)  # a decorator may give more arguments than it takes
-    except Exception:  # it does not say, or is of a class that lets nobody look: the call will tell
-        return
-    try:
-        signature.bind()
-    except TypeError:
-        needed = next(each.name for each in signature.parameters.values() if each.default is each.empty)
-        expected = f"a function without arguments; this one needs {needed!r}: write one that calls it"
-        raise BadValue(name, value, expected, source) from None
+    if needed := needed_argument(function):
+        raise BadValue(name, value, f"a function without arguments; this one needs {needed!r}: write one that calls it", source)

@@ -40,7 +40,7 @@ def needs_one(value, other=1):
 
 
 class Needing:
-    def method(self, value):
+    def method(self, *others, value):
         pass
 
 

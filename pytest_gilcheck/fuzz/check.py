@@ -14,6 +14,7 @@ from ..core.clocks import monotonic
 from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
+from ..core.signatures import takes
 from ..core.source import code_position
 from ..core.verdict import Verdict
 from .deadline import Deadline
@@ -69,10 +70,10 @@ def program(
         check_plain(role, part, source)
     state = () if setup is None else (setup,)
     for role, part in (*(("threads", thread) for thread in threads), ("invariant", invariant)):
-        if part is not None and not _takes(part, state):
+        if part is not None and not takes(part, state):
             taken = "the state that setup returns, as its only argument" if state else "no argument, because there is no setup"
             raise BadValue(role, part, f"something to call with {taken}", source)
-    if setup is not None and not _takes(setup, ()):
+    if setup is not None and not takes(setup, ()):
         raise BadValue("setup", setup, "something to call without arguments", source)
     names = [name_of_callable(thread) for thread in threads]
     return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
@@ -89,20 +90,6 @@ def check_plain(role: str, part: Any, source: str) -> None:
         if inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) or inspect.isgeneratorfunction(each):
             expected = "a plain function: an event loop schedules by itself, and a generator does nothing when called"
             raise BadValue(role, part, expected, source)
-
-
-def _takes(part: Any, arguments: tuple[object, ...]) -> bool:
-    """Whether something can be called with these arguments, as far as it says what it takes."""
-    try:
-        # What is called, not what it wraps: a decorator may give more arguments than it takes.
-        taken = inspect.signature(part, follow_wrapped=False)
-    except Exception:  # it does not say, or is of a class that lets nobody look
-        return True
-    try:
-        taken.bind(*arguments)
-    except TypeError:
-        return False
-    return True
 
 
 def fuzz(

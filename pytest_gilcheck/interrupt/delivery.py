@@ -205,11 +205,9 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
             return trial  # sigwait has taken it: the end of the process will show what comes of it
         detail = "the main thread blocks it (pthread_sigmask)"
         return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=process.stacks())
-    if now is not None and number in now.ignored:
-        detail = "the process ignores it (SIG_IGN)"
-        return replace(trial, outcome=SignalOutcome.IGNORED, detail=detail, stacks=process.stacks())
-    if now is not None and number in _WITHOUT_EFFECT and number not in now.caught:
-        detail = "no handler is set for it, and by default it has no effect (SIG_DFL)"
+    if now is not None and number in now.ignored | (_WITHOUT_EFFECT - now.caught):
+        by_default = "no handler is set for it, and by default it has no effect (SIG_DFL)"
+        detail = "the process ignores it (SIG_IGN)" if number in now.ignored else by_default
         return replace(trial, outcome=SignalOutcome.IGNORED, detail=detail, stacks=process.stacks())
     slept = first is None or now is None or now.asleep_since(first)
     dozed, others_busy = not slept and _idled(first, now, patience), _worked(first, now, patience)

@@ -1,4 +1,4 @@
-"""Programs of which the pair of accesses that decides is known; each is (setup, two threads, invariant)."""
+"""Programs of which the pair of accesses that decides is known: what makes the state, and what the threads do with it."""
 
 import functools
 
@@ -13,7 +13,7 @@ def hit(s):
 
 
 class Client:
-    made = 0
+    pass
 
 
 class Lazy:

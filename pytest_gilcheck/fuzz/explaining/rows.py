@@ -65,10 +65,10 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
     last: RecordedStep | None = None
     for index, step in enumerate(steps):
         if last is not None and step.thread != last.thread:
-            point = going_on[index - 1]  # where the last thread goes on, which is where it stands now
-            if point is not None:
-                stopped = (point, step.thread) in preempted
-            else:
+            stands = going_on[index - 1]  # at the point of its next step
+            if stands is not None:
+                stopped = (stands, step.thread) in preempted
+            else:  # it makes no further step
                 stopped = any(
                     last.point < point <= max(step.point, last.point + 1)
                     for point, thread in preempted

@@ -60,7 +60,7 @@ _NAMED = {  # in a known module, the code that works on what others may hold as 
     "inspect": ("BoundArguments.",),
     "unittest": ("Base.", "NonCallableMock.", "CallableMixin.", "MagicMixin.", "AsyncMockMixin.", "_patch"),
 }
-_known: dict[str, tuple[str, ...]] = {}  # by file
+_of_files: dict[str, tuple[str, ...]] = {}  # what is in `_STEPPED`, by file
 
 
 def makes_steps_always(code: CodeType) -> bool:
@@ -79,9 +79,9 @@ def partly_stepped(file: str) -> bool:
 
 
 def _beginnings(file: str) -> tuple[str, ...]:
-    found = looked_up(_known, file)
+    found = looked_up(_of_files, file)
     if found is None:
-        found = _known[file] = _STEPPED.get(module_of(file), ()) if standard(file) else ()
+        found = _of_files[file] = _STEPPED.get(module_of(file), ()) if standard(file) else ()
     return found
 
 
