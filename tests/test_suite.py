@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from .slow import one_in
+
 ROOT = Path(__file__).parents[1]
 UNDECIDED = """
     import pytest
@@ -148,7 +150,7 @@ def test_a_run_of_everything_has_workers_and_a_run_of_one_file_has_none(run, pyt
     assert "worker master" in run(source, "-rP", file.name).stdout.str()
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", one_in(2, ["2", "0"]))
 def test_each_test_is_in_one_share(run, pytester, workers):
     source = """
         import pathlib, pytest

@@ -295,7 +295,7 @@ def test_the_random_numbers_of_the_test_itself_go_on_where_they_were():
     assert [first, random.random()] == expected
 
 
-@pytest.mark.parametrize("in_setup", [True, False])
+@pytest.mark.parametrize("in_setup", one_in(2, [True, False]))
 def test_temporary_names_are_new_in_each_process_so_none_is_tried_twice(in_setup, tmp_path, monkeypatch):
     tried = []
     mkdir = os.mkdir

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from ..slow import one_in
 from .programs import Counter, add_locked, counted
 
 PROCESS = [sys.executable, "-S", "-E", "-c", "import time; time.sleep(0.2)"]
@@ -34,7 +35,7 @@ def gives_up_late(counter):
     add_locked(counter)
 
 
-@pytest.mark.parametrize("wait", [runs, pytest.param(terminates, marks=pytest.mark.slow), gives_up_late])
+@pytest.mark.parametrize("wait", one_in(3, [runs, terminates, gives_up_late]))
 def test_a_process_has_the_time_that_its_parent_gives_it(wait):
     result = counted(wait, add_locked, setup=Counter, schedules=2, budget=3.0, invariant=lambda counter: counter.value == 2)
     assert result.verdict != "violated", result.reason

@@ -125,6 +125,7 @@ def test_an_interrupted_run_leaves_no_child_behind(pytester, monkeypatch):
         os.kill(child, 0)
 
 
+@pytest.mark.slow
 def test_with_pdb_a_checked_test_stays_where_the_user_can_look_at_it(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     path = pytester.makepyfile(

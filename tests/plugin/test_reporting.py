@@ -243,6 +243,7 @@ def test_the_recorded_outcome_is_that_of_the_test_and_not_of_the_phase_that_meas
     }
 
 
+@pytest.mark.slow
 def test_threads_that_plugins_start_before_the_first_test_do_not_prevent_a_fork(run, pytester):
     pytester.makepyfile(
         pytest_server="""
