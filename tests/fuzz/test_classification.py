@@ -19,6 +19,7 @@ def test_a_failure_without_time_to_classify_it_has_no_kind(monkeypatch):
     assert "whether it breaks today was not decided" in result.reason
 
 
+@pytest.mark.slow
 def test_samples_of_what_breaks_today_switch_only_where_a_gil_can(monkeypatch):
     def far_apart(counter):
         for _ in range(6):

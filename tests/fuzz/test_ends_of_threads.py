@@ -127,6 +127,7 @@ def checked(threads, invariant=None):
         ],
     ),
 )
+@pytest.mark.slow
 def test_a_program_that_lives_by_the_end_of_its_threads_is_judged(wrong, right, invariant):
     found = checked(wrong, invariant)
     assert found.verdict == "violated", str(found)

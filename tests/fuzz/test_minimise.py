@@ -6,6 +6,8 @@ from itertools import count, islice
 from random import Random
 from time import monotonic
 
+import pytest
+
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
@@ -83,6 +85,7 @@ class Ring:
             pass
 
 
+@pytest.mark.slow
 def test_a_deadlock_of_four_threads_in_a_ring_ends_with_one_preemption_wherever_it_begins():
     with explored(*[partial(_take, first) for first in range(4)], setup=Ring) as explorer:
         explorer.sequential()

@@ -70,6 +70,7 @@ def program(wait, add, *, by_both=False):
 
 
 @pytest.mark.parametrize("wait", one_in(len(WAYS), WAYS))
+@pytest.mark.slow
 def test_who_waits_with_pauses_for_an_update_that_was_lost_never_ends(wait):
     lost = counted(*program(wait, add), setup=Both, schedules=60, invariant=None)
     lost.assert_violated()

@@ -344,6 +344,7 @@ QUICK_REDUCTIONS = ("a store touches the attribute",)
 
 
 @pytest.mark.parametrize("name", only(QUICK_REDUCTIONS, REDUCTIONS))
+@pytest.mark.slow
 def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, monkeypatch):
     drawn, plant = REDUCTIONS[name]
     lost, why, brute = lost_by_conflicts(drawn)

@@ -46,6 +46,7 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("name", one_in(5, CLAIMS))
+@pytest.mark.slow
 def test_what_the_setup_leaves_with_its_thread_is_there_for_the_invariant(name):
     claim = CLAIMS[name]
     counted(add, add, setup=State, invariant=claim, schedules=40).assert_holds()

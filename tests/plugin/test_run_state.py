@@ -126,6 +126,7 @@ def test_an_exit_in_the_middle_leaves_a_run_that_has_not_ended_and_no_older_reco
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_run_that_does_not_come_to_its_tests_leaves_no_older_records(run_in, files, options, status):
     run_in({"test_it": HOLDS})
     ended_with, written, comparison = run_in({"test_it": HOLDS} | files, *options)
