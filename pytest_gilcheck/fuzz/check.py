@@ -171,6 +171,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     explorer.prepared = first_run.begins
     if plan.replay is None and plan.schedules is None:
         explorer.most_seconds = plan.budget
+    if plan.replay is not None:
+        explorer.engine.chance.draw = plan.replay.draw
     try:
         sequential = explorer.sequential()
     except SequentialFailure as error:
@@ -378,7 +380,6 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
         ReplayDiverged: the run does not go where the token says.
     """
     check_program(token, explorer.program)
-    explorer.engine.chance.draw = token.draw
     explorer.learn(token.learnt)
     policy = Planned(token.schedule)
     run, failure = explorer.once(policy)

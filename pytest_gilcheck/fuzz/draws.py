@@ -70,6 +70,7 @@ def search_all_draws(
         brief_after: by the clock, from when on the search of a draw ends as soon as it is enough for a claim.
     """
     chance = explorer.engine.chance
+    first_draw = chance.draw
     asked, uses = plan.own_schedules, chance.drawn
     begun = monotonic()
     part = (asked + 1) // 2 if asked is not None and uses else asked
@@ -89,7 +90,7 @@ def search_all_draws(
         rest = None if asked is None else asked - first.explored - schedules
         if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
             break
-        own = explorer.sequential_with(draw)
+        own = explorer.sequential_with(first_draw + draw)
         seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
         count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
         outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief_after)
@@ -99,7 +100,7 @@ def search_all_draws(
         if outcome.failure is not None:
             sequential[:] = own
             return Drawn(outcome, uses=True)
-    chance.draw = 0
+    chance.draw = first_draw
     return Drawn(first, further, schedules, focused, counting, uses)
 
 

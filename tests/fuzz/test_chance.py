@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import secrets
+import string
 import tempfile
 import threading
 import uuid
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_gilcheck.core.classes import name_of_callable
 from pytest_gilcheck.fuzz.running import repeatable
 from pytest_gilcheck.fuzz.schedule import Token
 
@@ -135,10 +137,10 @@ def test_what_chance_decides_is_the_same_in_each_run_so_a_bug_replays_and_its_fi
 
 
 class Slots:
-    """As many slots that the first draw of two threads takes two different ones."""
+    """As many slots that two threads of this name take two different ones in the first draw."""
 
-    def __init__(self):
-        generator = random.Random(repeatable.SEED)
+    def __init__(self, name):
+        generator = random.Random(repeatable.seed_of(name, 0))
         first = [generator.random(), generator.random()]
         self.slots = [0] * next(size for size in range(3, 20) if int(first[0] * size) != int(first[1] * size))
         self.lock = threading.Lock()
@@ -160,11 +162,14 @@ def test_a_failure_that_needs_another_draw_is_found_and_its_token_has_the_draw()
     def right(slots):
         return sum(slots.slots) == 2
 
-    found = counted(buggy, buggy, setup=Slots, invariant=right, schedules=800)
+    def setup():
+        return Slots(name_of_callable(buggy))
+
+    found = counted(buggy, buggy, setup=setup, invariant=right, schedules=800)
     found.assert_violated()
     assert Token.read(found.token).draw > 0
-    counted(buggy, buggy, setup=Slots, invariant=right, replay=found.token).assert_violated()
-    result = counted(fixed, fixed, setup=Slots, invariant=right, schedules=60)
+    counted(buggy, buggy, setup=setup, invariant=right, replay=found.token).assert_violated()
+    result = counted(fixed, fixed, setup=setup, invariant=right, schedules=60)
     result.assert_holds()
     assert "other draw" in result.reason
 
@@ -316,3 +321,77 @@ def test_temporary_names_are_new_in_each_process_so_none_is_tried_twice(in_setup
         result = counted(*threads, setup=make if in_setup else list, schedules=30)
         assert result.verdict == "holds", result.reason
     assert len(tried) == len(set(tried)) == len(os.listdir(tmp_path)) >= 60
+
+
+def _by_uuid():
+    return uuid.uuid4().hex
+
+
+def _by_secrets():
+    return secrets.token_urlsafe(8)
+
+
+def _by_choices():
+    return "".join(random.choices(string.ascii_lowercase, k=12))
+
+
+@pytest.mark.parametrize("name", one_in(2, [_by_uuid, _by_choices, _by_secrets]), ids=lambda name: name.__name__)
+@pytest.mark.parametrize("where", one_in(2, ["setup", "thread"]))
+def test_a_program_that_leaves_what_it_names_by_random_numbers_is_checked_all_the_same(name, where, tmp_path):
+    def make():
+        (tmp_path / name()).mkdir()
+
+    def setup():
+        if where == "setup":
+            make()
+        return Counter()
+
+    def buggy(counter):
+        if where == "thread":
+            make()
+        add(counter)
+
+    def fixed(counter):
+        if where == "thread":
+            make()
+        add_locked(counter)
+
+    found = counted(buggy, buggy, setup=setup, invariant=is_two, schedules=6 * SCHEDULES)
+    assert (found.verdict, found.symptom) == ("violated", "invariant"), found.reason
+    assert found.replays == (10, 10)
+    counted(buggy, buggy, setup=setup, invariant=is_two, replay=found.token).assert_violated()
+    counted(fixed, fixed, setup=setup, invariant=is_two, schedules=SCHEDULES).assert_holds()
+
+
+def test_what_an_earlier_process_has_left_by_a_random_name_does_not_fail_the_first_run(tmp_path):
+    def make(counter):
+        (tmp_path / uuid.uuid4().hex).mkdir()
+        add_locked(counter)
+
+    drawn = random.Random(repeatable.seed_of(name_of_callable(make), 0))
+    left = [uuid.UUID(bytes=drawn.randbytes(16), version=4) for _ in range(2)]
+    for each in left:
+        (tmp_path / each.hex).mkdir()
+    counted(make, make, setup=Counter, invariant=is_two, schedules=SCHEDULES).assert_holds()
+
+
+def test_a_program_that_raises_whatever_it_names_fails_with_what_it_raised():
+    def setup():
+        raise LookupError(uuid.uuid4().hex)
+
+    with pytest.raises(LookupError):
+        counted(add, add, setup=setup, invariant=is_two, schedules=SCHEDULES)
+
+
+def test_setup_that_works_only_once_is_not_repeatable():
+    made = []
+
+    def setup():
+        made.append(uuid.uuid4())
+        if len(made) > 1:
+            raise LookupError("made before")
+        return Counter()
+
+    result = counted(add, add, setup=setup, invariant=is_two, schedules=SCHEDULES)
+    assert result.verdict == "inconclusive"
+    assert result.reason.startswith("not repeatable: it fails when it runs again")

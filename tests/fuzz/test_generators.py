@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from pytest_gilcheck.core.classes import name_of_callable
 from pytest_gilcheck.fuzz.running import generators, repeatable
 from pytest_gilcheck.fuzz.running.generators import OfNumpy, OfRandom
 
@@ -84,7 +85,8 @@ def test_runs_that_draw_and_runs_that_do_not_all_begin_with_the_numbers_of_their
             drawn.append(random.random())
         add_locked(counter)
 
-    of_each_draw = {random.Random(repeatable.SEED + 1_000_003 * draw).random() for draw in range(100)}
+    name = name_of_callable(draw_if_second)
+    of_each_draw = {random.Random(repeatable.seed_of(name, draw)).random() for draw in range(100)}
     counted(draw_if_second, draw_if_second, setup=Counter, invariant=is_two, schedules=60)
     assert len(drawn) > 10
     assert set(drawn) <= of_each_draw

@@ -59,10 +59,11 @@ class Patches:
 
     Args:
         roots: the functions of the program, and what it can reach beside them.
+        name: of the program, which decides what random numbers it gets.
     """
 
-    def __init__(self, engine: Engine, roots: Iterable[Any]) -> None:
-        self._engine, self._roots = engine, list(roots)
+    def __init__(self, engine: Engine, roots: Iterable[Any], name: str) -> None:
+        self._engine, self._roots, self._name = engine, list(roots), name
         self._undo: list[Undo] = []
         self._kinds: list[type] = []  # under test
         self._looked_at: dict[int, type] = {}  # by id: the hash of a class may be code of the program
@@ -77,7 +78,7 @@ class Patches:
 
     def _replace(self) -> None:
         primitives.locks_used.clear()
-        self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test)
+        self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test, self._name)
         self._undo.append(self._repeatable.end)
         for module in list(sys.modules.values()):
             if _may_change(module):

@@ -1,12 +1,16 @@
 """What makes a program do something else each time although its schedule is the same, brought under control for a check.
 
-- Random numbers: every run begins with the same seed. So does each generator that the run makes without one, and ``os.urandom``,
-  on which ``uuid`` and ``secrets`` build. Not the names that ``tempfile`` makes: each process would begin with the same,
-  and try one after the other of those that checks before it have left behind.
+- Random numbers: every run begins with the same seed, which the name of the program decides: two tests whose names of files or
+  rows are made of random numbers make different ones. So does each generator that the run makes without a seed, and
+  ``os.urandom``, on which ``uuid`` and ``secrets`` build. Not the names that ``tempfile`` makes: each process would begin with the
+  same, and try one after the other of those that checks before it have left behind.
 - The order of sets: objects without a hash of their own are hashed by address. The instances that a run makes of classes under
   test, futures, threads and locks are hashed by their number in it.
 
-What chance gives to a run is its *draw*. All runs of one draw are given the same.
+What chance gives to a run is its *draw*. All runs of one draw are given the same. That fails a correct program which names by
+random numbers what a run leaves behind: the name exists when the next run makes it. So a program that fails in order is run
+again with random bytes that differ from run to run (`Chance.renew`), because few programs decide by them what to do; if it failed
+only when it ran again, then with other random numbers too.
 
 An object from before the check keeps its hash, because it may be in a set already.
 """
@@ -20,6 +24,7 @@ import random
 import tempfile
 import threading
 import weakref
+import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -33,7 +38,8 @@ REAL_URANDOM = os.urandom
 _build_class = builtins.__build_class__
 _Names: Any = vars(tempfile)["_RandomNameSequence"]
 _next_name = _Names.__next__
-SEED = 20_240_229
+RENEWED = 256  # draws from here on give each run other bytes, and from twice this on, other numbers as well
+_BYTES, _EVERYTHING = 1, 2
 
 
 class Chance:
@@ -55,7 +61,18 @@ class Chance:
 
     @property
     def gave_bytes(self) -> bool:
-        """Whether the present run has asked for random bytes, which no step shows."""
+        """Whether the present run has asked for random bytes, or may draw what no other run does: no step shows that."""
+        return False
+
+    def renew(self, numbers: bool) -> bool:
+        """From here on, give each run other random bytes.
+
+        Args:
+            numbers: whether the next thing to renew may be all random numbers.
+
+        Returns:
+            Whether the last run may have gone another way so: it has drawn from what is given anew now.
+        """
         return False
 
     def next_number(self, counts: bool = True) -> int:
@@ -73,13 +90,15 @@ class Repeatable(Chance):
     Args:
         controlled: whether the calling thread is controlled.
         may_change: whether a class, by the name of its module, is under test.
+        name: of the program.
     """
 
-    def __init__(self, controlled: Callable[[], bool], may_change: Callable[[str], bool]) -> None:
+    def __init__(self, controlled: Callable[[], bool], may_change: Callable[[str], bool], name: str) -> None:
         self._controlled, self._may_change = controlled, may_change
+        self._name = name
         self._generators: list[SharedGenerator] = [OfRandom()]
         self._draw = -1
-        self._seed = SEED
+        self._seed = seed_of(name, 0)
         self._drawn_bytes, self._used = random.Random(), False
         self._draws = False
         self._numpy_found = False
@@ -97,7 +116,7 @@ class Repeatable(Chance):
             for key in self._kept:
                 self._forget(key)
             self._kept.clear()
-        if self.draw != self._draw:
+        if self.draw != self._draw or self.draw >= RENEWED * _EVERYTHING:
             self._choose()
         if self._used:
             self._used = False
@@ -116,12 +135,24 @@ class Repeatable(Chance):
 
     @property
     def gave_bytes(self) -> bool:
-        return self._used
+        return self._used or self.draw >= RENEWED
+
+    def renew(self, numbers: bool) -> bool:
+        level = self.draw // RENEWED
+        if level < _BYTES and self._used:
+            self.draw += RENEWED * _BYTES
+        elif numbers and level < _EVERYTHING and (self._made or any(generator.used for generator in self._generators)):
+            self.draw += RENEWED * (_EVERYTHING - level)
+        else:
+            return False
+        return True
 
     def _choose(self) -> None:
         """Begin with another draw."""
         self._draw = self.draw
-        self._seed = SEED + 1_000_003 * self.draw
+        self._seed = seed_of(self._name, self.draw)
+        if self.draw >= RENEWED * _EVERYTHING:
+            self._seed += int.from_bytes(REAL_URANDOM(8))
         self._used = True
 
     def end(self) -> None:
@@ -181,7 +212,8 @@ class Repeatable(Chance):
     def next_number(self, counts: bool = True) -> int:
         self._objects += 1
         self._draws = self._draws or counts
-        return self._objects if not self.draw else hash((self.draw, self._objects))
+        draw = self.draw % RENEWED
+        return hash((draw, self._objects)) if draw else self._objects
 
     def _forget(self, key: int) -> None:
         self._numbers.pop(key, None)
@@ -216,7 +248,12 @@ class Repeatable(Chance):
         if not self._controlled():
             return REAL_URANDOM(size)
         self._used = self._draws = True
-        return self._drawn_bytes.randbytes(size)
+        return REAL_URANDOM(size) if self.draw >= RENEWED else self._drawn_bytes.randbytes(size)
+
+
+def seed_of(name: str, draw: int) -> int:
+    """What random numbers the program of this name begins with in the runs of a draw."""
+    return zlib.crc32(name.encode()) + 1_000_003 * (draw % RENEWED)
 
 
 def _decorated(arguments: tuple[Any, ...]) -> bool:

@@ -157,12 +157,14 @@ class Explorer:
     _noted: int = -1
     _same_in_place: bool = False  # every order takes the same path without a thread for the setup
     _narrow: bool = False
+    _was_set_up: bool = False
 
     def once(self, policy: Policy, *, recording: bool = False, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the program once.
 
         Raises:
-            BaseException: what setup or teardown raised.
+            BaseException: what teardown raised, or setup in the first run.
+            SequentialFailure: setup raised in a later run.
             NotExplorable: the program does what no schedule can control, or too many of its threads did not end.
         """
         engine = self.engine
@@ -179,7 +181,7 @@ class Explorer:
         broken, run, self._teardown_error = None, None, None
         try:
             try:
-                arguments = self._fresh_state()
+                arguments = self._set_up()
                 if self.prepared is not None:
                     self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
@@ -284,6 +286,18 @@ class Explorer:
             SequentialFailure: the program fails in every sequential order, or hangs in one.
             NotExplorable: it makes no visible step.
         """
+        while True:
+            try:
+                return self._in_some_thread(visible)
+            except NotExplorable:
+                raise
+            except Exception as error:  # also of setup and teardown
+                hangs, again = (error.hangs, error.again) if isinstance(error, SequentialFailure) else (False, False)
+                if hangs or not self.engine.chance.renew(numbers=again):
+                    raise
+
+    def _in_some_thread(self, visible: bool) -> list[ScheduleRun]:
+        """Run every sequential order, with the setup where they pass."""
         try:
             return self._in_every_order(visible)
         except NotExplorable:
@@ -337,6 +351,8 @@ class Explorer:
             if len(runs) < len(orders_of(len(self.program.threads))):
                 raise NotExplorable(f"its sequential orders alone take longer than {self.most_seconds:g} s: raise budget")
             all_fail = self._in_further_orders(ran, all_fail)
+        if self.baseline.expected and not first_of_all and self.engine.chance.renew(numbers=True):
+            return self._in_every_order(visible)  # what a later run makes may be there already, by the same name
         every = len(ran) == factorial(len(self.program.threads))
         self.every_order = "every sequential order" if every else f"each of {len(ran)} sequential orders"
         if self.baseline.expected and all(run.errors for run in ran):
@@ -474,6 +490,17 @@ class Explorer:
                 lengths = [run.points - run.wasted for run, _ in outcomes]
                 self.engine.learn_length(min(lengths), max(lengths), max(run.points for run, _ in outcomes))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
+
+    def _set_up(self) -> tuple[Any, ...]:
+        """The state of a run; if it cannot be made again, what an earlier run has left is to blame."""
+        try:
+            state = self._fresh_state()
+        except Exception as error:
+            if not self._was_set_up or isinstance(error, SetupStuck):
+                raise
+            raise SequentialFailure(f"its setup raised {describe_error(error)}", again=True) from error
+        self._was_set_up = True
+        return state
 
     def _fresh_state(self) -> tuple[Any, ...]:
         """The state of a run.
