@@ -35,6 +35,7 @@ _STEPPED: dict[str, tuple[str, ...]] = {  # by module, how the qualified names o
         ("pathlib", "pathlib._local", "pathlib._abc", "pathlib._os", "pathlib.types"),
         tuple(f"{kind}.{name}" for kind in ("Path", "PathBase", "_ReadablePath", "_WritablePath") for name in _OF_PATHS),
     ),
+    "reprlib": ("recursive_repr.",),
     "weakref": tuple(
         f"{kind}.{name}."
         for kind, references in (("WeakValueDictionary", "valuerefs"), ("WeakKeyDictionary", "keyrefs"))

@@ -11,6 +11,7 @@ Nothing here runs code of the program, nor asks its objects anything.
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import itertools
 import sys
@@ -37,7 +38,7 @@ from ...core.classes import bases_of, in_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.source import with_nested
-from . import pure, waiting
+from . import in_c, pure, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
 from .instructions import instructions_of
 from .operands import immutable
@@ -82,6 +83,7 @@ _ITERABLE: tuple[Any, ...] = (
 _ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
     type(iter("\u0100")),
     type(reversed({})),
+    type(iter(collections.OrderedDict())),
     enumerate,
     zip,
     reversed,
@@ -144,7 +146,7 @@ _CLASS = names_of(object)["__class__"]
 _OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
 _WITHOUT_ATTRIBUTES = _SCALARS | {tuple, frozenset, list, dict, set, bytearray}  # that can be stored
 _PLAIN_READERS = {  # by id: how these find an attribute is how `object` does
-    id(in_class(kind, "__getattribute__")) for kind in (*_WITHOUT_ATTRIBUTES, *_CONTAINERS, object, BaseException)
+    id(in_class(kind, "__getattribute__")) for kind in (*_WITHOUT_ATTRIBUTES, *_CONTAINERS, *in_c.KINDS, object, BaseException)
 }
 _PLAIN_STORERS = {name: {id(in_class(kind, name)) for kind in (object, BaseException)} for name in ("__setattr__", "__delattr__")}
 
@@ -167,9 +169,15 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         return UNKNOWN
     found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
+    if found is in_c.ARGUMENTS:
+        return [*of_classes, Touch(holder, name, False)]
     if not kind.__flags__ & _HEAP_TYPE:
-        quiet = type(found) in (MethodDescriptorType, WrapperDescriptorType) and kind in _CONTAINERS
-        return [] if quiet else UNKNOWN
+        if type(found) not in (MethodDescriptorType, WrapperDescriptorType):
+            return UNKNOWN
+        own_names = kind not in _CONTAINERS and kind.__dictoffset__
+        return [Touch(holder, name, False)] if own_names else []
+    if (kept := in_c.attribute_of_a_member(found)) is not None:
+        return [*of_classes, Touch(holder, kept, False)]
     if type(found) is MemberDescriptorType:
         return [*of_classes, Touch(holder, found.__name__, False)]  # a slot may have several names
     if type(found) is property:
@@ -333,6 +341,8 @@ def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
             return UNKNOWN
         elements = list(itertools.chain(dict.keys(thing), dict.values(thing))) if kind in _DICTS else list(thing)
         return _both(_whole(thing), *(_asked(each, under_test, deep - 1) for each in elements))
+    if deep and (of_error := in_c.shown_error(thing)) is not None:
+        return _both([Touch(thing, "args", False)], *(_asked(each, under_test, deep - 1) for each in of_error))
     return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
 
 
@@ -411,7 +421,7 @@ def _of_no_instance(name: str, value: Any) -> bool:
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
     """What names the element with this key; `ALL` if the key is not immutable, None if it is hashed or compared by unknown code."""
-    if immutable(key):
+    if immutable(key) or type(key) is type:  # a class is what it is, unless its metaclass says otherwise
         return (key,)
     return ALL if _asks_nobody(type(key), under_test) else None
 
@@ -765,17 +775,24 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
             return []
+    elif kind is functools.partial:
+        return UNKNOWN if callee.keywords else called(callee.func, [*callee.args, *arguments], under_test)
     elif kind is not BuiltinFunctionType:
         return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
     if callee is type and len(arguments) == 1:
         return []
+    if callee is setattr and len(arguments) == 3 and type(arguments[1]) is str:
+        return _attribute_stored(arguments[0], arguments[1], under_test)
+    if (known := in_c.function(callee, arguments)) is not None:
+        return _of_library(known)
     if (callee is getattr or callee is hasattr) and len(arguments) > 1 and type(arguments[1]) is str:
         return _attribute_read(arguments[0], arguments[1], under_test)
     if not any(callee is each for each in _KNOWN):
         return [] if _of_values(callee, arguments, under_test) else UNKNOWN
     if callee in (isinstance, issubclass):
         kinds = arguments[-1] if arguments and type(arguments[-1]) is tuple else arguments[-1:]
-        return [] if all(type(each) is type for each in kinds) else UNKNOWN
+        decided = (type(each) is type or in_c.is_decided_by_the_type(arguments[0], each) for each in kinds)
+        return [] if all(decided) else UNKNOWN
     if callee is range:
         plain = (type(each) in _SCALARS or _all_its_methods_make_steps(type(each), under_test) for each in arguments)
         return [] if all(plain) else UNKNOWN
@@ -819,6 +836,10 @@ def _of_state(state: waiting.State | None) -> Touches:
     )
 
 
+def _of_library(state: in_c.State) -> Touches:
+    return [Touch(holder, ALL if part is None else part, changes) for holder, part, changes in state]
+
+
 def _of_values(callee: Any, arguments: list[Any], under_test: UnderTest) -> bool:
     if pure.calls_an_argument(callee):
         arguments = [each for each in arguments if not (type(each) is FunctionType and _makes_steps(each, under_test))]
@@ -844,7 +865,8 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if kind is GeneratorType and name in ("send", "__next__"):
         return _advanced(owner, under_test)
     if kind not in _CONTAINERS:
-        return [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else UNKNOWN
+        known = [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else in_c.method(name, owner, arguments)
+        return UNKNOWN if known is None else _of_library(known)
     if kind in _DICTS and name in _OF_ONE_KEY and arguments:
         if kind is collections.defaultdict and name == "__getitem__":
             return UNKNOWN
@@ -858,6 +880,8 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         return [Touch(owner, (len(owner),), True), Touch(owner, SIZE, True)]
     if name in ("keys", "values", "items") and kind in _DICTS:
         return []
+    if name == "move_to_end" and arguments and immutable(arguments[0]) and keys_compare_quietly(owner):
+        return [Touch(owner, ALL, True)]
     parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
     if name in _STORING_METHODS:
         if kind is bytearray and any(type(each) not in _SCALARS for each in arguments):  # `__index__` of what is stored
