@@ -273,6 +273,9 @@ def _searched(
         return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
+    if searched.torn:
+        advice = "hold one lock around them, or run the check with mode='stress'"
+        return replace(template, reason=f"without a GIL, {searched.torn}: {advice}; otherwise {drawn}: no failure")
     if (reason := _unfinished(plan, drawn, explorer.pace)) is not None:
         return replace(template, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""

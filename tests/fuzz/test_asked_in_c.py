@@ -204,5 +204,8 @@ def add_to_group(s):
 def test_a_missing_key_of_a_defaultdict_is_made_in_one_step_only_with_a_gil():
     """Without one, another thread can make it between the look and the store: real threads lose an item once in some 100 runs."""
     result = counted(add_to_group, add_to_group, setup=Grouped, invariant=lambda s: s.groups == {"a": [1, 1]}, schedules=600)
-    assert result.verdict == "holds", result.reason
-    assert ("every interleaving is equivalent" in result.reason) is not FREE_THREADED_BUILD
+    if FREE_THREADED_BUILD:
+        assert result.verdict == "inconclusive"
+        assert "takes several steps in C" in result.reason
+    else:
+        assert "every interleaving is equivalent" in result.reason

@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 
 from ...core.classes import is_a
 from ...core.clocks import monotonic
-from ...core.origin import foreign, ours
-from ...core.source import code_position
+from ...core.origin import foreign, ours, standard
+from ...core.source import code_position, innermost, place, position_text
 from ..running.engine import Engine
 from ..running.record import Deed, Place, ScheduleRun
 from ..running.task import Task
@@ -84,6 +84,7 @@ class Trace:
         accesses: by point, the step of code under test that it begins with.
         guessed: by point, the ids of what a step of the user's code works on of which it is not known what it touches.
         spots: by point, the code and the offset of the step that it begins with, if that is known.
+        torn: by point at which C touches something in several steps, the text and the place of what calls it, for a reader.
     """
 
     def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf) -> None:
@@ -103,6 +104,7 @@ class Trace:
         self.accesses: dict[int, Access] = {}
         self.guessed: dict[int, list[int]] = {}
         self.spots: dict[int, Place] = {}
+        self.torn: dict[int, str] = {}
         self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
@@ -172,6 +174,9 @@ class Trace:
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
+        if any(each.torn for each in found):
+            caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
+            self.torn[now] = told(caller.f_code, caller.f_lasti)
         self._touched(found)
 
     @property
@@ -188,7 +193,7 @@ class Trace:
 
     def _touched(self, found: Touches) -> None:
         """The running thread touches this."""
-        for holder, part, changes, inner in found or ():
+        for holder, part, changes, inner, _ in found or ():
             if type(holder) is GeneratorType and changes:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder)
             number = self.objects.number(holder)
@@ -302,6 +307,13 @@ class Trace:
         place = bisect_right(self._spans, point, key=lambda span: span[0]) - 1
         _, owner, others = self._spans[place]
         return (owner, *[each for each in others if each != owner])
+
+
+def told(code: CodeType, offset: int) -> str:
+    """A step, for a reader: its text and its place."""
+    position = code_position(code, offset)
+    text = position_text(code.co_filename, position)
+    return f"{text or 'a step'} at {place(code.co_filename, position.line or 0, code.co_qualname)}"
 
 
 def _leads_to_code(thing: object) -> bool:

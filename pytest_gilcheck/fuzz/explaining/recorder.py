@@ -161,9 +161,9 @@ class Recorder:
         if found is None:
             step.touched = {} if step.where is None else {step.where: step.access.kind == "write"}
             return
-        for holder, part, changes, _ in found:
-            where = self._objects.number(holder), _name(holder, part)
-            step.touched[where] = changes or step.touched.get(where, False)
+        for each in found:
+            where = self._objects.number(each.holder), _name(each.holder, each.part)
+            step.touched[where] = each.changes or step.touched.get(where, False)
 
 
 def _name(holder: Any, part: Any) -> str:

@@ -31,6 +31,10 @@ from .orders import Order, further_orders, orders_of
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
+_OF_FILE_TIMES = re.compile(r"\bst_[abcm]|\.get[acm]time\b")
+_FILE_TIMES = (
+    "It reads times of files, which are real, and clocks, which are virtual in a check: set those of the files by os.utime"
+)
 _SHORT = 0.05  # seconds of a run, up to which it matters that the setup's thread takes 0.3 ms; on a busy machine too
 _COLLECT_EVERY = 1000 if FREE_THREADED_BUILD else 50  # runs; a free-threaded collection takes 12 ms
 
@@ -294,6 +298,9 @@ class Explorer:
             except Exception as error:  # also of setup and teardown
                 hangs, again = (error.hangs, error.again) if isinstance(error, SequentialFailure) else (False, False)
                 if hangs or not self.engine.chance.renew(numbers=again):
+                    if self.engine.clock.matters and self.events.names.mention(_OF_FILE_TIMES):
+                        what = str(error) if isinstance(error, SequentialFailure) else describe_error(error)
+                        raise NotExplorable(f"{what}. {_FILE_TIMES}") from error
                     raise
 
     def _in_some_thread(self, visible: bool) -> list[ScheduleRun]:

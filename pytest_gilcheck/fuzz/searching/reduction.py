@@ -24,7 +24,7 @@ from ...core.origin import foreign, ours
 from ..conflicts.focus import Focus, focus_of
 from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
-from ..conflicts.trace import Trace
+from ..conflicts.trace import Trace, told
 from ..running.policy import PlannedAndLeft
 from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
@@ -57,6 +57,7 @@ class Reduction:
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
         shared: whether several threads of a run have touched the same object.
         blind: whether the first record gave up, so that no conflict is known.
+        torn: two places that conflict, of which one is a call in C of several steps, in which no schedule can switch.
     """
 
     explorer: Explorer
@@ -73,6 +74,7 @@ class Reduction:
     doubt: str = ""
     shared: bool = False
     blind: bool = False
+    torn: str = ""
     frontier: Frontier = field(default_factory=Frontier)
     _written: Objects = field(default_factory=Objects)  # by earlier runs
     _begins: int = 0  # the thread that made the first step of the present record
@@ -178,6 +180,8 @@ class Reduction:
         if self.focusing and self.focus is None:
             self.focus = focus_of(trace, self._codes)
         races = Races(trace, run.points)
+        if trace.torn and not self.gil:
+            self._look_for_torn(races, trace)
         self._begins = trace.owners.get(1, 0)
         for race in races.races:
             self._turn_round(race, run, trace, races)
@@ -189,6 +193,17 @@ class Reduction:
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
+
+    def _look_for_torn(self, races: Races, trace: Trace) -> None:
+        """Whether something comes in the middle of a call in C where threads run at once, and never in a schedule."""
+        for race in races.races:
+            for torn, other in ((race.first, race.second), (race.second, race.first)):
+                if torn in trace.torn and not self.torn:
+                    beside = trace.torn.get(other) or (told(*trace.spots[other]) if other in trace.spots else "another step")
+                    same = beside == trace.torn[torn]
+                    meanwhile = "two threads may be in it at once" if same else f"{beside} may come in the middle of it"
+                    self.torn = f"{trace.torn[torn]} takes several steps in C, where no schedule switches, and {meanwhile}"
+                    self.doubt = self.doubt or self.torn
 
     def _doubt_of_state(self, trace: Trace) -> str:
         """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""

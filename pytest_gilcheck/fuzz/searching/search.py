@@ -80,6 +80,7 @@ class SearchOutcome:
         untried: how many likely conflicts of runs without preemption were not turned round, and such runs not recorded, for want of
             time.
         unrecorded: whether the first run took too long to be recorded, so that no conflict is known.
+        torn: two places that conflict, of which one is a call in C of several steps, in which no schedule can switch.
     """
 
     failure: Failure | None = None
@@ -103,6 +104,7 @@ class SearchOutcome:
     focused_conflicts: int = 0
     untried: int = 0
     unrecorded: bool = False
+    torn: str = ""
 
     @property
     def explored(self) -> int:
@@ -387,7 +389,7 @@ class Search:
             found.untried, found.unrecorded = reduction.frontier.likely, reduction.blind
         self._focus = reduction.focus
         found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
-        found.failure = reduction.failure
+        found.failure, found.torn = reduction.failure, found.torn or reduction.torn
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved:
             found.void, found.conflicts = 0, reduction.runs

@@ -21,6 +21,7 @@ import _io
 import builtins
 import collections
 import functools
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Set
@@ -182,6 +183,10 @@ class Changing:
     def has_file(self, path: object) -> bool:
         """Whether this is a file under test of which code has started."""
         return path in self._seen
+
+    def mention(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text of a file under test has this."""
+        return any(pattern.search(file_text(path)) for path in self._seen)
 
     def imported(self, path: str) -> None:
         """Take note of a file under test which was imported by one whose code has started, and of which no code need ever start."""

@@ -6,6 +6,7 @@ Each answer is a list of (object, what of it, whether that is changed), where No
 from __future__ import annotations
 
 import bisect
+import collections
 import collections.abc
 import enum
 import functools
@@ -41,6 +42,7 @@ _STREAMS = {  # by method, whether it changes the stream
 _OF_VALUES = frozenset(
     kind for module in (collections.abc, numbers) for kind in vars(module).values() if type(kind) is ABCMeta
 )  # of these, an instance of a built-in type is one or is not
+_COUNT: Any = vars(collections)["_count_elements"]
 KINDS = (ContextVar, io.StringIO, io.BytesIO, random.Random)  # of which methods are known
 ARGUMENTS = names_of(BaseException)["args"]  # of an exception; to store them is unknown
 _SHOWING = ("__str__", "__repr__", "__hash__", "__eq__")
@@ -51,6 +53,8 @@ def function(callee: Any, arguments: Sequence[Any]) -> State | None:
     """What a call of a function or a class touches."""
     if (changes := _ON_SORTED_LISTS.get(id(callee))) is not None:
         return _on_a_sorted_list(arguments, changes)
+    if callee is _COUNT and len(arguments) == 2:
+        return _counted(*arguments)
     if callee is functools.partial and arguments:
         return []  # it keeps them
     if type(callee) is enum.EnumType:
@@ -94,6 +98,17 @@ def _on_a_sorted_list(arguments: Sequence[Any], changes: bool) -> State | None:
     if not arguments or type(arguments[0]) is not list or len(arguments[0]) > _MOST_ELEMENTS:
         return None
     return [(arguments[0], None, changes)] if all(map(immutable, (*arguments[0], *arguments[1:]))) else None
+
+
+def _counted(mapping: Any, elements: Any) -> State | None:
+    """What `Counter.update` does with a mapping that has the methods of `dict`."""
+    if type(mapping) not in (collections.Counter, dict) or type(elements) not in (str, list, tuple):
+        return None
+    if max(len(mapping), len(elements)) > _MOST_ELEMENTS:
+        return None
+    if not all(map(immutable, (*dict.keys(mapping), *dict.values(mapping), *elements))):
+        return None
+    return [(mapping, None, True), *([(elements, None, False)] if type(elements) is list else [])]
 
 
 def _member(kind: Any, arguments: Sequence[Any]) -> State | None:

@@ -11,11 +11,11 @@ Nothing here runs code of the program, nor asks its objects anything.
 from __future__ import annotations
 
 import collections
-import functools
 import gc
 import itertools
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from inspect import CO_GENERATOR
 from types import (
     BuiltinFunctionType,
@@ -38,7 +38,7 @@ from ...core.classes import bases_of, in_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.source import with_nested
-from . import in_c, pure, waiting
+from . import in_c, pure, torn, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
 from .instructions import instructions_of
 from .operands import immutable
@@ -56,12 +56,14 @@ class Touch(NamedTuple):
         part: of it: the name of an attribute, the key of an element in a tuple, `SIZE` or `ALL`.
         changes: whether the step may change it.
         inner: whether code of the standard library does, in several steps behind a lock of its own.
+        torn: whether C does, in several steps of which none is visible.
     """
 
     holder: Any
     part: Any
     changes: bool
     inner: bool = False
+    torn: bool = False
 
 
 Touches = list[Touch] | None
@@ -117,7 +119,8 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
     rule = looked_up(_RULES, name)
     if rule is None:
         return UNKNOWN
-    return rule(_At(frame, name, argument, value, under_test))
+    found = rule(_At(frame, name, argument, value, under_test))
+    return _torn(found, partial(torn.by_instruction, name)) if FREE_THREADED_BUILD and found else found
 
 
 class _At(NamedTuple):
@@ -129,6 +132,14 @@ class _At(NamedTuple):
 
     def top(self, count: int) -> tuple[Any, ...] | None:
         return operands_of(self.frame, count)
+
+
+def _torn(found: list[Touch], reads_in_parts: Callable[[Any], bool]) -> list[Touch]:
+    """What an instruction touches where there is no GIL."""
+    return [
+        each._replace(torn=each.torn or reads_in_parts(each.holder) or (each.changes and type(each.holder) in torn.KINDS))
+        for each in found
+    ]
 
 
 def _both(*parts: Touches) -> Touches:
@@ -448,8 +459,7 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
         there = dict.__contains__(container, key)
         if kind is collections.defaultdict and not changes and not there:
             made_in_c = any(container.default_factory is each for each in (list, int, set, dict, float, str, None))
-            in_one_step = made_in_c and not FREE_THREADED_BUILD  # without a GIL, others come between the look and the store
-            return [Touch(container, ALL, True)] if in_one_step else UNKNOWN
+            return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
     if _all_its_methods_make_steps(kind, under_test):
@@ -729,7 +739,12 @@ def _call(at: _At) -> Touches:
         arguments = arguments if self is NOTHING else [self, *arguments]
     else:
         return UNKNOWN
-    return called(callee, arguments, at.under_test)
+    touched = called(callee, arguments, at.under_test)
+    in_c = type(callee) in _IN_C and FREE_THREADED_BUILD
+    return _torn(touched, partial(torn.by_call, callee)) if touched and in_c else touched
+
+
+_IN_C = (BuiltinFunctionType, MethodDescriptorType, type)
 
 
 def _call_with_packed(at: _At) -> Touches:
@@ -775,7 +790,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
             return []
-    elif kind is functools.partial:
+    elif kind is partial:
         return UNKNOWN if callee.keywords else called(callee.func, [*callee.args, *arguments], under_test)
     elif kind is not BuiltinFunctionType:
         return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN

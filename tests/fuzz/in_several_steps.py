@@ -1,0 +1,49 @@
+"""What a thread does to an object that it shares, in one call in C: several steps where there is no GIL, or one on every build."""
+
+import bisect
+import collections
+import heapq
+import io
+import itertools
+import threading
+
+
+class Shared:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.counts, self.lists = collections.Counter(), collections.defaultdict(list)
+        self.recent, self.table = collections.OrderedDict(), {1: 1}
+        self.heap, self.rows, self.raw = [5, 7], [1, 2], bytearray()
+        self.out = io.BytesIO()
+        self.numbers, self.pairs, self.tickets = iter([1, 2, 3]), zip([1, 2, 3], [1, 2, 3], strict=True), itertools.count()
+        self.taken = collections.deque()
+        self.seen = []
+
+
+def see(shared, value):
+    shared.seen.append(value)
+
+
+SEVERAL_STEPS = {
+    "Counter.update": lambda s: s.counts.update("ab"),
+    "heappush": lambda s: heapq.heappush(s.heap, 6),
+    "insort": lambda s: bisect.insort(s.heap, 6),
+    "a missing key of a defaultdict": lambda s: s.lists["a"],
+    "an item of an OrderedDict": lambda s: s.recent.update(a=1),
+    "BytesIO": lambda s: s.out.write(b"ab"),
+    "bytearray": lambda s: s.raw.append(1),
+    "the iterator of a list": lambda s: next(s.numbers),
+    "zip": lambda s: next(s.pairs),
+    "sum beside an append": lambda s: (see(s, sum(s.rows)), s.rows.append(3)),
+    "max of a dictionary beside a new key": lambda s: (see(s, max(s.table)), s.table.update({len(s.table) + 1: 1})),
+    "in beside an insert": lambda s: (see(s, 2 in s.rows), s.rows.insert(0, 3)),
+}
+ONE_STEP = {
+    "list.append": lambda s: s.rows.append(3),
+    "list.pop": lambda s: s.rows.pop(0),
+    "deque": lambda s: s.taken.append(1),
+    "itertools.count": lambda s: next(s.tickets),
+    "setdefault": lambda s: s.table.setdefault(3, 4),
+    "sorted beside an append": lambda s: (see(s, sorted(s.rows)), s.rows.append(3)),
+    "list of a dictionary beside a new key": lambda s: (see(s, list(s.table)), s.table.update({len(s.table) + 1: 1})),
+}
