@@ -6,14 +6,20 @@ With `Shared.lock` around both threads each is correct, and it is known what its
 import bisect
 import collections
 import collections.abc
+import contextlib
 import contextvars
 import dataclasses
+import datetime
+import decimal
 import enum
 import functools
+import hashlib
 import heapq
 import io
+import json
 import random
 import threading
+import typing
 
 NAME = contextvars.ContextVar("NAME")
 Pair = collections.namedtuple("Pair", "a b")
@@ -43,10 +49,17 @@ class Shared:
         self.log = []
         self.add = functools.partial(self.log.append, 1)
         self.point = Point()
+        self.rows = [5, 7]
+        self.digest = hashlib.sha256()
+        self.own = threading.local()
 
 
 _random = random.Random(3)
 DRAWN = [_random.random() for _ in range(4)]
+
+
+def of_bytes(data):
+    return hashlib.sha256(data).hexdigest()
 
 
 def push_and_pop(s, value):
@@ -107,6 +120,51 @@ def count_beside(s, _):
         s.n += 1
 
 
+@contextlib.contextmanager
+def changed(s):
+    s.n += 1
+    yield s
+    s.n -= 1
+
+
+def change_twice(s, value):
+    s.rows[0] -= value
+    s.rows[1] += value
+    return True
+
+
+def total(s, _):
+    return sum(row for row in s.rows) == 12
+
+
+def text(s, _):
+    return json.dumps(s.rows) in ("[5, 7]", "[4, 8]")
+
+
+def mapped(s, _):
+    return list(map(str, s.rows)) in (["5", "7"], ["4", "8"])
+
+
+def digest_twice(s, data):
+    s.digest.update(data)
+    s.digest.update(data)
+
+
+def inside(s, _):
+    with changed(s) as same:
+        return typing.cast(int, same.n)
+
+
+def look_up(s, value):
+    import math
+
+    s.own.value = datetime.timedelta(days=value), decimal.Decimal("1.5"), Color["RED"], [color.name for color in Color]
+    span, number, color, _ = s.own.value
+    seconds = (span * 2).days * math.floor(number) + datetime.date(2020, 1, 1).day
+    if color == Color.RED and seconds:
+        s.n += 1
+
+
 def first(call, argument):
     def thread(s):
         s.first = call(s, argument)
@@ -135,5 +193,11 @@ PROGRAMS = {
     "a class as a key": _both(register, 1, 2, lambda s: (s.first, s.second) == (1, 2)),
     "partial": _both(call_partly, 1, 2, lambda s: {s.first, s.second} == {1, 2}),
     "== of a dataclass": (Shared, first(move_point, 0), second(compare_point, 0), lambda s: s.second is False),
+    "a generator that C goes through": (Shared, first(change_twice, 1), second(total, 0), lambda s: s.second),
+    "json.dumps": (Shared, first(change_twice, 1), second(text, 0), lambda s: s.second),
+    "map": (Shared, first(change_twice, 1), second(mapped, 0), lambda s: s.second),
+    "a digest": _both(digest_twice, b"a", b"b", lambda s: s.digest.hexdigest() in (of_bytes(b"aabb"), of_bytes(b"bbaa"))),
+    "a context manager": _both(inside, 0, 0, lambda s: (s.first, s.second, s.n) == (1, 1, 0)),
+    "values, members, locals and imports": _both(look_up, 1, 2, lambda s: s.n == 2),
     "what touches nothing": _both(count_beside, 1, 2, lambda s: s.n == 2),
 }

@@ -10,14 +10,16 @@ import collections
 import collections.abc
 import enum
 import functools
+import hashlib
 import heapq
 import io
 import numbers
 import random
+import sys
 from abc import ABCMeta
 from collections.abc import Sequence
 from contextvars import ContextVar
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, names_of
@@ -39,6 +41,8 @@ _STREAMS = {  # by method, whether it changes the stream
     **dict.fromkeys(("write", "read", "readline", "readlines", "seek", "truncate", "close"), True),
     **dict.fromkeys(("getvalue", "tell"), False),
 }
+_DIGESTS = {type(hashlib.new(name)) for name in ("md5", "sha1", "sha256", "sha3_256", "blake2b", "blake2s")}
+_OF_DIGESTS = {"update": True, "digest": False, "hexdigest": False}
 _OF_VALUES = frozenset(
     kind for module in (collections.abc, numbers) for kind in vars(module).values() if type(kind) is ABCMeta
 )  # of these, an instance of a built-in type is one or is not
@@ -46,6 +50,7 @@ _COUNT: Any = vars(collections)["_count_elements"]
 KINDS = (ContextVar, io.StringIO, io.BytesIO, random.Random)  # of which methods are known
 ARGUMENTS = names_of(BaseException)["args"]  # of an exception; to store them is unknown
 _SHOWING = ("__str__", "__repr__", "__hash__", "__eq__")
+_OF_ENUMERATIONS = {name: names_of(enum.EnumType)[name] for name in ("__iter__", "__getitem__")}
 _OF_MEMBERS = {name: names_of(enum.Enum)[name] for name in ("name", "value")}
 
 
@@ -55,6 +60,8 @@ def function(callee: Any, arguments: Sequence[Any]) -> State | None:
         return _on_a_sorted_list(arguments, changes)
     if callee is _COUNT and len(arguments) == 2:
         return _counted(*arguments)
+    if type(callee) is BuiltinFunctionType and type(callee.__self__) is ModuleType and _makes_digest(callee):
+        return [] if all(map(immutable, arguments)) else None
     if callee is functools.partial and arguments:
         return []  # it keeps them
     if type(callee) is enum.EnumType:
@@ -69,6 +76,8 @@ def method(name: str, owner: Any, arguments: Sequence[Any]) -> State | None:
         return [] if name in ("get", "set", "reset") else None
     if kind is io.StringIO or kind is io.BytesIO:
         return [(owner, None, _STREAMS[name])] if name in _STREAMS and all(map(immutable, arguments)) else None
+    if kind in _DIGESTS and name in _OF_DIGESTS and all(map(immutable, arguments)):
+        return [(owner, None, _OF_DIGESTS[name])]
     if kind is random.Random and name in ("random", "getrandbits") and all(map(immutable, arguments)):
         return [(owner, None, True)]
     return None
@@ -93,6 +102,54 @@ def attribute_of_a_member(found: object) -> str | None:
     return next((f"_{name}_" for name, computed in _OF_MEMBERS.items() if found is computed), None)
 
 
+def imported_name(namespace: dict[str, Any], level: Any, name: str) -> str | None:
+    """The full name of the module of an import statement; None if it cannot be told.
+
+    Args:
+        namespace: the globals of the statement.
+        level: of a relative import, the number of its full stops.
+    """
+    if not level:
+        return name
+    package = namespace.get("__package__")
+    if type(package) is not str or type(level) is not int:
+        return None
+    above = package.rsplit(".", level - 1)
+    if len(above) < level:
+        return None
+    return f"{above[0]}.{name}" if name else above[0]
+
+
+def is_imported(name: str, wanted: Any) -> bool:
+    """Whether an import statement finds a module, and what is wanted of it, without an import.
+
+    Args:
+        wanted: the names after ``import`` in a statement with ``from``; otherwise None.
+    """
+    for each in (name, name.partition(".")[0]):
+        module = sys.modules.get(each)
+        if type(module) is not ModuleType or getattr(vars(module).get("__spec__"), "_initializing", False):
+            return False
+    names = vars(sys.modules[name])
+    return wanted is None or (type(wanted) is tuple and "*" not in wanted and all(each in names for each in wanted))
+
+
+def is_enumeration(thing: object) -> bool:
+    """Whether this is an enumeration whose members are found, and gone through, as usual."""
+    return type(thing) is enum.EnumType and all(names_of(enum.EnumType)[name] is own for name, own in _OF_ENUMERATIONS.items())
+
+
+def goes_through_an_enumeration(iterator: GeneratorType[Any, Any, Any]) -> bool:
+    """Whether this is what an enumeration makes to be gone through."""
+    return iterator.gi_code.co_qualname.startswith("EnumType.__iter__.") and iterator.gi_code.co_filename == enum.__file__
+
+
+def member_named(kind: Any, name: Any) -> State | None:
+    """What the look-up of a member by its name touches."""
+    known = names_of(kind).get("_member_map_") if is_enumeration(kind) else None
+    return [(known, None, False)] if type(known) is dict and type(name) is str else None
+
+
 def _on_a_sorted_list(arguments: Sequence[Any], changes: bool) -> State | None:
     """What is compared is immutable, so no other code is called in the middle."""
     if not arguments or type(arguments[0]) is not list or len(arguments[0]) > _MOST_ELEMENTS:
@@ -109,6 +166,10 @@ def _counted(mapping: Any, elements: Any) -> State | None:
     if not all(map(immutable, (*dict.keys(mapping), *dict.values(mapping), *elements))):
         return None
     return [(mapping, None, True), *([(elements, None, False)] if type(elements) is list else [])]
+
+
+def _makes_digest(function: BuiltinFunctionType) -> bool:
+    return vars(function.__self__).get("__name__") == "_hashlib" and function.__name__.startswith("openssl_")
 
 
 def _member(kind: Any, arguments: Sequence[Any]) -> State | None:

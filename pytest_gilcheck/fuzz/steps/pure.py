@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.origin import standard
 from .operands import immutable
+from .values import is_value
 
 _NAMES = {  # by module; `math` has no others
     "re": "compile search match fullmatch split findall sub subn escape",
@@ -43,6 +44,16 @@ def looks_at_its_arguments_alone(function: Any, arguments: list[Any]) -> bool:
     return (name in _FUNCTIONS or name[0] == "math") and all(_value(each) for each in arguments)
 
 
+def keeps_its_arguments(function: Any) -> bool:
+    """Whether a function does no more than to return one of its arguments, or to keep them, and looks into nothing."""
+    return _name(function) == ("typing", "cast")
+
+
+def reads_its_arguments(function: Any) -> bool:
+    """Whether a function goes through what it is given, all the way down, and touches nothing else."""
+    return _name(function) == ("json", "dumps")
+
+
 def calls_an_argument(function: Any) -> bool:
     """Whether a function calls what is given to it in the place of a text."""
     return _name(function) in _CALLING
@@ -67,4 +78,4 @@ def _name(function: Any) -> tuple[str, str]:
 
 
 def _value(thing: Any) -> bool:
-    return immutable(thing) or type(thing) in (re.Pattern, re.RegexFlag)
+    return immutable(thing) or is_value(thing) or type(thing) is re.Pattern

@@ -14,6 +14,7 @@ import collections
 import gc
 import itertools
 import sys
+from _thread import _local
 from collections.abc import Callable, Iterable
 from functools import partial
 from inspect import CO_GENERATOR
@@ -34,11 +35,11 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.classes import bases_of, in_class, name_of_class, names_of
+from ...core.classes import bases_of, in_class, module_of_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.source import with_nested
-from . import in_c, pure, torn, waiting
+from . import contexts, in_c, pure, torn, values, waiting
 from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
 from .instructions import instructions_of
 from .operands import immutable
@@ -91,12 +92,16 @@ _ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
     reversed,
     itertools.count,
     itertools.islice,
+    map,
+    filter,
 }  # no itertools.chain: it makes the iterator of its next source only when it needs one
+_LAZY = frozenset({map, filter, itertools.islice})
 _SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, bytes, bytearray, collections.deque})
 _DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict})
 _PURE = frozenset(
     {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
 )  # of scalars
+_GATHERING = frozenset({list, tuple, set, frozenset, sum, any, all, min, max, sorted})
 _LOOKING = frozenset({isinstance, issubclass, callable, object, range, slice, super})
 _READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
 _SET_READING = frozenset({"union", "difference", "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
@@ -174,6 +179,10 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         return []
     if kind is SimpleNamespace:
         return UNKNOWN if in_class(kind, name) else [Touch(holder, name, False)]
+    if values.has_constant_attributes(holder):
+        return _of_classes(kind, name) if in_class(kind, name) is not None else UNKNOWN
+    if _is_local(kind):
+        return [] if in_class(kind, name) is None else UNKNOWN
     if in_class(kind, "__getattribute__") is type.__getattribute__:
         return _attribute_of_class_read(holder, name, under_test)
     if id(in_class(kind, "__getattribute__")) not in _PLAIN_READERS:
@@ -200,6 +209,11 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         catcher = in_class(kind, "__getattr__")
         return own if catcher is None or (type(catcher) is FunctionType and _makes_steps(catcher, under_test)) else UNKNOWN
     return own if _binds_quietly(found, under_test) else UNKNOWN
+
+
+def _is_local(kind: type) -> bool:
+    """Whether this is `threading.local`, or ours that stands for it: each thread reads and stores what is its own."""
+    return name_of_class(kind) == "local" and module_of_class(kind) == "_thread" and _local in bases_of(kind)
 
 
 def _attribute_of_class_read(holder: type, name: str, under_test: UnderTest) -> Touches:
@@ -259,6 +273,8 @@ def _uses(kind: type, name: str) -> bool:
 
 def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: bool = False) -> Touches:
     kind = type(holder)
+    if _is_local(kind):
+        return [] if in_class(kind, name) is None else UNKNOWN
     if _in_standard_library(holder) or _in_standard_library(kind):
         return UNKNOWN  # code that makes no steps may look it up
     if any(_in_standard_library(base) and _uses(base, name) for base in bases_of(kind)):
@@ -345,7 +361,7 @@ def _whole(thing: Any) -> Touches:
 def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
     """What is touched by hashing or showing an object, or by passing on what it answers: its elements too."""
     kind = type(thing)
-    if kind in _SCALARS or (kind is slice and _plain_slice(thing)):
+    if kind in _SCALARS or (kind is slice and _plain_slice(thing)) or values.is_value(thing):
         return []
     if kind in _CONTAINERS or kind in _VIEWS:
         if deep == 0 or kind in _VIEWS or len(thing) > _MOST_ELEMENTS:
@@ -372,7 +388,7 @@ def _calls_back(thing: Any, under_test: UnderTest) -> bool:
 
 def _of_a_known_kind(thing: Any) -> bool:
     kind = type(thing)
-    return kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind in _ITERATORS
+    return kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind in _ITERATORS or values.is_value(thing)
 
 
 def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
@@ -382,7 +398,7 @@ def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
     """
     if type(thing) in _SCALARS or type(thing) in _CONTAINERS or type(thing) in _VIEWS or type(thing) is slice:
         return _into(thing, under_test, deep)
-    return [] if _asks_nobody(type(thing), under_test) else UNKNOWN
+    return [] if _asks_nobody(type(thing), under_test) or values.is_value(thing) else UNKNOWN
 
 
 _plain_kinds: dict[int, tuple[type, bool, bool]] = {}
@@ -432,7 +448,9 @@ def _of_no_instance(name: str, value: Any) -> bool:
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
     """What names the element with this key; `ALL` if the key is not immutable, None if it is hashed or compared by unknown code."""
-    if immutable(key) or type(key) is type:  # a class is what it is, unless its metaclass says otherwise
+    if (
+        immutable(key) or values.is_value(key, ordered=False) or type(key) is type
+    ):  # a class is what it is, unless its metaclass says otherwise
         return (key,)
     return ALL if _asks_nobody(type(key), under_test) else None
 
@@ -462,9 +480,9 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
             return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
-    if _all_its_methods_make_steps(kind, under_test):
-        return []
-    return UNKNOWN
+    if not changes and (known := in_c.member_named(container, key)) is not None:
+        return _of_library(known)
+    return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
 
 
 def _plain_slice(key: slice) -> bool:
@@ -512,6 +530,7 @@ def _binary(at: _At) -> Touches:
             type(each) not in _SCALARS
             and type(each) not in _CONTAINERS
             and not _all_its_methods_make_steps(type(each), at.under_test)
+            and not values.is_value(each)
         ):
             return UNKNOWN
     parts = []
@@ -540,6 +559,8 @@ def _compare(at: _At) -> Touches:
     if not decides:
         return _both(*(_into(each, at.under_test) for each in found))
     names = next(names for sign, names in _COMPARISONS.items() if sign in str(at.value))
+    if "__eq__" in names and all(type(each) in _SCALARS or values.is_value(each, ordered=False) for each in found):
+        return []
     return _both(*(_into(each, at.under_test) if _answers(type(each), names) else _asked(each, at.under_test) for each in found))
 
 
@@ -639,7 +660,8 @@ def _iterate(at: _At) -> Touches:
             return []
         if type(thing) is GeneratorType or type(thing) in _CONTAINERS or type(thing) in _ITERATORS or type(thing) in _VIEWS:
             return _begun(thing)
-        return [] if _all_its_methods_make_steps(type(thing), at.under_test) else UNKNOWN
+        quiet = in_c.is_enumeration(thing) or _all_its_methods_make_steps(type(thing), at.under_test)
+        return [] if quiet else UNKNOWN
     if at.name in ("LIST_EXTEND", "SET_UPDATE"):  # into what only this stack refers to
         return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _asked(thing, at.under_test))
     return _whole(thing)
@@ -668,6 +690,8 @@ def _iterated(iterator: Any) -> Touches:
             parts.append(_iterated(each))
         elif kind not in _SCALARS and kind is not type:
             return UNKNOWN
+    if type(iterator) in (map, filter):
+        return _mapped(iterator)
     if type(iterator) is zip:  # its iterators are in a tuple
         for pack in gc.get_referents(iterator):
             if type(pack) is tuple:
@@ -675,6 +699,24 @@ def _iterated(iterator: Any) -> Touches:
                     _iterated(each) if type(each) in _ITERATORS else [] if type(each) in _SCALARS else UNKNOWN for each in pack
                 ]
     return _both(*parts)
+
+
+def _mapped(iterator: Any) -> Touches:
+    """Likewise, if the function of `map` or `filter` looks at values alone, and all elements are such values."""
+    inside, *function = [each for each in gc.get_referents(iterator) if each is not type(iterator)]
+    sources = list(inside) if type(inside) is tuple else [inside]  # the iterators of a `map`, or the one of a `filter`
+    known = all(each is None or any(each is pure_ for pure_ in _PURE) for each in function)
+    if len(function) != 1 or not known or not all(map(_yields_scalars, sources)):
+        return UNKNOWN
+    return _both([Touch(iterator, ALL, True)], *map(_iterated, sources))
+
+
+def _yields_scalars(iterator: Any) -> bool:
+    """Whether all that an iterator can yield now are plain values."""
+    if type(iterator) is enumerate or type(iterator) not in _ITERATORS:
+        return False
+    sources = [each for each in gc.get_referents(iterator) if type(each) in _CONTAINERS or type(each) in _ITERATORS]
+    return all(_yields_scalars(each) if type(each) in _ITERATORS else _of_scalars(each) for each in sources)
 
 
 def _matched(at: _At) -> Touches:
@@ -698,7 +740,8 @@ def _advanced(iterator: Any, under_test: UnderTest) -> Touches:
     if type(iterator) in _ITERATORS:
         return _iterated(iterator)
     if type(iterator) is GeneratorType:
-        return [Touch(iterator, ALL, True)] if makes_steps(iterator.gi_code, {}, under_test) else UNKNOWN
+        known = makes_steps(iterator.gi_code, {}, under_test) or in_c.goes_through_an_enumeration(iterator)
+        return [Touch(iterator, ALL, True)] if known else UNKNOWN
     return [] if _all_its_methods_make_steps(type(iterator), under_test) else UNKNOWN
 
 
@@ -709,6 +752,9 @@ def _enter(at: _At) -> Touches:
     kind = type(found[0])
     if waiting.entered(kind):
         return []
+    if (generator := contexts.generator_of(found[0])) is not None:
+        steps = makes_steps(generator.gi_code, {}, at.under_test)
+        return [Touch(found[0], ALL, True), Touch(generator, ALL, True)] if steps else UNKNOWN
     for name in ("__enter__", "__exit__"):
         method = in_class(kind, name)
         if type(method) is not FunctionType or not _makes_steps(method, at.under_test):
@@ -767,6 +813,8 @@ def _call_with_packed(at: _At) -> Touches:
 def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What a call touches by itself."""
     if type(callee) is MethodType:
+        if (manager := contexts.left(callee)) is not None:
+            return [Touch(manager, ALL, True)]
         callee, arguments = callee.__func__, [callee.__self__, *arguments]
     kind = type(callee)
     if kind is FunctionType:
@@ -774,6 +822,12 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return [] if callee.__qualname__ in _REPORTED else UNKNOWN
         if _makes_steps(callee, under_test) or _of_values(callee, arguments, under_test):
             return []
+        if (function := contexts.made_by(callee)) is not None:
+            return [] if _makes_steps(function, under_test) else UNKNOWN
+        if pure.keeps_its_arguments(callee):
+            return []
+        if pure.reads_its_arguments(callee):
+            return _both(*(_into(each, under_test) for each in arguments))
         predicate = waiting.predicate_of(callee, arguments)
         if predicate is not None and not (type(predicate) is FunctionType and _returns_truths(predicate.__code__)):
             return UNKNOWN
@@ -800,6 +854,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
         return _attribute_stored(arguments[0], arguments[1], under_test)
     if (known := in_c.function(callee, arguments)) is not None:
         return _of_library(known)
+    if values.makes_value(callee, "", arguments):
+        return []
     if (callee is getattr or callee is hasattr) and len(arguments) > 1 and type(arguments[1]) is str:
         return _attribute_read(arguments[0], arguments[1], under_test)
     if not any(callee is each for each in _KNOWN):
@@ -813,9 +869,15 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
         return [] if all(plain) else UNKNOWN
     if callee in _LOOKING:
         return []
+    if callee in _GATHERING and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
+        return _advanced(arguments[0], under_test)  # into what nobody else has yet
+    if callee is map or callee is filter:
+        function, *sources = arguments or [callee]
+        quiet = any(function is each for each in _PURE) or (callee is filter and function is None)
+        return _both(*map(_begun, sources)) if quiet else UNKNOWN
     if _interrupted(arguments, under_test):
         return UNKNOWN
-    if callee in _PURE and all(type(each) in _SCALARS for each in arguments):
+    if callee in _PURE and all(type(each) in _SCALARS or values.is_value(each) for each in arguments):
         return [] if len(arguments) == 1 or callee not in (str, bytes) or _of_known_codec(arguments[1:]) else UNKNOWN
     if callee is len and len(arguments) == 1:
         kind = type(arguments[0])
@@ -824,6 +886,8 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
         return [] if kind is tuple or kind in _SCALARS or _all_its_methods_make_steps(kind, under_test) else _whole(arguments[0])
     if callee is next and arguments:
         return _advanced(arguments[0], under_test)
+    if callee is itertools.islice and all(map(immutable, arguments[1:])):
+        return _begun(arguments[0]) if arguments else UNKNOWN
     if callee in (iter, enumerate, zip, reversed):
         return _both(*(_whole(each) if callee is reversed else _begun(each) for each in arguments))
     if callee in _SIZED:
@@ -865,7 +929,7 @@ _LOCKS = ("Lock", "RLock")
 _REPORTED = frozenset(  # functions of `primitives` that report what they do to whoever records a run
     f"{kind}.{name}" for kind in _LOCKS for name in ("acquire", "release", "locked", "__enter__", "__exit__")
 )
-_KNOWN = tuple(_LOOKING | _PURE | _SIZED | _DEEP | {len, next})
+_KNOWN = tuple(_LOOKING | _PURE | _SIZED | _DEEP | _LAZY | {len, next})
 
 
 def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -874,11 +938,17 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if kind in _SCALARS:
         if all(type(each) in _SCALARS for each in arguments):
             return [] if name not in ("encode", "decode") or _of_known_codec(arguments) else UNKNOWN
+        if name == "join" and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
+            return _advanced(arguments[0], under_test)
         return _both(*(_asked(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
     if kind is tuple or kind is frozenset:
         return _both(_into(owner, under_test), *(_asked(each, under_test) for each in arguments))
     if kind is GeneratorType and name in ("send", "__next__"):
         return _advanced(owner, under_test)
+    if values.makes_value(owner, name, arguments):
+        return []
+    if values.has_constant_attributes(owner):
+        return [] if all(map(_is_constant, arguments)) else UNKNOWN
     if kind not in _CONTAINERS:
         known = [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else in_c.method(name, owner, arguments)
         return UNKNOWN if known is None else _of_library(known)
@@ -928,6 +998,10 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     return _both(*parts)
 
 
+def _is_constant(thing: Any) -> bool:
+    return immutable(thing) or values.is_value(thing)
+
+
 def _of_known_codec(names: list[Any]) -> bool:
     """Whether all of these name encodings and error handlers that no program registers, which may be code that reads anything."""
     return all(type(each) is str and each.lower().replace("_", "-") in _CODECS for each in names)
@@ -963,6 +1037,29 @@ def _keys(at: _At) -> Touches:
     return UNKNOWN if found is None else _both(*(_asked(each, at.under_test) for each in found[:: 2 if "MAP" in at.name else 1]))
 
 
+def _imported(at: _At) -> Touches:
+    """An import statement: of a module that has been imported before, it looks it up, and what is wanted of it."""
+    found = at.top(2)
+    if found is None:
+        return UNKNOWN
+    level, names = found
+    full = in_c.imported_name(at.frame.f_globals, level, at.value)
+    if full is None or not in_c.is_imported(full, names):
+        return UNKNOWN
+    return [Touch(sys.modules, (full,), False)]
+
+
+def _yielded(at: _At) -> Touches:
+    """A generator gives something to C, or ends there: a call that goes on with another thing than this value is unknown itself."""
+    if not at.frame.f_code.co_flags & CO_GENERATOR:
+        return UNKNOWN
+    if not at.name.startswith("YIELD"):
+        return []
+    found = at.top(1)
+    by_with = at.frame.f_back is not None and contexts.is_of_a_context(at.frame.f_back.f_code)
+    return [] if by_with or (found is not None and _is_constant(found[0])) else UNKNOWN
+
+
 def _leave(at: _At) -> Touches:
     """The end of a with statement by an exception: it calls the function that was looked up when it began."""
     found = at.top(5) or at.top(4)
@@ -972,6 +1069,8 @@ def _leave(at: _At) -> Touches:
         function = each.__func__ if type(each) is MethodType else each
         if type(function) is FunctionType and _makes_steps(function, at.under_test):
             return []
+        if type(each) is MethodType and (manager := contexts.left(each)) is not None:
+            return [Touch(manager, ALL, True)]
     return UNKNOWN
 
 
@@ -1005,5 +1104,8 @@ for _names, _rule in {
     "RAISE_VARARGS RERAISE": _raised,
     "BUILD_MAP BUILD_SET MAP_ADD SET_ADD": _keys,
     "WITH_EXCEPT_START": _leave,
+    "IMPORT_NAME": _imported,
+    "IMPORT_FROM": _load_attr,
+    "YIELD_VALUE RETURN_VALUE RETURN_CONST": _yielded,
 }.items():
     _RULES |= dict.fromkeys(_names.split(), _rule)

@@ -1,0 +1,62 @@
+"""Objects of the standard library that never change, and of which operators in C ask nothing but each other's values.
+
+A date, a time span, a decimal number, a fraction, a UUID; a member of an enumeration that keeps the operators which it inherits
+from `object` and `Enum`. What their classes do in Python is part of the same call, makes no steps, and touches nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import fractions
+import uuid
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from ...core.classes import bases_of, in_class, module_of_class
+from .operands import immutable
+
+_TIMED = (datetime.datetime, datetime.time)  # as they are before a check replaces their names
+_KINDS = frozenset(
+    {datetime.timedelta, datetime.date, datetime.timezone, decimal.Decimal, fractions.Fraction, uuid.UUID, *_TIMED}
+)  # no more than the values that they are made of decides what they do
+_FIXED = (type(None), datetime.timezone)  # time zones that are no code of a program
+_OF_MEMBERS = ("__eq__", "__ne__", "__hash__", "__repr__", "__str__", "__format__", "__bool__", "__len__", "__getattribute__")
+_ORDERING = ("__lt__", "__gt__", "__le__", "__ge__")
+_BY_CLOCK = frozenset({"now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp"})
+
+
+def has_constant_attributes(thing: Any) -> bool:
+    """Whether nobody changes what an attribute of this object is."""
+    return type(thing) in _KINDS and (type(thing) not in _TIMED or type(thing.tzinfo) in _FIXED)
+
+
+def is_value(thing: Any, *, ordered: bool = True) -> bool:
+    """Whether operators, and what hashes or shows this object, look at nothing that can change.
+
+    Args:
+        ordered: whether ``<`` and its like are among the operators.
+    """
+    return has_constant_attributes(thing) or _is_plain_member(thing, ordered)
+
+
+def makes_value(kind: Any, method: str, arguments: Sequence[Any]) -> bool:
+    """Whether a call of this class, or of this method of the class itself, makes such an object, and touches nothing else."""
+    if not isinstance(kind, type) or method in _BY_CLOCK or uuid.UUID in bases_of(kind):  # which stores its number in Python
+        return False
+    of_library = not _KINDS.isdisjoint(bases_of(kind)) and module_of_class(kind).partition(".")[0] in _MODULES
+    return of_library and all(immutable(each) or is_value(each) for each in arguments)
+
+
+_MODULES = frozenset(kind.__module__.partition(".")[0] for kind in _KINDS)
+
+
+def _is_plain_member(thing: Any, ordered: bool) -> bool:
+    kind = type(thing)
+    if type(kind) is not enum.EnumType or in_class(kind, "__getattribute__") is not object.__getattribute__:
+        return False
+    found = (in_class(kind, name) for name in (*_OF_MEMBERS, *(_ORDERING if ordered else ())))
+    plain = all(type(each) is not FunctionType or each.__globals__.get("__name__") == "enum" for each in found)
+    return plain and immutable(getattr(thing, "_value_", thing))
