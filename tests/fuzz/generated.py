@@ -98,6 +98,15 @@ level = 0
 '''
 
 _TAKEN = (
+    "heap",
+    "recent",
+    "stream",
+    "draws",
+    "digest",
+    "failure",
+    "by_class",
+    "tally",
+    "partly",
     "items",
     "others",
     "keys",
@@ -535,7 +544,57 @@ def second(*rows, **more):
 """
 }
 
+TOPICS["known in C"] = (
+    "heapq.heappush(heap, 0)", "heapq.heappop(heap)", "y = heapq.heappushpop(heap, 6)", "y = bisect.bisect_left(heap, 6)",
+    "bisect.insort(heap, 6)", "heap.append(1)", "y = heap[0]", "recent.move_to_end('a')", "recent['d'] = 1",
+    "y = next(reversed(recent))", "y = list(recent)", "recent.pop('b', None)", "stream.write('ab')", "y = stream.getvalue()",
+    "stream.seek(0)", "y = draws.random()", "y = draws.getrandbits(8)", "digest.update(b'a')", "y = digest.hexdigest()",
+    "y = str(failure)", "y = failure.args", "failure.args[0].append(2)", "failure.args = (3,)", "y = by_class.get(int)",
+    "by_class[int] = 1", "by_class[State] = 2", "tally.update('ab')", "y = tally['a']", "tally['a'] = 7",
+    "y = sum(each for each in heap)", "y = list(each for each in heap)", "y = any(each > 5 for each in heap)",
+    "y = ','.join(str(each) for each in heap)", "y = next(each for each in heap)", "y = list(map(str, heap))",
+    "y = list(filter(None, heap))", "y = list(map(min, heap, others))", "heap[0] = 3", "y = list(itertools.islice(heap, 1))",
+    "with raised_by_two(s):\n    s.m += 1", "with raised_by_two(s) as rows:\n    rows.append(4)", "y = s.m",
+    "y = json.dumps(heap)", "y = json.dumps({'a': [heap]})", "y = typing.cast(list, heap)", "s.day += datetime.timedelta(1)",
+    "y = s.day.day", "y = s.day > datetime.date(2020, 1, 1)", "s.part = s.part + decimal.Decimal('0.5')", "y = f'{s.part}'",
+    "y = Color[s.color.name]", "s.color = Color.BLUE", "y = Color(s.color.value)", "y = s.color == Color.RED",
+    "y = [each.name for each in Color]", "y = {Color.RED: 1}.get(s.color)", "s.kept.value = s.m\ny = s.kept.value",
+    "y = isinstance(heap, collections.abc.Sequence)", "import math\ny = math.floor(s.part)",
+    "from collections import abc\ns.m = abc.Sized", "y = partly()", "partly = functools.partial(heap.append, 8)\npartly()",
+    "y = s.pair.a", "s.pair = Pair(s.m, s.n)", "NAME.set(s.m)\ny = NAME.get()", "s.day = s.day", "y = both(*heap[:1], **{})",
+    "setattr(s, 'm', 6)", "y = copy.deepcopy(heap)",
+)  # fmt: skip
+_OF_TOPIC["known in C"] = """
+import bisect, contextlib, contextvars, copy, datetime, decimal, enum, functools, hashlib, heapq, io, itertools, json, random
+import typing
+
+NAME = contextvars.ContextVar("NAME", default=0)
+Pair = collections.namedtuple("Pair", "a b")
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+@contextlib.contextmanager
+def raised_by_two(s):
+    s.m += 2
+    try:
+        yield s.heap
+    finally:
+        s.m -= 2
+
+def both(*arguments, **keywords):
+    return arguments, keywords
+"""
 _MADE = {  # by topic: what its setup makes, and what is looked at after the threads have ended
+    "known in C": (
+        ("s.heap, s.recent, s.stream = [5, 7], collections.OrderedDict(a=1, b=1, c=1), io.StringIO()",
+        "s.draws, s.digest, s.failure = random.Random(3), hashlib.sha256(), ValueError([1])",
+        "s.by_class, s.tally, s.day, s.part = {}, collections.Counter(), datetime.date(2020, 1, 1), decimal.Decimal(1)",
+        "s.color, s.kept, s.pair, s.partly = Color.RED, threading.local(), Pair(1, 2), functools.partial(list, s.heap)"),
+        "s.heap, s.recent, s.stream.getvalue(), s.draws.random(), s.digest.hexdigest(), s.failure.args, len(s.by_class), s.tally, "
+        "s.day, s.part, s.color, s.pair",
+    ),
     "waiting": (
         ("s.event, s.few = threading.Event(), threading.Semaphore(1)", "s.queue, s.simple = queue.Queue(), queue.SimpleQueue()"),
         "s.event.is_set(), s.queue.qsize(), s.simple.qsize(), s.few._value",
@@ -575,6 +634,7 @@ _READS = re.compile(
 _OBJECT = re.compile(
     r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
     r"|event|few|queue|simple|ready|again|until|own|error|counting|odd|Odd|slotted|frozen|text|words|counts|groups|ordered|leaf|Leaf|Trunk|listed|broken"
+    r"|heap|recent|stream|draws|digest|failure|by_class|tally|day|part|color|pair|raised_by_two"
 )
 _names = count()
 

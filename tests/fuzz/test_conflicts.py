@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import itertools
 import json
 import math
 import os
@@ -99,7 +100,7 @@ def with_unknown_code(counter):
 
 def with_unknown_function(counter):
     with counter.lock:
-        counter.value += next(map(int, "1"))
+        counter.value += int(next(itertools.chain("1")))
 
 
 def with_random_number(counter):

@@ -6,23 +6,23 @@ from `object` and `Enum`. What their classes do in Python is part of the same ca
 
 from __future__ import annotations
 
-import datetime
 import decimal
 import enum
 import fractions
 import uuid
 from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta, timezone
 from types import FunctionType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, module_of_class
 from .operands import immutable
 
-_TIMED = (datetime.datetime, datetime.time)  # as they are before a check replaces their names
+_TIMED = (datetime, time)  # as they are before a check replaces their names
 _KINDS = frozenset(
-    {datetime.timedelta, datetime.date, datetime.timezone, decimal.Decimal, fractions.Fraction, uuid.UUID, *_TIMED}
+    {timedelta, date, timezone, decimal.Decimal, fractions.Fraction, uuid.UUID, *_TIMED}
 )  # no more than the values that they are made of decides what they do
-_FIXED = (type(None), datetime.timezone)  # time zones that are no code of a program
+_FIXED = (type(None), timezone)  # time zones that are no code of a program
 _OF_MEMBERS = ("__eq__", "__ne__", "__hash__", "__repr__", "__str__", "__format__", "__bool__", "__len__", "__getattribute__")
 _ORDERING = ("__lt__", "__gt__", "__le__", "__ge__")
 _BY_CLOCK = frozenset({"now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp"})
