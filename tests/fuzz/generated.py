@@ -552,6 +552,7 @@ TOPICS["known in C"] = (
     "y = str(failure)", "y = failure.args", "failure.args[0].append(2)", "failure.args = (3,)", "y = by_class.get(int)",
     "by_class[int] = 1", "by_class[State] = 2", "tally.update('ab')", "y = tally['a']", "tally['a'] = 7",
     "y = sum(each for each in heap)", "y = list(each for each in heap)", "y = any(each > 5 for each in heap)",
+    "y = any(each for each in (heap, others))", "y = list(map(str, (heap, others)))",
     "y = ','.join(str(each) for each in heap)", "y = next(each for each in heap)", "y = list(map(str, heap))",
     "y = list(filter(None, heap))", "y = list(map(min, heap, others))", "heap[0] = 3", "y = list(itertools.islice(heap, 1))",
     "with raised_by_two(s):\n    s.m += 1", "with raised_by_two(s) as rows:\n    rows.append(4)", "y = s.m",

@@ -201,3 +201,54 @@ PROGRAMS = {
     "values, members, locals and imports": _both(look_up, 1, 2, lambda s: s.n == 2),
     "what touches nothing": _both(count_beside, 1, 2, lambda s: s.n == 2),
 }
+
+
+def any_of_lists(s):
+    s.first = any(rows for rows in (s.empty, s.rows))
+
+
+def shown_by_a_generator(s):
+    s.first = all(shown(each) for each in (s.rows, s.empty))
+
+
+def shown(rows):
+    return rows
+
+
+def join_by_a_function(s):
+    s.first = list(map(shown, s.rows))
+
+
+def join_texts_of_lists(s):
+    s.first = list(map(str, (s.rows, s.empty)))
+
+
+def sort_by_a_function(s):
+    s.first = sorted((s.rows, s.empty), key=shown)
+
+
+def heap_of_own_objects(s):
+    heapq.heappush(s.own_heap, Compared(s.rows))
+
+
+class Compared:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __lt__(self, other):
+        return self.rows < other.rows
+
+
+class Lists(Shared):
+    def __init__(self):
+        super().__init__()
+        self.empty = []
+        self.own_heap = [Compared(self.empty)]
+
+
+def fill(s):
+    s.empty.append(3)
+    s.rows.append(3)
+
+
+NOT_KNOWN = [any_of_lists, shown_by_a_generator, join_by_a_function, join_texts_of_lists, sort_by_a_function, heap_of_own_objects]

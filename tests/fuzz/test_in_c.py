@@ -5,7 +5,7 @@ import pytest
 from pytest_gilcheck.fuzz.steps import in_c
 
 from ..slow import one_in
-from .in_c import PROGRAMS, Color, Pair
+from .in_c import NOT_KNOWN, PROGRAMS, Color, Lists, Pair, fill
 from .programs import counted, under_the_lock
 
 
@@ -16,6 +16,13 @@ def test_a_program_that_meets_in_c_is_found_and_its_twin_with_a_lock_is_proved(n
     assert (result.verdict, result.preemptions) == ("violated", 1), result.reason
     twin = counted(*map(under_the_lock, threads), setup=setup, invariant=invariant, schedules=600)
     assert "every interleaving is equivalent" in twin.reason
+
+
+@pytest.mark.parametrize("thread", NOT_KNOWN, ids=lambda thread: thread.__name__)
+def test_nothing_is_proved_where_c_goes_on_with_what_may_change(thread):
+    result = counted(thread, fill, setup=Lists, schedules=60)
+    result.assert_holds()
+    assert "every interleaving is equivalent" not in result.reason
 
 
 class Compared:

@@ -872,9 +872,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee in _GATHERING and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
         return _advanced(arguments[0], under_test)  # into what nobody else has yet
     if callee is map or callee is filter:
-        function, *sources = arguments or [callee]
-        quiet = any(function is each for each in _PURE) or (callee is filter and function is None)
-        return _both(*map(_begun, sources)) if quiet else UNKNOWN
+        return _both(*map(_begun, arguments[1:]))  # it calls its function later
     if _interrupted(arguments, under_test):
         return UNKNOWN
     if callee in _PURE and all(type(each) in _SCALARS or values.is_value(each) for each in arguments):
