@@ -5,6 +5,7 @@ import collections
 import heapq
 import io
 import itertools
+import json
 import threading
 
 
@@ -36,6 +37,7 @@ SEVERAL_STEPS = {
     "zip": lambda s: next(s.pairs),
     "sum beside an append": lambda s: (see(s, sum(s.rows)), s.rows.append(3)),
     "max of a dictionary beside a new key": lambda s: (see(s, max(s.table)), s.table.update({len(s.table) + 1: 1})),
+    "json.dumps beside an append": lambda s: (see(s, json.dumps(s.rows)), s.rows.append(3)),
     "in beside an insert": lambda s: (see(s, 2 in s.rows), s.rows.insert(0, 3)),
 }
 ONE_STEP = {

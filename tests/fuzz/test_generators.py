@@ -92,6 +92,12 @@ def test_runs_that_draw_and_runs_that_do_not_all_begin_with_the_numbers_of_their
     assert set(drawn) <= of_each_draw
 
 
+def test_a_seed_has_no_more_bits_than_numpy_takes():
+    largest = max((f"test_{number}" for number in range(2000)), key=lambda name: repeatable.seed_of(name, 0))
+    assert max(repeatable.seed_of(largest, draw) for draw in range(repeatable.RENEWED)) < 1 << 32
+    assert len({repeatable.seed_of(largest, draw) for draw in range(repeatable.RENEWED)}) == repeatable.RENEWED
+
+
 @pytest.fixture
 def of_numpy():
     numpy = pytest.importorskip("numpy")

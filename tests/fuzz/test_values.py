@@ -7,6 +7,7 @@ import enum
 import fractions
 import sys
 import uuid
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -102,8 +103,10 @@ def test_an_import_statement_finds_a_module_with_all_that_is_wanted():
 
 def test_a_module_that_is_being_imported_has_not_been_imported(monkeypatch):
     module = type(sys)("half_made")
-    module.__spec__ = type("Spec", (), {"_initializing": True})
+    module.__spec__ = ModuleSpec("half_made", None)
     monkeypatch.setitem(sys.modules, "half_made", module)
+    assert in_c.is_imported("half_made", None)
+    module.__spec__._initializing = True
     assert not in_c.is_imported("half_made", None)
 
 

@@ -152,7 +152,7 @@ class Repeatable(Chance):
         self._draw = self.draw
         self._seed = seed_of(self._name, self.draw)
         if self.draw >= RENEWED * _EVERYTHING:
-            self._seed += int.from_bytes(REAL_URANDOM(8))
+            self._seed = int.from_bytes(REAL_URANDOM(4))
         self._used = True
 
     def end(self) -> None:
@@ -252,8 +252,8 @@ class Repeatable(Chance):
 
 
 def seed_of(name: str, draw: int) -> int:
-    """What random numbers the program of this name begins with in the runs of a draw."""
-    return zlib.crc32(name.encode()) + 1_000_003 * (draw % RENEWED)
+    """With which of the 32 bits that all generators take the program of this name begins in the runs of a draw."""
+    return (zlib.crc32(name.encode()) + 1_000_003 * (draw % RENEWED)) & 0xFFFF_FFFF
 
 
 def _decorated(arguments: tuple[Any, ...]) -> bool:

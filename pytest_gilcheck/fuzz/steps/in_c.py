@@ -19,6 +19,7 @@ import sys
 from abc import ABCMeta
 from collections.abc import Sequence
 from contextvars import ContextVar
+from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
@@ -41,7 +42,7 @@ _STREAMS = {  # by method, whether it changes the stream
     **dict.fromkeys(("write", "read", "readline", "readlines", "seek", "truncate", "close"), True),
     **dict.fromkeys(("getvalue", "tell"), False),
 }
-_DIGESTS = {type(hashlib.new(name)) for name in ("md5", "sha1", "sha256", "sha3_256", "blake2b", "blake2s")}
+_DIGEST = type(hashlib.sha256())
 _OF_DIGESTS = {"update": True, "digest": False, "hexdigest": False}
 _OF_VALUES = frozenset(
     kind for module in (collections.abc, numbers) for kind in vars(module).values() if type(kind) is ABCMeta
@@ -76,7 +77,7 @@ def method(name: str, owner: Any, arguments: Sequence[Any]) -> State | None:
         return [] if name in ("get", "set", "reset") else None
     if kind is io.StringIO or kind is io.BytesIO:
         return [(owner, None, _STREAMS[name])] if name in _STREAMS and all(map(immutable, arguments)) else None
-    if kind in _DIGESTS and name in _OF_DIGESTS and all(map(immutable, arguments)):
+    if kind is _DIGEST and name in _OF_DIGESTS and all(map(immutable, arguments)):
         return [(owner, None, _OF_DIGESTS[name])]
     if kind is random.Random and name in ("random", "getrandbits") and all(map(immutable, arguments)):
         return [(owner, None, True)]
@@ -128,10 +129,15 @@ def is_imported(name: str, wanted: Any) -> bool:
     """
     for each in (name, name.partition(".")[0]):
         module = sys.modules.get(each)
-        if type(module) is not ModuleType or getattr(vars(module).get("__spec__"), "_initializing", False):
+        if type(module) is not ModuleType or not _is_complete(vars(module).get("__spec__")):
             return False
     names = vars(sys.modules[name])
     return wanted is None or (type(wanted) is tuple and "*" not in wanted and all(each in names for each in wanted))
+
+
+def _is_complete(spec: Any) -> bool:
+    """Whether no thread is importing the module of this specification."""
+    return spec is None or (type(spec) is ModuleSpec and not vars(spec).get("_initializing"))
 
 
 def is_enumeration(thing: object) -> bool:

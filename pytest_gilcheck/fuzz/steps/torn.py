@@ -12,7 +12,7 @@ import collections
 import heapq
 import io
 import itertools
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType, GeneratorType
 from typing import Any
 
 from .c_operations import LAZY, UNLOCKED
@@ -22,7 +22,7 @@ _ITERABLE: tuple[Any, ...] = (
     collections.OrderedDict(), reversed([]), reversed({}), reversed({}.values()), reversed({}.items()),
 )  # fmt: skip
 _ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, itertools.islice}
-KINDS = _ITERATORS | {collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}  # each change of such an object
+KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}  # each change of such an object
 _CHANGING = frozenset(  # by id: these change a list or a dictionary
     id(function)
     for function in (
@@ -46,9 +46,11 @@ def by_instruction(name: str, holder: Any) -> bool:
 
 
 def by_call(callee: Any, holder: Any) -> bool:
-    """Whether a call of something in C reads or changes an object in several steps."""
+    """Whether a call of something in C, or of `json.dumps`, reads or changes an object in several steps."""
     if id(callee) in _CHANGING or type(holder) in _ITERATORS:
         return True
+    if type(callee) is FunctionType:
+        return (_NAMES.get(type(holder)), "json.Encoder") in UNLOCKED
     owner = getattr(callee, "__objclass__", type(getattr(callee, "__self__", None)))
     module = getattr(callee, "__module__", None) or owner.__module__
     names = {f"x.{callee.__name__}", callee.__qualname__, f"{module}.{callee.__qualname__}"} & _CALLED

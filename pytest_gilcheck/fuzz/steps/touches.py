@@ -10,6 +10,7 @@ Nothing here runs code of the program, nor asks its objects anything.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import gc
 import itertools
@@ -786,8 +787,9 @@ def _call(at: _At) -> Touches:
     else:
         return UNKNOWN
     touched = called(callee, arguments, at.under_test)
-    in_c = type(callee) in _IN_C and FREE_THREADED_BUILD
-    return _torn(touched, partial(torn.by_call, callee)) if touched and in_c else touched
+    if not touched or not FREE_THREADED_BUILD or not (type(callee) in _IN_C or pure.reads_its_arguments(callee)):
+        return touched
+    return _torn(touched, partial(torn.by_call, callee))
 
 
 _IN_C = (BuiltinFunctionType, MethodDescriptorType, type)
@@ -1041,10 +1043,16 @@ def _imported(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     level, names = found
+    importer = at.frame.f_builtins.get("__import__")
+    if importer is not _IMPORT and not (type(importer) is FunctionType and ours(importer.__code__.co_filename)):
+        return UNKNOWN
     full = in_c.imported_name(at.frame.f_globals, level, at.value)
     if full is None or not in_c.is_imported(full, names):
         return UNKNOWN
     return [Touch(sys.modules, (full,), False)]
+
+
+_IMPORT = builtins.__import__
 
 
 def _yielded(at: _At) -> Touches:
