@@ -3,6 +3,8 @@
 import os
 import time
 
+import pytest
+
 from .programs import Counter, add_locked, counted, is_two
 
 
@@ -31,3 +33,12 @@ def test_a_program_that_sets_the_time_of_its_file_holds(tmp_path):
             counter.value += 1
 
     counted(write_late, write_late, setup=Counter, invariant=is_two, schedules=50).assert_holds()
+
+
+def test_a_program_that_fails_at_once_fails_with_its_own_error_although_it_mentions_times_of_files(tmp_path):
+    def fail(counter):
+        time.sleep(0.01)
+        assert tmp_path.stat().st_mtime < 0, "too late"
+
+    with pytest.raises(AssertionError, match="too late"):
+        counted(fail, fail, setup=Counter, invariant=is_two, schedules=50)

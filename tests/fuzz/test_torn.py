@@ -32,7 +32,7 @@ def test_nothing_is_claimed_without_a_gil_if_two_threads_may_be_in_one_call(name
 
 
 @pytest.mark.skipif(FREE_THREADED, reason="each is several steps")
-@pytest.mark.parametrize("name", one_in(4, SEVERAL_STEPS))
+@pytest.mark.parametrize("name", one_in(20, SEVERAL_STEPS))
 def test_with_a_gil_such_a_call_is_one_step(name):
     checked(SEVERAL_STEPS[name]).assert_holds()
 
@@ -43,7 +43,7 @@ def test_a_lock_around_such_calls_makes_them_one_step(name):
     assert "every interleaving is equivalent" in checked(under_the_lock(SEVERAL_STEPS[name])).reason
 
 
-@pytest.mark.parametrize("name", one_in(3, ONE_STEP))
+@pytest.mark.parametrize("name", one_in(4, ONE_STEP))
 def test_what_holds_the_lock_of_a_container_all_the_time_is_one_step_on_every_build(name):
     assert "every interleaving is equivalent" in checked(ONE_STEP[name]).reason
 

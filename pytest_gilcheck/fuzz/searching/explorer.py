@@ -31,6 +31,7 @@ from .orders import Order, further_orders, orders_of
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
 _MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
+_NOTICED = 100_000_000  # nanoseconds by which the virtual clock is ahead
 _OF_FILE_TIMES = re.compile(r"\bst_[abcm]|\.get[acm]time\b")
 _FILE_TIMES = (
     "It reads times of files, which are real, and clocks, which are virtual in a check: set those of the files by os.utime"
@@ -298,7 +299,7 @@ class Explorer:
             except Exception as error:  # also of setup and teardown
                 hangs, again = (error.hangs, error.again) if isinstance(error, SequentialFailure) else (False, False)
                 if hangs or not self.engine.chance.renew(numbers=again):
-                    if self.engine.clock.matters and self.events.names.mention(_OF_FILE_TIMES):
+                    if self.engine.clock.now > _NOTICED and self.events.names.mention(_OF_FILE_TIMES):
                         what = str(error) if isinstance(error, SequentialFailure) else describe_error(error)
                         raise NotExplorable(f"{what}. {_FILE_TIMES}") from error
                     raise

@@ -449,9 +449,9 @@ def _of_no_instance(name: str, value: Any) -> bool:
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
     """What names the element with this key; `ALL` if the key is not immutable, None if it is hashed or compared by unknown code."""
-    if (
-        immutable(key) or values.is_value(key, ordered=False) or type(key) is type
-    ):  # a class is what it is, unless its metaclass says otherwise
+    if immutable(key) or values.is_value(key, ordered=False):
+        return (key,)
+    if type(key) is type:  # a class is what it is, unless its metaclass says otherwise
         return (key,)
     return ALL if _asks_nobody(type(key), under_test) else None
 
