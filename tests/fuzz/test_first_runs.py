@@ -12,8 +12,10 @@ import threading
 import pytest
 
 from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.source import code_position
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.fuzz import check, draws
+from pytest_gilcheck.fuzz.running.covered import Covered
 from pytest_gilcheck.fuzz.searching.harness import explorer_for
 
 from ..slow import one_in
@@ -212,6 +214,18 @@ def test_a_place_to_which_only_the_first_run_comes_is_no_pass_wherever_its_state
     assert f"{work.__name__})" in result.reason or "(connection)" in result.reason
     made_anew = counted(work, work, setup=anew, invariant=lambda kept: kept.seen < 2 or not broken, schedules=200)
     assert made_anew.verdict is (Verdict.VIOLATED if broken else Verdict.HOLDS), str(made_anew)
+
+
+def test_the_place_of_a_first_run_has_a_line_although_the_first_instruction_of_a_closure_has_none():
+    kept = []
+
+    def closure():
+        return kept
+
+    first, code = Covered(), closure.__code__
+    first.add(code, 0)
+    assert code_position(code, 0).line is None
+    assert first.beyond(Covered()) == f"{__file__}:{code.co_firstlineno} ({code.co_qualname})"
 
 
 @pytest.mark.slow

@@ -52,5 +52,11 @@ class Covered:
             if _of_abc(key):
                 continue
             if alone := offsets.difference(*(other._offsets.get(key, ()) for other in others)):
-                return f"{key[0]}:{code_position(self._codes[key], min(alone)).line} ({key[1]})"
+                return f"{key[0]}:{_line(self._codes[key], alone)} ({key[1]})"
         return ""
+
+
+def _line(code: CodeType, offsets: set[int]) -> int:
+    """The line of the first of these instructions that has one: those before the first line of a function have none."""
+    lines = (code_position(code, offset).line for offset in sorted(offsets))
+    return next((line for line in lines if line is not None), code.co_firstlineno)
