@@ -41,6 +41,7 @@ class RecordedStep:
         where: the object that it reads or writes, and the name in it; None if unknown.
         value: the text of the value that it reads or writes; empty if unknown.
         touched: all that it touches, as far as it is known, and whether it changes that.
+        verb: what it does to that: ``"reads"``, ``"tests"``, ``"writes"`` or ``"deletes"``.
     """
 
     point: int
@@ -53,6 +54,7 @@ class RecordedStep:
     where: Location | None = None
     value: str = ""
     touched: dict[Location, bool] = field(default_factory=dict)
+    verb: str = "reads"
 
     @property
     def source(self) -> str:
@@ -67,7 +69,7 @@ class RecordedStep:
             return "acquires a lock"
         if self.access.name == "[]" and not self.what:
             return ""  # nothing that has a name
-        text = f"{'reads' if self.access.kind == 'read' else 'writes'} {self.what or self.access.name}"
+        text = f"{self.verb} {self.what or self.access.name}"
         return f"{text} = {self.value}" if self.value else text
 
     @property
@@ -110,6 +112,7 @@ class Recorder:
         line = at.f_lineno or at.f_code.co_firstlineno  # some instructions have no line
         step = RecordedStep(point, task.index, access, at.f_code.co_filename, line, at.f_code.co_qualname)
         self.steps.append(step)
+        step.verb = _verb(access, frame)
         if access.kind in ("read", "write", "call") and at is frame:
             with suppress(Exception):  # of the program's own code, which an attribute may run: the step is shown without a value
                 self._look(step, frame)
@@ -164,6 +167,15 @@ class Recorder:
         for each in found:
             where = self._objects.number(each.holder), _name(each.holder, each.part)
             step.touched[where] = each.changes or step.touched.get(where, False)
+
+
+def _verb(access: Access, frame: FrameType) -> str:
+    """What a step does to what it touches. A test of what a call has returned is no second call."""
+    instruction = instruction_at(frame.f_code, frame.f_lasti)[0] if frame.f_lasti >= 0 else ""
+    if access.kind == "write":
+        return "deletes" if instruction.startswith("DELETE") else "writes"
+    tests = instruction in ("TO_BOOL", "UNARY_NOT") or ("JUMP" in instruction and "_IF_" in instruction)
+    return "tests" if tests else "reads"
 
 
 def _name(holder: Any, part: Any) -> str:
