@@ -9,7 +9,7 @@ from .in_c import NOT_KNOWN, PROGRAMS, Color, Lists, Pair, fill
 from .programs import counted, under_the_lock
 
 
-@pytest.mark.parametrize("name", one_in(8, PROGRAMS))
+@pytest.mark.parametrize("name", one_in(20, PROGRAMS))
 def test_a_program_that_meets_in_c_is_found_and_its_twin_with_a_lock_is_proved(name):
     setup, *threads, invariant = PROGRAMS[name]
     result = counted(*threads, setup=setup, invariant=invariant, schedules=600)

@@ -294,6 +294,7 @@ def test_what_interrupts_the_thread_that_comes_last_is_tried_as_well(look, broke
             assert reduction.failure.schedule.preemptions == 1, "of a run that the other thread begins"
 
 
+@pytest.mark.slow
 def test_threads_that_do_the_same_are_not_tried_in_another_order():
     thread = in_a_library(add_locked)
     with reduced(thread, thread) as reduction:

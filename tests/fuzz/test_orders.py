@@ -82,6 +82,7 @@ def test_a_failure_of_a_sequential_order_is_reported_without_a_preemption():
     assert again.verdict == "violated"
 
 
+@pytest.mark.slow
 def test_orders_that_take_longer_than_the_budget_are_cut_short():
     def computes(state):
         for _ in range(3_000):

@@ -72,6 +72,7 @@ def test_the_pairs_are_what_they_are_said_to_be():
     assert set(LONG) <= {pair.name for pair in PAIRS}
 
 
+@pytest.mark.slow
 def test_a_failure_is_reported_with_the_fewest_preemptions_also_if_another_schedule_has_them():
     [pair] = [pair for pair in PAIRS if pair.name == "ThreePhilosophers"]
     result = fuzzed(pair.buggy, schedules=SCHEDULES, budget=60)
