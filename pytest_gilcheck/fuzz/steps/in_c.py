@@ -30,7 +30,7 @@ State = list[tuple[Any, str | None, bool]]
 
 _MOST_ELEMENTS = 2000
 _HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
-_ON_SORTED_LISTS = {  # by id, whether they change the list; those in C, which is one step
+ON_SORTED_LISTS = {  # by id, whether they change the list; those in C, which is one step
     id(function): function.__name__.startswith(("heap", "insort"))
     for function in (
         *(heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop),
@@ -57,7 +57,7 @@ _OF_MEMBERS = {name: names_of(enum.Enum)[name] for name in ("name", "value")}
 
 def function(callee: Any, arguments: Sequence[Any]) -> State | None:
     """What a call of a function or a class touches."""
-    if (changes := _ON_SORTED_LISTS.get(id(callee))) is not None:
+    if (changes := ON_SORTED_LISTS.get(id(callee))) is not None:
         return _on_a_sorted_list(arguments, changes)
     if callee is _COUNT and len(arguments) == 2:
         return _counted(*arguments)

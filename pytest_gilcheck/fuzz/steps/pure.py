@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.origin import standard
 from .operands import immutable
-from .values import is_value
+from .values import is_constant
 
 _NAMES = {  # by module; `math` has no others
     "re": "compile search match fullmatch split findall sub subn escape",
@@ -78,4 +78,4 @@ def _name(function: Any) -> tuple[str, str]:
 
 
 def _value(thing: Any) -> bool:
-    return immutable(thing) or is_value(thing) or type(thing) is re.Pattern
+    return is_constant(thing) or type(thing) is re.Pattern

@@ -7,15 +7,14 @@ cores. ``x[k] = v`` of an `OrderedDict` ends the process.
 
 from __future__ import annotations
 
-import bisect
 import collections
-import heapq
 import io
 import itertools
-from types import BuiltinFunctionType, FunctionType, GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 from .c_operations import LAZY, UNLOCKED
+from .in_c import ON_SORTED_LISTS
 
 _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),
@@ -23,14 +22,7 @@ _ITERABLE: tuple[Any, ...] = (
 )  # fmt: skip
 _ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, itertools.islice}
 KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}  # each change of such an object
-_CHANGING = frozenset(  # by id: these change a list or a dictionary
-    id(function)
-    for function in (
-        *(heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop),
-        *(bisect.insort_left, bisect.insort_right, vars(collections)["_count_elements"]),
-    )
-    if type(function) is BuiltinFunctionType
-)
+_CHANGING = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(vars(collections)["_count_elements"])}  # by id
 _NAMES: dict[type, str] = {
     list: "list", dict: "dict", set: "set", collections.deque: "deque", collections.OrderedDict: "OrderedDict",
     collections.defaultdict: "dict subclass", collections.Counter: "dict subclass",

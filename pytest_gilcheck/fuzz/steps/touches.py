@@ -948,7 +948,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if values.makes_value(owner, name, arguments):
         return []
     if values.has_constant_attributes(owner):
-        return [] if all(map(_is_constant, arguments)) else UNKNOWN
+        return [] if all(map(values.is_constant, arguments)) else UNKNOWN
     if kind not in _CONTAINERS:
         known = [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else in_c.method(name, owner, arguments)
         return UNKNOWN if known is None else _of_library(known)
@@ -996,10 +996,6 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     ):
         return UNKNOWN
     return _both(*parts)
-
-
-def _is_constant(thing: Any) -> bool:
-    return immutable(thing) or values.is_value(thing)
 
 
 def _of_known_codec(names: list[Any]) -> bool:
@@ -1063,7 +1059,7 @@ def _yielded(at: _At) -> Touches:
         return []
     found = at.top(1)
     by_with = at.frame.f_back is not None and contexts.is_of_a_context(at.frame.f_back.f_code)
-    return [] if by_with or (found is not None and _is_constant(found[0])) else UNKNOWN
+    return [] if by_with or (found is not None and values.is_constant(found[0])) else UNKNOWN
 
 
 def _leave(at: _At) -> Touches:

@@ -42,12 +42,17 @@ def is_value(thing: Any, *, ordered: bool = True) -> bool:
     return has_constant_attributes(thing) or _is_plain_member(thing, ordered)
 
 
+def is_constant(thing: Any) -> bool:
+    """Whether this is a number, a text or a tuple of such (`immutable`), or a value."""
+    return immutable(thing) or is_value(thing)
+
+
 def makes_value(kind: Any, method: str, arguments: Sequence[Any]) -> bool:
     """Whether a call of this class, or of this method of the class itself, makes such an object, and touches nothing else."""
     if not isinstance(kind, type) or method in _BY_CLOCK or uuid.UUID in bases_of(kind):  # which stores its number in Python
         return False
     of_library = not _KINDS.isdisjoint(bases_of(kind)) and module_of_class(kind).partition(".")[0] in _MODULES
-    return of_library and all(immutable(each) or is_value(each) for each in arguments)
+    return of_library and all(map(is_constant, arguments))
 
 
 _MODULES = frozenset(kind.__module__.partition(".")[0] for kind in _KINDS)
