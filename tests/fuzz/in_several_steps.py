@@ -2,6 +2,7 @@
 
 import bisect
 import collections
+import functools
 import heapq
 import io
 import itertools
@@ -14,6 +15,7 @@ class Shared:
         self.lock = threading.Lock()
         self.counts, self.lists = collections.Counter(), collections.defaultdict(list)
         self.recent, self.table = collections.OrderedDict(), {1: 1}
+        self.pop_first = functools.partial(heapq.heappop, [1, 2, 3])
         self.heap, self.rows, self.raw = [5, 7], [1, 2], bytearray()
         self.out = io.BytesIO()
         self.numbers, self.pairs, self.tickets = iter([1, 2, 3]), zip([1, 2, 3], [1, 2, 3], strict=True), itertools.count()
@@ -36,6 +38,8 @@ SEVERAL_STEPS = {
     "the iterator of a list": lambda s: next(s.numbers),
     "zip": lambda s: next(s.pairs),
     "sum beside an append": lambda s: (see(s, sum(s.rows)), s.rows.append(3)),
+    "sum(*rows) beside an append": lambda s: (see(s, sum(*(s.rows,))), s.rows.append(3)),
+    "a partial": lambda s: s.pop_first(),
     "max of a dictionary beside a new key": lambda s: (see(s, max(s.table)), s.table.update({len(s.table) + 1: 1})),
     "json.dumps beside an append": lambda s: (see(s, json.dumps(s.rows)), s.rows.append(3)),
     "in beside an insert": lambda s: (see(s, 2 in s.rows), s.rows.insert(0, 3)),

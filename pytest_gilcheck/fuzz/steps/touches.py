@@ -682,6 +682,8 @@ def _begun(thing: Any) -> Touches:
 
 def _iterated(iterator: Any) -> Touches:
     """What one more element of an iterator touches."""
+    if type(iterator) in (map, filter):
+        return _mapped(iterator)
     parts: list[Touches] = [[Touch(iterator, ALL, True)]]
     for each in gc.get_referents(iterator):
         kind = type(each)
@@ -691,8 +693,6 @@ def _iterated(iterator: Any) -> Touches:
             parts.append(_iterated(each))
         elif kind not in _SCALARS and kind is not type:
             return UNKNOWN
-    if type(iterator) in (map, filter):
-        return _mapped(iterator)
     if type(iterator) is zip:  # its iterators are in a tuple
         for pack in gc.get_referents(iterator):
             if type(pack) is tuple:
@@ -786,13 +786,7 @@ def _call(at: _At) -> Touches:
         arguments = arguments if self is NOTHING else [self, *arguments]
     else:
         return UNKNOWN
-    touched = called(callee, arguments, at.under_test)
-    if not touched or not FREE_THREADED_BUILD or not (type(callee) in _IN_C or pure.reads_its_arguments(callee)):
-        return touched
-    return _torn(touched, partial(torn.by_call, callee))
-
-
-_IN_C = (BuiltinFunctionType, MethodDescriptorType, type)
+    return called(callee, arguments, at.under_test)
 
 
 def _call_with_packed(at: _At) -> Touches:
@@ -817,7 +811,19 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if type(callee) is MethodType:
         if (manager := contexts.left(callee)) is not None:
             return [Touch(manager, ALL, True)]
-        callee, arguments = callee.__func__, [callee.__self__, *arguments]
+        return called(callee.__func__, [callee.__self__, *arguments], under_test)
+    if type(callee) is partial:
+        return UNKNOWN if callee.keywords else called(callee.func, [*callee.args, *arguments], under_test)
+    found = _called(callee, arguments, under_test)
+    if not found or not FREE_THREADED_BUILD or not (type(callee) in _IN_C or pure.reads_its_arguments(callee)):
+        return found
+    return _torn(found, partial(torn.by_call, callee))
+
+
+_IN_C = (BuiltinFunctionType, MethodDescriptorType, type)
+
+
+def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     kind = type(callee)
     if kind is FunctionType:
         if ours(callee.__code__.co_filename):
@@ -846,8 +852,6 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
             return []
-    elif kind is partial:
-        return UNKNOWN if callee.keywords else called(callee.func, [*callee.args, *arguments], under_test)
     elif kind is not BuiltinFunctionType:
         return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
     if callee is type and len(arguments) == 1:
