@@ -98,6 +98,15 @@ level = 0
 '''
 
 _TAKEN = (
+    "rows",
+    "loud",
+    "registry",
+    "counted",
+    "latest",
+    "uneven",
+    "tags",
+    "bag",
+    "grouped",
     "heap",
     "recent",
     "stream",
@@ -587,6 +596,134 @@ def raised_by_two(s):
 def both(*arguments, **keywords):
     return arguments, keywords
 """
+TOPICS["derived containers"] = (
+    "rows.append(1)", "y = rows[-1]", "rows[0] += 1", "y = rows.add(4)", "y = len(rows)", "y = sum(rows)", "y = 1 in rows",
+    "y = [*rows]", "y = rows == [1, 2]", "rows += [5]", "y = rows + [6]", "del rows[0]", "rows.sort()", "y = list(rows)",
+    "for y in rows:\n    s.n += y", "y = bool(rows)", "rows[:] = [7]", "y = f'{rows}'", "y = Rows(items)", "y = rows.copy()",
+    "y = len(loud)", "y = 9 in loud", "y = [each for each in loud]", "y = loud[0]", "y = sum(loud)", "y = bool(loud)",
+    "loud.append(1)", "y = list.__len__(loud)", "y = f'{loud}'", "y = loud == loud", "loud.insert(0, 3)", "y = loud.index(2)",
+    "y = list(loud)", "registry['b'] = 2", "y = registry.get('a')", "y = 'b' in registry", "y = registry.register('c', 3)",
+    "y = f'{registry}'", "y = registry.pop('a', 0)", "y = [*registry.items()]", "registry.update({'d': 4})", "y = {**registry}",
+    "y = dict(registry)", "y = Registry(registry)", "registry |= {'e': 5}", "y = registry.setdefault('f', items)",
+    "y = registry == {'a': 1}", "y = counted['a']", "y = counted.get('a')", "counted['b'] = 1", "y = counted['b']",
+    "y = len(counted)", "del counted['b']", "y = latest['a']", "latest['b'] = 2", "latest['c'] = 3", "y = next(iter(latest))",
+    "y = list(latest)", "y = latest.pop('a', 0)", "latest.move_to_end('a', False)", "y = latest.get('b')", "latest.update(d=4)",
+    "latest.popitem()", "y = latest == latest", "y = uneven['a']", "y = list(uneven)", "y = dict(uneven)", "uneven['c'] = 3",
+    "y = [*uneven]", "y = {**uneven}", "y = len(uneven)", "y = uneven.get('a')", "y = 1 in tags", "tags.add(4)", "y = tags | {5}",
+    "tags.discard(1)", "y = tags == {1}", "y = sorted(tags)", "y = tags.tag(6)", "y = bag[0]", "bag[0] = 3", "y = len(bag)",
+    "y = 1 in bag", "y = [*bag]", "y = iter(bag)", "y = bool(bag)", "del bag[0]", "y = Failure(items).args",
+    "y = Fixed(s.n).value", "y = Once()", "y = grouped['a']", "grouped['a'].append(1)", "y = len(grouped)",
+)  # fmt: skip
+_OF_TOPIC["derived containers"] = """
+import abc
+
+class Rows(list):
+    def add(self, row):
+        self.append(row)
+        return self[-1]
+
+class Loud(list):
+    def __len__(self):
+        STATE.m += 1
+        return 10 + super().__len__()
+
+    def __contains__(self, row):
+        STATE.items.append(row)
+        return row in STATE.items
+
+    def __iter__(self):
+        yield from STATE.items
+
+    def __eq__(self, other):
+        return STATE.n == 0
+
+    def __repr__(self):
+        return f"loud {STATE.n}"
+
+    __hash__ = None
+
+class Registry(dict):
+    def register(self, name, value):
+        self[name] = value
+        return len(self)
+
+    def __repr__(self):
+        return f"{STATE.n} {len(self)}"
+
+class Counted(dict):
+    def __missing__(self, key):
+        self[key] = value = len(self)
+        return value
+
+class Latest(collections.OrderedDict):
+    def __getitem__(self, key):
+        value = super().__getitem__(key)
+        self.move_to_end(key)
+        return value
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        if len(self) > 2:
+            del self[next(iter(self))]
+
+class Uneven(dict):
+    def __iter__(self):
+        return iter(STATE.keys)
+
+    def keys(self):
+        return STATE.keys
+
+    def __getitem__(self, key):
+        STATE.n += 1
+        return STATE.n
+
+class Tags(set):
+    def tag(self, name):
+        self.add(name)
+        return name in self
+
+class Grouped(collections.defaultdict):
+    pass
+
+class Bag(abc.ABC):
+    def __init__(self):
+        self.rows = [1, 2]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        return self.rows[place]
+
+    def __setitem__(self, place, row):
+        self.rows[place] = row
+
+    def __delitem__(self, place):
+        del self.rows[place]
+
+    def __contains__(self, row):
+        return row in self.rows
+
+    def __iter__(self):
+        return iter(self.rows)
+
+class Failure(Exception):
+    def __init__(self, rows):
+        super().__init__(len(rows))
+
+class Fixed:
+    def __init__(self, value):
+        object.__setattr__(self, "value", value)
+
+class Once:
+    made = None
+
+    def __new__(cls):
+        if cls.made is None:
+            cls.made = super().__new__(cls)
+            STATE.n += 1
+        return 0
+"""
 _MADE = {  # by topic: what its setup makes, and what is looked at after the threads have ended
     "known in C": (
         ("s.heap, s.recent, s.stream = [5, 7], collections.OrderedDict(a=1, b=1, c=1), io.StringIO()",
@@ -595,6 +732,13 @@ _MADE = {  # by topic: what its setup makes, and what is looked at after the thr
         "s.color, s.kept, s.pair, s.partly = Color.RED, threading.local(), Pair(1, 2), functools.partial(list, s.heap)"),
         "s.heap, s.recent, s.stream.getvalue(), s.draws.random(), s.digest.hexdigest(), s.failure.args, len(s.by_class), s.tally, "
         "s.day, s.part, s.color, s.pair",
+    ),
+    "derived containers": (
+        ("global STATE", "STATE = s", "Once.made = None", "s.rows, s.loud, s.registry = Rows([1, 2]), Loud([2]), Registry(a=1)",
+        "s.counted, s.latest, s.uneven, s.tags = Counted(), Latest(a=1), Uneven(b=2), Tags([1])",
+        "s.bag, s.grouped = Bag(), Grouped(list)"),
+        "s.rows, list.copy(s.loud), dict.copy(s.registry), s.counted, [*s.latest.items()], dict.copy(s.uneven), s.tags, "
+        "s.bag.rows, s.grouped",
     ),
     "waiting": (
         ("s.event, s.few = threading.Event(), threading.Semaphore(1)", "s.queue, s.simple = queue.Queue(), queue.SimpleQueue()"),
@@ -635,7 +779,7 @@ _READS = re.compile(
 _OBJECT = re.compile(
     r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
     r"|event|few|queue|simple|ready|again|until|own|error|counting|odd|Odd|slotted|frozen|text|words|counts|groups|ordered|leaf|Leaf|Trunk|listed|broken"
-    r"|heap|recent|stream|draws|digest|failure|by_class|tally|day|part|color|pair|raised_by_two"
+    r"|rows|loud|registry|counted|latest|uneven|tags|bag|grouped|heap|recent|stream|draws|digest|failure|by_class|tally|day|part|color|pair|raised_by_two"
 )
 _names = count()
 

@@ -15,6 +15,7 @@ class Shared:
         self.lock = threading.Lock()
         self.counts, self.lists = collections.Counter(), collections.defaultdict(list)
         self.recent, self.table = collections.OrderedDict(), {1: 1}
+        self.own_recent, self.stored, self.own_lists, self.own_rows = Ordered(), Recent(), Lists(list), Rows([1, 2])
         self.pop_first = functools.partial(heapq.heappop, [1, 2, 3])
         self.heap, self.rows, self.raw = [5, 7], [1, 2], bytearray()
         self.out = io.BytesIO()
@@ -25,6 +26,23 @@ class Shared:
 
 def see(shared, value):
     shared.seen.append(value)
+
+
+class Ordered(collections.OrderedDict):
+    pass
+
+
+class Recent(collections.OrderedDict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+
+
+class Lists(collections.defaultdict):
+    pass
+
+
+class Rows(list):
+    pass
 
 
 SEVERAL_STEPS = {
@@ -40,11 +58,16 @@ SEVERAL_STEPS = {
     "sum beside an append": lambda s: (see(s, sum(s.rows)), s.rows.append(3)),
     "sum(*rows) beside an append": lambda s: (see(s, sum(*(s.rows,))), s.rows.append(3)),
     "a partial": lambda s: s.pop_first(),
+    "an item of a derived OrderedDict": lambda s: s.own_recent.update(a=1),
+    "a method of OrderedDict itself": lambda s: collections.OrderedDict.__setitem__(s.stored, "a", 1),
+    "a missing key of a derived defaultdict": lambda s: s.own_lists["a"],
+    "sum of a derived list beside an append": lambda s: (see(s, sum(s.own_rows)), s.own_rows.append(3)),
     "max of a dictionary beside a new key": lambda s: (see(s, max(s.table)), s.table.update({len(s.table) + 1: 1})),
     "json.dumps beside an append": lambda s: (see(s, json.dumps(s.rows)), s.rows.append(3)),
     "in beside an insert": lambda s: (see(s, 2 in s.rows), s.rows.insert(0, 3)),
 }
 ONE_STEP = {
+    "append to a derived list": lambda s: s.own_rows.append(3),
     "list.append": lambda s: s.rows.append(3),
     "list.pop": lambda s: s.rows.pop(0),
     "deque": lambda s: s.taken.append(1),

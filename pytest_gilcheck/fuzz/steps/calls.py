@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -118,8 +119,9 @@ def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
 
 
 _PLAIN_MAKERS = {  # by id; of classes that cannot change
-    name: frozenset(id(in_class(base, name)) for base in (object, *_PLAIN_ERRORS)) for name in ("__new__", "__init__")
-}
+    name: frozenset(id(in_class(base, name)) for base in (object, *_PLAIN_ERRORS, *containers))
+    for name, containers in {"__new__": (list, dict, set, deque, OrderedDict, defaultdict), "__init__": ()}.items()
+}  # a container reads its arguments when it is initialised
 
 
 def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:

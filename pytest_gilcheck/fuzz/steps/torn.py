@@ -15,13 +15,14 @@ from typing import Any
 
 from .c_operations import LAZY, UNLOCKED
 from .in_c import ON_SORTED_LISTS
+from .operators import container_of
 
 _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),
     collections.OrderedDict(), reversed([]), reversed({}), reversed({}.values()), reversed({}.items()),
 )  # fmt: skip
 _ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, itertools.islice}
-KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}  # each change of such an object
+_KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}  # each change of such an object
 _CHANGING = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(vars(collections)["_count_elements"])}  # by id
 _NAMES: dict[type, str] = {
     list: "list", dict: "dict", set: "set", collections.deque: "deque", collections.OrderedDict: "OrderedDict",
@@ -31,10 +32,15 @@ _INSTRUCTIONS = {"CONTAINS_OP": "in", "LIST_EXTEND": "[*x]", "SET_UPDATE": "{*x}
 _CALLED = {consumer for _, consumer in UNLOCKED} - LAZY
 
 
+def by_change(holder: Any) -> bool:
+    """Whether each change of an object is several steps."""
+    return container_of(type(holder)) in _KINDS
+
+
 def by_instruction(name: str, holder: Any) -> bool:
     """Whether an instruction that is no call reads an object in several steps."""
     consumer = _INSTRUCTIONS.get(name)
-    return consumer is not None and (_NAMES.get(type(holder)), consumer) in UNLOCKED
+    return consumer is not None and _is_unlocked(holder, consumer)
 
 
 def by_call(callee: Any, holder: Any) -> bool:
@@ -42,8 +48,23 @@ def by_call(callee: Any, holder: Any) -> bool:
     if id(callee) in _CHANGING or type(holder) in _ITERATORS:
         return True
     if type(callee) is FunctionType:
-        return (_NAMES.get(type(holder)), "json.Encoder") in UNLOCKED
+        return _is_unlocked(holder, "json.Encoder")
     owner = getattr(callee, "__objclass__", type(getattr(callee, "__self__", None)))
     module = getattr(callee, "__module__", None) or owner.__module__
     names = {f"x.{callee.__name__}", callee.__qualname__, f"{module}.{callee.__qualname__}"} & _CALLED
-    return any((_NAMES.get(type(holder)), name) in UNLOCKED for name in names)
+    return any(_is_unlocked(holder, name) for name in names)
+
+
+def _is_unlocked(holder: Any, consumer: str) -> bool:
+    """Whether trials say that a consumer goes through an object in several steps.
+
+    An operator, or a method, of a class derived from a container is that of the container. What else goes through a dict knows the
+    derived ones, and was tried with one; through another container, it does so in several steps if it does with any.
+    """
+    kind, base = type(holder), container_of(type(holder))
+    if kind is not base and base in _OTHERS and consumer != "in" and not consumer.startswith("x."):
+        return any(name == consumer for _, name in UNLOCKED)
+    return (_NAMES.get(collections.defaultdict if kind is not base and base is dict else base), consumer) in UNLOCKED
+
+
+_OTHERS = (list, set, collections.deque)

@@ -29,6 +29,7 @@ from types import (
     MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
     SimpleNamespace,
     WrapperDescriptorType,
@@ -36,14 +37,15 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.classes import bases_of, in_class, module_of_class, name_of_class, names_of
+from ...core.classes import bases_of, in_class, is_a, module_of_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.source import with_nested
 from . import contexts, in_c, pure, torn, values, waiting
-from .calls import _PLAIN_ERRORS, _made_by_steps, _makes_steps, makes_steps
+from .calls import _PLAIN_ERRORS, _PLAIN_MAKERS, _made_by_steps, _makes_steps, makes_steps
 from .instructions import instructions_of
 from .operands import immutable
+from .operators import HEAP_TYPE, all_methods_make_steps, asks_nobody, calls_code, kind_for_method, kind_of, made_as
 from .quiet_keys import keys_compare_quietly
 from .stack import NOTHING, local_of, operands_of
 
@@ -98,7 +100,9 @@ _ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
 }  # no itertools.chain: it makes the iterator of its next source only when it needs one
 _LAZY = frozenset({map, filter, itertools.islice})
 _SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, bytes, bytearray, collections.deque})
-_DEEP = frozenset({set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict})
+_DEEP = frozenset(
+    {set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict, collections.defaultdict}
+)
 _PURE = frozenset(
     {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
 )  # of scalars
@@ -107,12 +111,13 @@ _LOOKING = frozenset({isinstance, issubclass, callable, object, range, slice, su
 _READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
 _SET_READING = frozenset({"union", "difference", "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
 _OF_ELEMENTS = frozenset({"count", "index", "remove", "sort", *_SET_READING, "update", "difference_update", "intersection_update"})
-_OF_ONE_KEY = {"get": False, "setdefault": True, "pop": True, "__getitem__": False, "__contains__": False}
+_OF_ONE_KEY = frozenset({"get", "setdefault", "pop", "__contains__"})
+_OF_ITEMS = frozenset({"__getitem__", "__setitem__", "__delitem__"})
+_CHANGING_ONE_KEY = frozenset({"setdefault", "pop", "__setitem__", "__delitem__"})
 _SETTING = frozenset({"add", "discard", "remove"})
 _STORING_METHODS = frozenset({"append", "appendleft", "insert"})  # they ask nothing of what they store
 _BY_INDEX = frozenset({"insert", "pop", "rotate"})
 _MOST_ELEMENTS = 2000
-_HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 
 
 def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> Touches:
@@ -143,7 +148,7 @@ class _At(NamedTuple):
 def _torn(found: list[Touch], reads_in_parts: Callable[[Any], bool]) -> list[Touch]:
     """What an instruction touches where there is no GIL."""
     return [
-        each._replace(torn=each.torn or reads_in_parts(each.holder) or (each.changes and type(each.holder) in torn.KINDS))
+        each._replace(torn=each.torn or reads_in_parts(each.holder) or (each.changes and torn.by_change(each.holder)))
         for each in found
     ]
 
@@ -160,6 +165,7 @@ def _both(*parts: Touches) -> Touches:
 # Attributes, globals and cells.
 
 _CLASS = names_of(object)["__class__"]
+_SELF_OF_SUPER = names_of(super)["__self__"].__get__
 _OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
 _WITHOUT_ATTRIBUTES = _SCALARS | {tuple, frozenset, list, dict, set, bytearray}  # that can be stored
 _PLAIN_READERS = {  # by id: how these find an attribute is how `object` does
@@ -169,11 +175,13 @@ _PLAIN_STORERS = {name: {id(in_class(kind, name)) for kind in (object, BaseExcep
 
 
 def _of_classes(kind: type, name: str) -> list[Touch]:
-    return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & _HEAP_TYPE]
+    return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & HEAP_TYPE]
 
 
 def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
     kind = type(holder)
+    if kind is super:  # up to 3.11
+        return _of_super(_SELF_OF_SUPER(holder), name, under_test)
     if kind is ModuleType:
         return [Touch(vars(holder), name, False)] if name in vars(holder) else UNKNOWN
     if kind in _WITHOUT_ATTRIBUTES:
@@ -192,7 +200,7 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
     of_classes = _of_classes(kind, name)
     if found is in_c.ARGUMENTS:
         return [*of_classes, Touch(holder, name, False)]
-    if not kind.__flags__ & _HEAP_TYPE:
+    if not kind.__flags__ & HEAP_TYPE:
         if type(found) not in (MethodDescriptorType, WrapperDescriptorType):
             return UNKNOWN
         own_names = kind not in _CONTAINERS and kind.__dictoffset__
@@ -246,7 +254,7 @@ def _in_standard_library(thing: Any) -> bool:
     """Whether this is a module of the standard library, or a class of one that is written in Python."""
     if type(thing) is ModuleType:
         name = vars(thing).get("__name__")
-    elif isinstance(thing, type) and thing.__flags__ & _HEAP_TYPE:
+    elif isinstance(thing, type) and thing.__flags__ & HEAP_TYPE:
         name = names_of(thing).get("__module__")
     else:
         return False
@@ -272,7 +280,8 @@ def _uses(kind: type, name: str) -> bool:
     return name in known[1]
 
 
-def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: bool = False) -> Touches:
+def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: bool = False, by_object: bool = False) -> Touches:
+    """What is touched by storing an attribute, or deleting it; with ``by_object`` as `object` does it, whatever the class says."""
     kind = type(holder)
     if _is_local(kind):
         return [] if in_class(kind, name) is None else UNKNOWN
@@ -290,7 +299,7 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes:
         return [Touch(holder, name, True)]
     own = "__delattr__" if deletes else "__setattr__"
     found = in_class(kind, own)
-    if id(found) not in _PLAIN_STORERS[own]:
+    if id(found) not in _PLAIN_STORERS[own] and not by_object:
         return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
     found = in_class(kind, name)
     of_classes = _of_classes(kind, name)
@@ -301,7 +310,7 @@ def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes:
     if setter is not None and type(found) is not MemberDescriptorType:
         return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
     slot = found.__name__ if type(found) is MemberDescriptorType else name
-    return [*of_classes, Touch(holder, slot, True)] if kind.__flags__ & _HEAP_TYPE else UNKNOWN
+    return [*of_classes, Touch(holder, slot, True)] if kind.__flags__ & HEAP_TYPE else UNKNOWN
 
 
 def _load_attr(at: _At) -> Touches:
@@ -316,13 +325,17 @@ def _store_attr(at: _At) -> Touches:
 
 def _load_super_attr(at: _At) -> Touches:
     found = at.top(1)
-    if found is None or not type(found[0]).__flags__ & _HEAP_TYPE or type(found[0]) is type:
+    return UNKNOWN if found is None else _of_super(found[0], at.value, at.under_test)
+
+
+def _of_super(holder: Any, name: str, under_test: UnderTest) -> Touches:
+    """What ``super().name`` touches, for this instance, or this class."""
+    kind = holder if is_a(holder, type) else type(holder)
+    if not kind.__flags__ & HEAP_TYPE:
         return UNKNOWN
-    quiet = all(
-        _binds_quietly(names_of(base).get(at.value), at.under_test) and type(names_of(base).get(at.value)) is not property
-        for base in bases_of(type(found[0]))
-    )
-    return _of_classes(type(found[0]), at.value) if quiet else UNKNOWN
+    found = [names_of(base).get(name) for base in bases_of(kind)]
+    quiet = all(_binds_quietly(each, under_test) and type(each) is not property for each in found)
+    return _of_classes(kind, name) if quiet else UNKNOWN
 
 
 def _load_global(at: _At) -> Touches:
@@ -347,7 +360,7 @@ def _cell(changes: bool) -> Callable[[_At], Touches]:
 
 def _whole(thing: Any) -> Touches:
     """What is touched by reading which elements an object has, but not into them."""
-    kind = type(thing)
+    kind = kind_of(thing)
     if kind in _SCALARS or kind is tuple or kind is frozenset:
         return []
     if kind in _CONTAINERS:
@@ -361,34 +374,39 @@ def _whole(thing: Any) -> Touches:
 
 def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
     """What is touched by hashing or showing an object, or by passing on what it answers: its elements too."""
-    kind = type(thing)
+    kind = kind_of(thing, compared=True, shown=True)
     if kind in _SCALARS or (kind is slice and _plain_slice(thing)) or values.is_value(thing):
         return []
     if kind in _CONTAINERS or kind in _VIEWS:
-        if deep == 0 or kind in _VIEWS or len(thing) > _MOST_ELEMENTS:
-            return UNKNOWN
-        elements = list(itertools.chain(dict.keys(thing), dict.values(thing))) if kind in _DICTS else list(thing)
-        return _both(_whole(thing), *(_asked(each, under_test, deep - 1) for each in elements))
+        return UNKNOWN if kind in _VIEWS else _into_elements(kind, thing, under_test, deep)
     if deep and (of_error := in_c.shown_error(thing)) is not None:
         return _both([Touch(thing, "args", False)], *(_asked(each, under_test, deep - 1) for each in of_error))
-    return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
+    return [] if all_methods_make_steps(kind, under_test) else UNKNOWN
+
+
+def _into_elements(kind: type, container: Any, under_test: UnderTest, deep: int = 2) -> Touches:
+    """Likewise of a container, which its class is or is derived from."""
+    if deep == 0 or len(container) > _MOST_ELEMENTS:
+        return UNKNOWN
+    elements = list(itertools.chain(dict.keys(container), dict.values(container))) if kind in _DICTS else list(container)
+    which = [Touch(container, ALL, False)] if kind in _CHANGING else []
+    return _both(which, *(_asked(each, under_test, deep - 1) for each in elements))
 
 
 def _interrupted(operands: Iterable[Any], under_test: UnderTest) -> bool:
     """Whether C may call code in the middle of its work on a container, after which it works on: that is more than one step."""
     things = list(operands)
-    return any(type(each) in _CHANGING for each in things) and any(_calls_back(each, under_test) for each in things)
+    return any(kind_of(each) in _CHANGING for each in things) and any(_calls_back(each, under_test) for each in things)
 
 
 def _calls_back(thing: Any, under_test: UnderTest) -> bool:
-    kind = type(thing)
     if _of_a_known_kind(thing):
         return False
-    return not _asks_nobody(kind, under_test) or in_class(kind, "__call__") is not None
+    return not asks_nobody(type(thing), under_test) or in_class(type(thing), "__call__") is not None
 
 
 def _of_a_known_kind(thing: Any) -> bool:
-    kind = type(thing)
+    kind = kind_of(thing, compared=True)
     return kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind in _ITERATORS or values.is_value(thing)
 
 
@@ -397,54 +415,10 @@ def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
 
     What a method under test answers is not known before, and C may read that: the list of an iterator, whether it is empty.
     """
-    if type(thing) in _SCALARS or type(thing) in _CONTAINERS or type(thing) in _VIEWS or type(thing) is slice:
+    kind = kind_of(thing, compared=True, shown=True)
+    if kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind is slice:
         return _into(thing, under_test, deep)
-    return [] if _asks_nobody(type(thing), under_test) or values.is_value(thing) else UNKNOWN
-
-
-_plain_kinds: dict[int, tuple[type, bool, bool]] = {}
-_DATA = frozenset(
-    {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}
-)
-_OF_CLASSES = frozenset({"__init_subclass__", "__class_getitem__", "__subclasshook__", "__prepare__"})
-_OF_NO_OPERATOR = frozenset({"__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__call__", "__init_subclass__"})
-
-
-def _all_its_methods_make_steps(kind: type, under_test: UnderTest) -> bool:
-    """Whether whatever an operator asks an instance of this class for is code under test, or looks at nothing."""
-    return _plain(kind, under_test)[0]
-
-
-def _asks_nobody(kind: type, under_test: UnderTest) -> bool:
-    """Whether such an instance may also be an element of what is compared, hashed or shown in C: no code of its own is called then,
-    and nothing happens in C after that."""
-    return _plain(kind, under_test)[1]
-
-
-def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
-    key = id(kind)
-    known = looked_up(_plain_kinds, key)
-    if known is None:
-        plain = quiet = type(kind) is type
-        for base in kind.__mro__[:-1] if plain else ():
-            made = bool(base.__flags__ & _HEAP_TYPE)
-            for name, value in list(vars(base).items()):
-                if not (name.startswith("__") and name.endswith("__")) or _of_no_instance(name, value):
-                    continue
-                made = made and type(value) is FunctionType and _makes_steps(value, under_test)
-                by_address = name == "__hash__" and made and ours(value.__code__.co_filename)
-                quiet = quiet and (name in _OF_NO_OPERATOR or by_address)
-            plain = plain and made
-        known = _plain_kinds[id(kind)] = kind, plain, plain and quiet
-    return known[1], known[2]
-
-
-def _of_no_instance(name: str, value: Any) -> bool:
-    """Whether no operator calls what a class keeps under this special name; a descriptor need not be callable itself."""
-    kind = type(value)
-    if (name in _DATA and kind in (GetSetDescriptorType, MemberDescriptorType)) or (kind is classmethod and name in _OF_CLASSES):
-        return True  # a slot of any other name has what an operator calls
-    return not callable(value) and in_class(kind, "__get__") is None
+    return [] if asks_nobody(type(thing), under_test) or values.is_value(thing) else UNKNOWN
 
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
@@ -453,16 +427,34 @@ def _key_part(key: Any, under_test: UnderTest) -> Any:
         return (key,)
     if type(key) is type:  # a class is what it is, unless its metaclass says otherwise
         return (key,)
-    return ALL if _asks_nobody(type(key), under_test) else None
+    return ALL if asks_nobody(type(key), under_test) else None
 
 
 def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, removes: bool = False) -> Touches:
     """What is touched by reading or changing the element of a key or index."""
-    kind = type(container)
+    operator = "__delitem__" if removes else "__setitem__" if changes else "__getitem__"
+    kind = kind_of(container, asks=operator)
+    if kind in _CONTAINERS or kind is collections.Counter or kind in _SCALARS:
+        return _element_of(kind, container, key, changes, under_test, removes=removes, asks=not changes)
+    if calls_code(kind, operator, under_test):
+        return []
+    if not changes and (known := in_c.member_named(container, key)) is not None:
+        return _of_library(known)
+    return [] if all_methods_make_steps(kind, under_test) else UNKNOWN
+
+
+def _element_of(
+    kind: type, container: Any, key: Any, changes: bool, under_test: UnderTest, *, removes: bool, asks: bool
+) -> Touches:
+    """Likewise of a container, which its class is or is derived from: what its own methods in C do.
+
+    Args:
+        asks: whether ``__missing__`` is asked for the value of a key that a dict does not have.
+    """
     if type(key) is slice and not _plain_slice(key):  # C asks its bounds for `__index__`, and then looks at the container
         return UNKNOWN
-    if kind in (str, bytes, range) and (type(key) in _SCALARS or type(key) is slice):
-        return []
+    if kind in _SCALARS:
+        return [] if kind in (str, bytes, range) and (type(key) in _SCALARS or type(key) is slice) else UNKNOWN
     if kind is tuple:
         return [] if type(key) in (int, slice) else UNKNOWN
     if kind in _LISTS:
@@ -476,14 +468,15 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
         if part is ALL:
             return [Touch(container, ALL, changes)]
         there = dict.__contains__(container, key)
-        if kind is collections.defaultdict and not changes and not there:
+        if asks and not there and type(missing := in_class(type(container), "__missing__")) is FunctionType:
+            known = kind is collections.Counter or _makes_steps(missing, under_test)
+            return [Touch(container, part, False)] if known else UNKNOWN
+        if asks and not there and kind is collections.defaultdict:
             made_in_c = any(container.default_factory is each for each in (list, int, set, dict, float, str, None))
             return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
-    if not changes and (known := in_c.member_named(container, key)) is not None:
-        return _of_library(known)
-    return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
+    return UNKNOWN
 
 
 def _plain_slice(key: slice) -> bool:
@@ -501,7 +494,7 @@ def _store_subscript(at: _At) -> Touches:
     if found is None or (type(found[-2]) is bytearray and not removes and type(found[0]) not in _SCALARS):
         return UNKNOWN  # C asks the value for `__index__` first
     stored = _element(found[-2], found[-1], True, at.under_test, removes=removes)
-    copies = type(found[-1]) is slice and type(found[-2]) in _LISTS and not removes
+    copies = type(found[-1]) is slice and kind_of(found[-2]) in _LISTS and not removes
     return _both(stored, _whole(found[0])) if copies else stored
 
 
@@ -526,20 +519,21 @@ def _binary(at: _At) -> Touches:
     one, other = found
     if _interrupted(found, at.under_test):
         return UNKNOWN
-    for each in found:
+    kinds = [kind_of(each) for each in found]
+    for each, kind in zip(found, kinds, strict=True):
         if (
-            type(each) not in _SCALARS
-            and type(each) not in _CONTAINERS
-            and not _all_its_methods_make_steps(type(each), at.under_test)
+            kind not in _SCALARS
+            and kind not in _CONTAINERS
+            and not all_methods_make_steps(kind, at.under_test)
             and not values.is_value(each)
         ):
             return UNKNOWN
     parts = []
-    by_elements = any(type(each) in _SETS or type(each) in _DICTS for each in found)
-    for each in found:
-        if type(each) in _CONTAINERS:
+    by_elements = any(kind in _SETS or kind in _DICTS for kind in kinds)
+    for each, kind in zip(found, kinds, strict=True):
+        if kind in _CONTAINERS:
             parts.append(_into(each, at.under_test) if by_elements else _whole(each))
-    if at.argument >= 13 and type(one) in _CONTAINERS and type(one) not in (tuple, frozenset):
+    if at.argument >= 13 and kinds[0] in _CONTAINERS and kinds[0] not in (tuple, frozenset):
         parts.append([Touch(one, ALL, True)])
     if type(one) in (str, bytes, bytearray) and at.argument % 13 == 6:  # % formats
         parts.append(_formatted_by(one, other, at.under_test))
@@ -606,12 +600,14 @@ def _contains(at: _At) -> Touches:
 
 
 def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
-    kind = type(container)
+    kind = kind_of(container, asks="__contains__")
     if kind in _DICTS or kind in _SETS or kind is collections.Counter:
         part = _key_part(key, under_test)
         return UNKNOWN if part is None or not keys_compare_quietly(container) else [Touch(container, part, False)]
     if _interrupted((container, key), under_test):
         return UNKNOWN
+    if calls_code(kind, "__contains__", under_test) and _answers(kind, ["__contains__"]):
+        return []
     if in_class(kind, "__contains__") is not None and _answers(kind, ["__contains__"]):
         return _both(_into(container, under_test), _asked(key, under_test))
     return _both(_asked(container, under_test), _asked(key, under_test))
@@ -621,11 +617,14 @@ def _truth(at: _At) -> Touches:
     found = at.top(1)
     if found is None:
         return UNKNOWN
-    kind = type(found[0])
+    kind = kind_of(found[0], asks="__bool__")
     if kind in (list, dict, set, collections.deque):
         return [Touch(found[0], SIZE, False)]
-    if in_class(kind, "__bool__") is None and in_class(kind, "__len__") is None:
+    asked = next((name for name in ("__bool__", "__len__") if in_class(kind, name) is not None), None)
+    if asked is None:
         return _of_classes(kind, "__bool__")
+    if calls_code(kind, asked, at.under_test):
+        return []
     return _into(found[0], at.under_test, 0) if kind not in _CONTAINERS else _whole(found[0])
 
 
@@ -640,7 +639,7 @@ def _merged(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     target, *_, added = found
-    if type(target) is not dict or type(added) not in _DICTS:
+    if type(target) is not dict or kind_of(added) not in _DICTS:
         return UNKNOWN
     return _whole(added) if keys_compare_quietly(target) and keys_compare_quietly(added) else UNKNOWN
 
@@ -659,10 +658,9 @@ def _iterate(at: _At) -> Touches:
     if at.name == "GET_ITER":
         if type(thing) in _SCALARS:  # a text, bytes or a range, and never changes
             return []
-        if type(thing) is GeneratorType or type(thing) in _CONTAINERS or type(thing) in _ITERATORS or type(thing) in _VIEWS:
-            return _begun(thing)
-        quiet = in_c.is_enumeration(thing) or _all_its_methods_make_steps(type(thing), at.under_test)
-        return [] if quiet else UNKNOWN
+        if in_c.is_enumeration(thing) or all_methods_make_steps(type(thing), at.under_test):
+            return []
+        return _begun(thing, at.under_test)
     if at.name in ("LIST_EXTEND", "SET_UPDATE"):  # into what only this stack refers to
         return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _asked(thing, at.under_test))
     return _whole(thing)
@@ -675,9 +673,12 @@ def _of_scalars(thing: Any) -> bool:
     return type(thing) in (list, tuple) and len(thing) <= _MOST_ELEMENTS and all(type(each) in _SCALARS for each in thing)
 
 
-def _begun(thing: Any) -> Touches:
+def _begun(thing: Any, under_test: UnderTest) -> Touches:
     """What is touched by making an iterator: of a dict, a set or a deque it remembers the size, or the number of changes."""
-    return [] if type(thing) in (list, GeneratorType) or type(thing) in _ITERATORS else _whole(thing)
+    kind = kind_of(thing, asks="__iter__")
+    if kind is list or kind is GeneratorType or kind in _ITERATORS or calls_code(kind, "__iter__", under_test):
+        return []
+    return [Touch(thing, ALL, False)] if kind in _CHANGING else _whole(thing)
 
 
 def _iterated(iterator: Any) -> Touches:
@@ -686,9 +687,9 @@ def _iterated(iterator: Any) -> Touches:
         return _mapped(iterator)
     parts: list[Touches] = [[Touch(iterator, ALL, True)]]
     for each in gc.get_referents(iterator):
-        kind = type(each)
+        kind = kind_of(each, asks="__iter__")
         if kind in _CONTAINERS:
-            parts.append(_whole(each))
+            parts.append([Touch(each, ALL, False)] if kind in _CHANGING else [])
         elif kind in _ITERATORS:
             parts.append(_iterated(each))
         elif kind not in _SCALARS and kind is not type:
@@ -716,7 +717,7 @@ def _yields_scalars(iterator: Any) -> bool:
     """Whether all that an iterator can yield now are plain values."""
     if type(iterator) is enumerate or type(iterator) not in _ITERATORS:
         return False
-    sources = [each for each in gc.get_referents(iterator) if type(each) in _CONTAINERS or type(each) in _ITERATORS]
+    sources = [each for each in gc.get_referents(iterator) if kind_of(each) in _CONTAINERS or type(each) in _ITERATORS]
     return all(_yields_scalars(each) if type(each) in _ITERATORS else _of_scalars(each) for each in sources)
 
 
@@ -743,7 +744,7 @@ def _advanced(iterator: Any, under_test: UnderTest) -> Touches:
     if type(iterator) is GeneratorType:
         known = makes_steps(iterator.gi_code, {}, under_test) or in_c.goes_through_an_enumeration(iterator)
         return [Touch(iterator, ALL, True)] if known else UNKNOWN
-    return [] if _all_its_methods_make_steps(type(iterator), under_test) else UNKNOWN
+    return [] if all_methods_make_steps(type(iterator), under_test) else UNKNOWN
 
 
 def _enter(at: _At) -> Touches:
@@ -820,7 +821,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     return _torn(found, partial(torn.by_call, callee))
 
 
-_IN_C = (BuiltinFunctionType, MethodDescriptorType, type)
+_IN_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType, type)
 
 
 def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -840,10 +841,16 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         if predicate is not None and not (type(predicate) is FunctionType and _returns_truths(predicate.__code__)):
             return UNKNOWN
         return _of_state(waiting.touched_by_call(callee, arguments))
+    if id(callee) in _PLAIN_MAKERS["__new__"]:
+        return []
     if kind is BuiltinFunctionType and callee.__self__ is not None and type(callee.__self__) is not ModuleType:
         return _method(callee.__name__, callee.__self__, arguments, under_test)
     if kind is MethodDescriptorType:
         return _method(callee.__name__, arguments[0], arguments[1:], under_test) if arguments else UNKNOWN
+    if kind is MethodWrapperType:
+        return _special_method(callee.__objclass__, callee.__name__, callee.__self__, arguments, under_test)
+    if kind is WrapperDescriptorType and arguments:
+        return _special_method(callee.__objclass__, callee.__name__, arguments[0], arguments[1:], under_test)
     if issubclass(kind, type):
         if (
             name_of_class(callee) in _LOCKS
@@ -852,8 +859,10 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
             return []
+        if kind is type and (container := made_as(callee)) is not None:
+            return _made(container, arguments, under_test)
     elif kind is not BuiltinFunctionType:
-        return [] if _all_its_methods_make_steps(kind, under_test) else UNKNOWN
+        return [] if all_methods_make_steps(kind, under_test) else UNKNOWN
     if callee is type and len(arguments) == 1:
         return []
     if callee is setattr and len(arguments) == 3 and type(arguments[1]) is str:
@@ -871,35 +880,46 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         decided = (type(each) is type or in_c.is_decided_by_the_type(arguments[0], each) for each in kinds)
         return [] if all(decided) else UNKNOWN
     if callee is range:
-        plain = (type(each) in _SCALARS or _all_its_methods_make_steps(type(each), under_test) for each in arguments)
+        plain = (type(each) in _SCALARS or all_methods_make_steps(type(each), under_test) for each in arguments)
         return [] if all(plain) else UNKNOWN
     if callee in _LOOKING:
         return []
     if callee in _GATHERING and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
         return _advanced(arguments[0], under_test)  # into what nobody else has yet
     if callee is map or callee is filter:
-        return _both(*map(_begun, arguments[1:]))  # it calls its function later
+        return _both(*(_begun(each, under_test) for each in arguments[1:]))  # it calls its function later
+    if callee is len and len(arguments) == 1:
+        kind = kind_of(arguments[0], asks="__len__")
+        if kind in _LISTS or kind in _SETS or kind in _DICTS:
+            return [Touch(arguments[0], SIZE, False)]
+        return [] if kind is tuple or kind in _SCALARS or calls_code(kind, "__len__", under_test) else _whole(arguments[0])
     if _interrupted(arguments, under_test):
         return UNKNOWN
     if callee in _PURE and all(type(each) in _SCALARS or values.is_value(each) for each in arguments):
         return [] if len(arguments) == 1 or callee not in (str, bytes) or _of_known_codec(arguments[1:]) else UNKNOWN
-    if callee is len and len(arguments) == 1:
-        kind = type(arguments[0])
-        if kind in _LISTS or kind in _SETS or kind in _DICTS:
-            return [Touch(arguments[0], SIZE, False)]
-        return [] if kind is tuple or kind in _SCALARS or _all_its_methods_make_steps(kind, under_test) else _whole(arguments[0])
     if callee is next and arguments:
         return _advanced(arguments[0], under_test)
     if callee is itertools.islice and all(map(immutable, arguments[1:])):
-        return _begun(arguments[0]) if arguments else UNKNOWN
+        return _begun(arguments[0], under_test) if arguments else UNKNOWN
     if callee in (iter, enumerate, zip, reversed):
-        return _both(*(_whole(each) if callee is reversed else _begun(each) for each in arguments))
+        return _both(*(_whole(each) if callee is reversed else _begun(each, under_test) for each in arguments))
+    if callee in _SIZED:
+        return _made(callee, arguments, under_test)
+    if callee is str or callee is repr:
+        return _both(*(_into(each, under_test) for each in arguments))
+    return _made(callee, arguments, under_test) if callee in _DEEP else UNKNOWN
+
+
+def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
+    """What is touched by making a container, or another value, of what is asked for its elements."""
+    if _interrupted(arguments, under_test):
+        return UNKNOWN
     if callee in _SIZED:
         asks_elements = callee is bytes or callee is bytearray
         return _both(*(UNKNOWN if asks_elements and not _of_scalars(each) else _whole(each) for each in arguments))
-    if callee is str or callee is repr:
-        return _both(*(_into(each, under_test) for each in arguments))
-    return _both(*(_asked(each, under_test) for each in arguments)) if callee in _DEEP else UNKNOWN
+    if callee is collections.defaultdict:
+        arguments = arguments[1:]  # behind its factory
+    return _both(*(_asked(each, under_test) for each in arguments))
 
 
 def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
@@ -938,7 +958,7 @@ _KNOWN = tuple(_LOOKING | _PURE | _SIZED | _DEEP | _LAZY | {len, next})
 
 def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What a method in C of a built-in object touches."""
-    kind = type(owner)
+    kind = kind_for_method(owner, name)
     if kind in _SCALARS:
         if all(type(each) in _SCALARS for each in arguments):
             return [] if name not in ("encode", "decode") or _of_known_codec(arguments) else UNKNOWN
@@ -956,10 +976,11 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if kind not in _CONTAINERS:
         known = [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else in_c.method(name, owner, arguments)
         return UNKNOWN if known is None else _of_library(known)
-    if kind in _DICTS and name in _OF_ONE_KEY and arguments:
-        if kind is collections.defaultdict and name == "__getitem__":
-            return UNKNOWN
-        return _element(owner, arguments[0], _OF_ONE_KEY[name], under_test, removes=name == "pop")
+    if (name in _OF_ONE_KEY and kind in _DICTS and arguments) or (name in _OF_ITEMS and arguments):
+        changes, removes, asks = name in _CHANGING_ONE_KEY, name in ("pop", "__delitem__"), name == "__getitem__"
+        return _element_of(kind, owner, arguments[0], changes, under_test, removes=removes, asks=asks)
+    if name == "__init__" and kind in _CHANGING:
+        return _both([Touch(owner, ALL, True)], _made(kind, arguments, under_test))
     if kind is set and name in _SETTING and arguments:
         part = _key_part(arguments[0], under_test)
         if part is None or not keys_compare_quietly(owner):
@@ -975,14 +996,14 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if name in _STORING_METHODS:
         if kind is bytearray and any(type(each) not in _SCALARS for each in arguments):  # `__index__` of what is stored
             return UNKNOWN
-    elif _interrupted((owner, *arguments), under_test):
+    elif any(_calls_back(each, under_test) for each in arguments):
         return UNKNOWN
     if name in _BY_INDEX and arguments and type(arguments[0]) is not int:  # `__index__` comes before the change
         return UNKNOWN
     if ("update" in name or name in _SET_READING) and not all(map(_of_a_known_kind, arguments)):
         return UNKNOWN
     if name in _OF_ELEMENTS:
-        parts += [_into(owner, under_test), *(_asked(each, under_test) for each in arguments)]
+        parts += [_into_elements(kind, owner, under_test), *(_asked(each, under_test) for each in arguments)]
     elif name in ("extend", "extendleft"):
         parts += [_whole(each) if kind is not bytearray or _of_scalars(each) else UNKNOWN for each in arguments]
     elif name not in (
@@ -1000,6 +1021,21 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     ):
         return UNKNOWN
     return _both(*parts)
+
+
+def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
+    """What a special method in C touches that is called by its name: ``super().__setitem__(key, value)``.
+
+    Args:
+        of: the class that defines it.
+    """
+    if of is object:
+        if name in ("__setattr__", "__delattr__") and arguments and type(arguments[0]) is str:
+            return _attribute_stored(owner, arguments[0], under_test, deletes=name == "__delattr__", by_object=True)
+        return [] if name in ("__init__", "__eq__", "__ne__") else UNKNOWN
+    if name == "__init__" and any(of is each for each in _PLAIN_ERRORS):
+        return [Touch(owner, "args", True)]
+    return _method(name, owner, arguments, under_test) if kind_for_method(owner, name) in _CONTAINERS else UNKNOWN
 
 
 def _of_known_codec(names: list[Any]) -> bool:
