@@ -93,3 +93,54 @@ def take_one(s):
 def drop(s):
     if s.is_there():
         del s.table["a"]
+
+
+class Loading(dict):
+    def __init__(self):
+        super().__init__()
+        self.loads, self.label = 0, Label("x")
+
+    def __missing__(self, key):
+        self.loads += 1
+        self[key] = value = key.upper()
+        return value
+
+
+class Label(str):
+    def __repr__(self):
+        return "label"
+
+
+class Counted(dict):
+    def __init__(self):
+        super().__init__(a=1)
+        self.reads = 0
+
+    def __getitem__(self, key):
+        self.reads += 1
+        return super().__getitem__(key)
+
+
+class Computing:
+    __slots__ = ("asked",)
+
+    def __init__(self):
+        self.asked = 0
+
+    @property
+    def __dict__(self):
+        self.asked += 1
+        return {"asked": 5}
+
+
+def load_missing(s):
+    assert s["a"] == "A"
+    assert s.label == "x"
+
+
+def read_twice(s):
+    assert s["a"] == 1
+
+
+def ask(s):
+    s.asked = s.asked + 1

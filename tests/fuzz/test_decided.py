@@ -88,3 +88,22 @@ def test_the_test_of_what_a_call_has_returned_is_no_second_call_and_a_del_is_no_
     result.assert_violated()
     assert "reads s.is_there()" not in result.story
     assert "deletes s.table['a']" in result.story
+
+
+LOADED_ONCE, READ_TWICE, ASKED_TWICE = lambda s: s.loads == 1, lambda s: s.reads == 2, lambda s: s.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("thread", "setup", "invariant", "last", "never"),
+    [
+        (decided.load_missing, decided.Loading, LOADED_ONCE, "writes self.loads = 2", "= label"),
+        (decided.read_twice, decided.Counted, READ_TWICE, "writes self.reads = 1", "self.reads = 2"),
+        (decided.ask, decided.Computing, ASKED_TWICE, "writes s.asked = 1", "s.asked = 2"),
+    ],
+)
+def test_no_code_of_the_program_runs_to_tell_its_story(thread, setup, invariant, last, never):
+    result = counted(thread, thread, setup=setup, invariant=invariant, schedules=300)
+    assert (result.verdict, result.preemptions) == ("violated", 1), result.reason
+    assert "is preempted" in result.story
+    assert last in result.story
+    assert never not in result.story

@@ -9,11 +9,12 @@ known for methods of the containers alone (`touches`).
 from __future__ import annotations
 
 import ast
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType, FrameType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from ...core.classes import in_class, is_a, name_of_class
@@ -22,12 +23,15 @@ from ...core.source import code_position, innermost, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
 from ..steps.instructions import instruction_at
+from ..steps.operators import kind_of
 from ..steps.stack import locals_of
 from ..steps.touches import ALL, SIZE, touches
 from ..steps.visible import Access
 
 _NOTHING = object()
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
+_MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
+_DICTIONARIES = (GetSetDescriptorType, MemberDescriptorType)  # what ``__dict__`` is in classes that do not compute it
 Location = tuple[int, str]  # the number of an object, and a name in it
 
 
@@ -147,7 +151,7 @@ class Recorder:
             holder, name = _evaluated(node.value, frame), f".{node.attr}"
         elif isinstance(node, ast.Subscript) and step.access.name == "[]":
             holder, key = _evaluated(node.value, frame), _evaluated(node.slice, frame)
-            name = f"[{key!r}]" if isinstance(key, _PLAIN) else "[?]"
+            name = f"[{key!r}]" if type(key) in _PLAIN else "[?]"
         elif isinstance(node, ast.Name) and step.access.name.startswith("global "):
             holder, name = frame.f_globals, f"[{node.id!r}]"
         if holder is _NOTHING:
@@ -184,7 +188,7 @@ def _name(holder: Any, part: Any) -> str:
         return str(part)
     if isinstance(part, str):  # an attribute, or a name of a module
         return f"[{part!r}]" if type(holder) is dict else f".{part}"
-    return f"[{part[0]!r}]" if isinstance(part[0], _PLAIN) else "[?]"
+    return f"[{part[0]!r}]" if type(part[0]) in _PLAIN else "[?]"
 
 
 def _not_ours(file: str) -> bool:
@@ -219,28 +223,38 @@ def _evaluated(node: ast.expr, frame: FrameType) -> Any:
         return _NOTHING if holder is _NOTHING else _part(holder, f".{node.attr}")
     if isinstance(node, ast.Subscript):
         holder, key = _evaluated(node.value, frame), _evaluated(node.slice, frame)
-        if type(holder) in (list, dict, tuple) and isinstance(key, _PLAIN):
-            try:
-                return holder[key]
-            except (LookupError, TypeError):
-                return _NOTHING
+        return _item(holder, key)
     return _NOTHING
+
+
+def _item(holder: Any, key: Any) -> Any:
+    """An item that a container in C has, or an instance of a class that leaves its items to one; `_NOTHING` if there is none.
+
+    What ``holder[key]`` would make of a key that is not there (``__missing__``, a default factory) is not there.
+    """
+    if type(key) not in _PLAIN:
+        return _NOTHING
+    kind = kind_of(holder, asks="__getitem__")
+    if kind in _MAPPINGS:
+        return dict.get(holder, key, _NOTHING)
+    try:
+        return list.__getitem__(holder, key) if kind is list else holder[key] if kind is tuple else _NOTHING
+    except (LookupError, TypeError):
+        return _NOTHING
 
 
 def _part(holder: Any, name: str) -> Any:
     """An attribute in an instance's ``__dict__`` or slots, or an item of a plain container; `_NOTHING` if there is none."""
     try:
         if name.startswith("."):
-            try:
-                kept = object.__getattribute__(holder, "__dict__")
-            except AttributeError:  # it has slots
-                kept = {}
+            own = in_class(type(holder), "__dict__")
+            kept = own.__get__(holder) if type(own) in _DICTIONARIES else {}  # it has slots, or computes it
             if is_a(holder, type) or type(kept) is not dict or name[1:] not in kept:
                 descriptor = in_class(type(holder), name[1:])
                 return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
             return kept[name[1:]]
-        return holder[ast.literal_eval(name[1:-1])] if isinstance(holder, (list, dict, tuple)) else _NOTHING
-    except (AttributeError, LookupError, TypeError, ValueError, SyntaxError):
+        return _item(holder, ast.literal_eval(name[1:-1]))
+    except (AttributeError, TypeError, ValueError, SyntaxError):
         return _NOTHING
 
 
@@ -248,7 +262,7 @@ def shown(value: Any) -> str:
     """A short text of a plain value, or the type's name of any other, because its ``__repr__`` may run any code."""
     if value is _NOTHING:
         return ""
-    if isinstance(value, _PLAIN):
+    if type(value) in _PLAIN:
         text = repr(value)
     elif type(value) is dict and len(value) <= 6:
         text = "{" + ", ".join(f"{shown(key)}: {shown(each)}" for key, each in value.items()) + "}"
