@@ -7,6 +7,8 @@ import heapq
 import io
 import itertools
 import json
+import operator
+import statistics
 import threading
 
 
@@ -20,7 +22,8 @@ class Shared:
         self.heap, self.rows, self.raw = [5, 7], [1, 2], bytearray()
         self.out = io.BytesIO()
         self.numbers, self.pairs, self.tickets = iter([1, 2, 3]), zip([1, 2, 3], [1, 2, 3], strict=True), itertools.count()
-        self.taken = collections.deque()
+        self.taken, self.objects, self.turns = collections.deque([1]), [], itertools.cycle([1, 2])
+        self.queues, self.own_objects = collections.defaultdict(collections.deque), collections.defaultdict(lambda: object())
         self.seen = []
 
 
@@ -64,6 +67,19 @@ SEVERAL_STEPS = {
     "sum of a derived list beside an append": lambda s: (see(s, sum(s.own_rows)), s.own_rows.append(3)),
     "max of a dictionary beside a new key": lambda s: (see(s, max(s.table)), s.table.update({len(s.table) + 1: 1})),
     "json.dumps beside an append": lambda s: (see(s, json.dumps(s.rows)), s.rows.append(3)),
+    "json.dumps of a dictionary beside a new key": lambda s: (see(s, json.dumps(s.table)), s.table.update({len(s.table) + 1: 1})),
+    "repr of a deque beside an append": lambda s: (see(s, repr(s.taken)), s.taken.append(1)),
+    "an f-string of a deque beside an append": lambda s: (see(s, f"{s.taken}"), s.taken.append(1)),
+    "deque * 2 beside an append": lambda s: (see(s, s.taken * 2), s.taken.append(1)),
+    "sort beside len": lambda s: (s.heap.sort(), see(s, len(s.heap))),
+    "max by a key beside a new key": lambda s: (see(s, max(s.table, key=s.table.get)), s.table.update({len(s.table) + 1: 1})),
+    "functools.reduce beside an append": lambda s: (see(s, functools.reduce(operator.add, s.rows)), s.rows.append(3)),
+    "fmean beside an append": lambda s: (see(s, statistics.fmean(s.rows)), s.rows.append(3)),
+    "itertools.chain beside an append": lambda s: (see(s, list(itertools.chain(s.rows, [1]))), s.rows.append(3)),
+    "heappush of objects": lambda s: heapq.heappush(s.objects, (1, s.lock)),
+    "itertools.cycle": lambda s: next(s.turns),
+    "a missing key of a defaultdict of queues": lambda s: s.queues["a"],
+    "a missing key of a defaultdict of objects": lambda s: s.own_objects["a"],
     "in beside an insert": lambda s: (see(s, 2 in s.rows), s.rows.insert(0, 3)),
 }
 ONE_STEP = {

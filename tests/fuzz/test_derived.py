@@ -25,7 +25,7 @@ def test_a_program_that_meets_in_a_derived_class_is_found_and_its_twin_with_a_lo
 @pytest.mark.parametrize("name", one_in(10, NOT_KNOWN))
 def test_nothing_is_proved_where_c_calls_what_the_class_has_of_its_own(name):
     result = counted(NOT_KNOWN[name], fill, setup=Overridden, schedules=60)
-    result.assert_holds()
+    assert result.verdict != "violated", result.reason
     assert "every interleaving is equivalent" not in result.reason
 
 

@@ -21,7 +21,7 @@ def test_a_program_that_meets_in_c_is_found_and_its_twin_with_a_lock_is_proved(n
 @pytest.mark.parametrize("thread", one_in(3, NOT_KNOWN), ids=lambda thread: thread.__name__)
 def test_nothing_is_proved_where_c_goes_on_with_what_may_change(thread):
     result = counted(thread, fill, setup=Lists, schedules=60)
-    result.assert_holds()
+    assert result.verdict != "violated", result.reason
     assert "every interleaving is equivalent" not in result.reason
 
 

@@ -1,8 +1,10 @@
 """Where there is no GIL, some calls in C are several steps: a search, which sees one, claims nothing if threads meet in them."""
 
+import bisect
 import collections
 import heapq
 import itertools
+import json
 import sysconfig
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from pytest_gilcheck.fuzz.steps import torn
 
 from ..slow import one_in
-from .in_several_steps import ONE_STEP, SEVERAL_STEPS, Shared
+from .in_several_steps import ONE_STEP, SEVERAL_STEPS, Lists, Rows, Shared
 from .programs import counted, under_the_lock
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -48,26 +50,84 @@ def test_what_holds_the_lock_of_a_container_all_the_time_is_one_step_on_every_bu
     assert "every interleaving is equivalent" in checked(ONE_STEP[name]).reason
 
 
+ROWS, TABLE, QUEUE, RECENT = [1], {1: 1}, collections.deque([1]), collections.OrderedDict(a=1)
+OWN_ROWS, OWN_TABLE = Rows([1]), Lists(list)
+
+
+@pytest.mark.parametrize(
+    ("callee", "arguments", "holder", "several"),
+    [
+        (sum, [ROWS], ROWS, True),
+        (sorted, [ROWS], ROWS, False),
+        (tuple, [TABLE], TABLE, True),
+        (list, [TABLE], TABLE, False),
+        (list, [TABLE.values()], TABLE, False),
+        (tuple, [TABLE.values()], TABLE, True),
+        (list, [zip(ROWS)], ROWS, True),
+        (zip, [ROWS], ROWS, False),
+        (next, [iter(ROWS)], ROWS, False),
+        (list, [RECENT], RECENT, True),
+        (len, [ROWS], ROWS, False),
+        (list.index, [ROWS, 1], ROWS, True),
+        (ROWS.count, [1], ROWS, True),
+        (TABLE.copy, [], TABLE, False),
+        (RECENT.copy, [], RECENT, True),
+        (TABLE.get, [1], TABLE, False),
+        (repr, [QUEUE], QUEUE, True),
+        (str, [QUEUE], QUEUE, True),
+        (repr, [ROWS], ROWS, False),
+        (json.dumps, [TABLE], TABLE, True),
+        (", ".join, [TABLE], TABLE, True),
+        (collections.deque().extend, [ROWS], ROWS, True),
+        (bisect.bisect_left, [ROWS, 1], ROWS, True),
+        (itertools.product, [TABLE], TABLE, True),
+        (any, [frozenset()], frozenset(), False),
+        (sorted, [OWN_ROWS], OWN_ROWS, True),
+        (OWN_ROWS.index, [1], OWN_ROWS, True),
+        (OWN_ROWS.copy, [], OWN_ROWS, False),
+        (len, [OWN_ROWS], OWN_ROWS, False),
+        (list, [OWN_TABLE], OWN_TABLE, True),
+        (dict, [OWN_TABLE], OWN_TABLE, False),
+    ],
+)
+def test_what_goes_through_a_container_is_one_step_only_if_trials_say_so(callee, arguments, holder, several):
+    assert torn.reads_in_parts(torn.of_call(callee, arguments), holder) is several
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "holder", "several"),
+    [
+        ("BINARY_OP", "*", QUEUE, True),
+        ("BINARY_OP", "*", ROWS, False),
+        ("BINARY_OP", "^", {1}, True),
+        ("BINARY_OP", "[]", ROWS, False),
+        ("COMPARE_OP", "==", QUEUE, True),
+        ("COMPARE_OP", "!=", TABLE, False),
+        ("COMPARE_OP", "<", ROWS, True),
+        ("CONTAINS_OP", "", ROWS, True),
+        ("CONTAINS_OP", "", {1}, False),
+        ("FORMAT_SIMPLE", "", QUEUE, True),
+        ("UNPACK_SEQUENCE", "", ROWS, True),
+        ("DICT_MERGE", "", RECENT, True),
+        ("DICT_MERGE", "", TABLE, False),
+        ("FOR_ITER", "", ROWS, False),
+        ("GET_ITER", "", TABLE, False),
+    ],
+)
+def test_so_is_an_instruction(name, sign, holder, several):
+    assert torn.reads_in_parts(torn.of_instruction(name, sign), holder) is several
+
+
 @pytest.mark.parametrize(
     ("callee", "holder", "several"),
     [
-        (sum, [], True),
-        (sorted, [], False),
-        (tuple, {}, True),
-        (list, {}, False),
-        (list, collections.OrderedDict(), True),
-        (len, [], False),
-        (list.index, [], True),
-        ([].count, [], True),
-        ({}.copy, {}, False),
-        (collections.OrderedDict().copy, collections.OrderedDict(), False),
-        (", ".join, {}, True),
-        (collections.deque().extend, [], True),
-        (list, iter([]), True),
-        (heapq.heappop, [], True),
-        (itertools.product, {}, True),
-        (any, frozenset(), False),
+        (heapq.heappop, ROWS, True),
+        (ROWS.sort, ROWS, True),
+        (ROWS.append, ROWS, False),
+        (RECENT.pop, RECENT, True),
+        (next, iter(ROWS), True),
+        (next, itertools.count(), False),
     ],
 )
-def test_the_table_of_trials_says_which_calls_are_several_steps(callee, holder, several):
-    assert torn.by_call(callee, holder) is several
+def test_a_change_is_several_steps_where_the_object_has_no_lock_or_is_empty_meanwhile(callee, holder, several):
+    assert torn.changes_in_parts(torn.of_call(callee, [holder]), holder) is several

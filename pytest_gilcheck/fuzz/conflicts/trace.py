@@ -32,6 +32,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
 from ...core.clocks import monotonic
 from ...core.origin import foreign, ours, standard
@@ -43,7 +44,7 @@ from ..steps import quiet_keys
 from ..steps.calls import makes_steps
 from ..steps.instructions import instruction_at
 from ..steps.stack import NOTHING, topmost
-from ..steps.touches import ALL, SIZE, UNKNOWN, Touch, Touches, behind_a_lock, touches
+from ..steps.touches import ALL, SIZE, UNKNOWN, Touch, Touches, assumed, behind_a_lock, touches
 from ..steps.visible import ENTRY, Access
 from .objects import Objects
 
@@ -173,11 +174,17 @@ class Trace:
             found = None
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
-            return
+            found = self._assumed(frame, name, argument, value) if FREE_THREADED_BUILD else []
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             self.torn[now] = told(caller.f_code, caller.f_lasti)
         self._touched(found)
+
+    def _assumed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+        try:
+            return assumed(frame, name, argument, value)
+        except Exception:  # as above
+            return []
 
     @property
     def doubt(self) -> str:

@@ -46,7 +46,7 @@ def shared(container: C) -> C:
     Raises:
         BadValue: it is of another type.
     """
-    if switch_points.parallel or type(container) in _MADE.values():
+    if switch_points.parallel or is_shared(type(container)):
         return container
     make = _MAKERS.get(type(container))
     if make is None:
@@ -54,6 +54,11 @@ def shared(container: C) -> C:
         raise BadValue("container", container, f"one of these types exactly: {names}")
     made: C = make(container)
     return made
+
+
+def is_shared(kind: type) -> bool:
+    """Whether `shared` makes containers of this class."""
+    return kind in _MADE.values()
 
 
 class _Steps:

@@ -1,8 +1,11 @@
 """Operations in C that are more than one step where there is no GIL: what threads do to the same object may come in the middle.
 
-Those that read a container are in the table of trials (`c_operations`), and so are most of those that change something. The rest
-was tried likewise, on CPython 3.13.0 free-threaded: two threads that each made one call on each of 160,000 objects and more, on two
-cores. ``x[k] = v`` of an `OrderedDict` ends the process.
+What goes through a whole container is one step only if trials say so (`c_operations`), for this container and this consumer; what
+was not tried is several. So is each change of an object whose changes hold no lock, and a sort, in the middle of which the list is
+empty. These were tried on CPython 3.13.0 free-threaded: two threads that each made one call on each of 160,000 objects and more, on
+two cores. ``x[k] = v`` of an `OrderedDict` ends the process.
+
+A step of which it is not known what it touches reads at least the containers that are given to it (`assumed`).
 """
 
 from __future__ import annotations
@@ -10,61 +13,119 @@ from __future__ import annotations
 import collections
 import io
 import itertools
-from types import FunctionType, GeneratorType
-from typing import Any
+from collections.abc import Iterable
+from types import FunctionType, GeneratorType, MethodDescriptorType, WrapperDescriptorType
+from typing import Any, NamedTuple
 
-from .c_operations import LAZY, UNLOCKED
+from ...core.classes import in_class
+from .c_operations import LAZY, READINGS, UNLOCKED, Effect
 from .in_c import ON_SORTED_LISTS
 from .operators import container_of
+from .shared import is_shared
 
 _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),
     collections.OrderedDict(), reversed([]), reversed({}), reversed({}.values()), reversed({}.items()),
 )  # fmt: skip
-_ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, itertools.islice}
-_KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}  # each change of such an object
-_CHANGING = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(vars(collections)["_count_elements"])}  # by id
+_ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, map, filter, itertools.islice}
+_KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}
 _NAMES: dict[type, str] = {
     list: "list", dict: "dict", set: "set", collections.deque: "deque", collections.OrderedDict: "OrderedDict",
     collections.defaultdict: "dict subclass", collections.Counter: "dict subclass",
 }  # fmt: skip
-_INSTRUCTIONS = {"CONTAINS_OP": "in", "LIST_EXTEND": "[*x]", "SET_UPDATE": "{*x}", "UNPACK_EX": "a, *b = x"}
-_CALLED = {consumer for _, consumer in UNLOCKED} - LAZY
+_VIEWS = {type({}.keys()): "dict.keys", type({}.values()): "dict.values", type({}.items()): "dict.items"}
+_ATOMIC = frozenset((each.container, each.consumer) for each in READINGS if each.effect is Effect.ATOMIC)
+_TRIED = frozenset(each.consumer for each in READINGS)
+_OF_THE_CONTAINER = frozenset({"len", "in", "==", "x[:]", "x + []", "x * 1", "x | {}", "x | base", "x & base", "x - base", "repr"})
+_INSTRUCTIONS = {  # the names of consumers; those that read an element, or a size, are one step and are not here
+    "CONTAINS_OP": ("in",), "LIST_EXTEND": ("[*x]",), "SET_UPDATE": ("{*x}",), "UNPACK_EX": ("a, *b = x",), "UNPACK_SEQUENCE": (),
+    "DICT_MERGE": ("{**x}",), "DICT_UPDATE": ("{**x}",), "BINARY_SLICE": ("x[:]",), "STORE_SLICE": ("y[:] = x",),
+    "STORE_SUBSCR": ("y[:] = x",), "FORMAT_SIMPLE": ("repr",), "FORMAT_VALUE": ("repr",), "FORMAT_WITH_SPEC": ("repr",),
+    "CONVERT_VALUE": ("repr",),
+}  # fmt: skip
+_OPERATORS = {
+    "+": ("x + []",), "*": ("x * 1",), "|": ("x | {}", "x | base"), "&": ("x & base",), "-": ("x - base",), "+=": ("+=",),
+    "|=": ("dict.update", "set.update"), "-=": ("x - base",), "&=": ("x & base",), "*=": ("x * 1",), "==": ("==",), "!=": ("==",),
+}  # fmt: skip
+_SPECIAL_METHODS = {"__contains__": "in", "__eq__": "==", "__ne__": "==", "__repr__": "repr", "__str__": "repr"}
+_CHANGING_IDS = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(vars(collections)["_count_elements"])}
 
 
-def by_change(holder: Any) -> bool:
-    """Whether each change of an object is several steps."""
-    return container_of(type(holder)) in _KINDS
+class Doer(NamedTuple):
+    """What does something in C.
+
+    Attributes:
+        names: of the consumer, in the table of trials.
+        owner: the object whose method it is, if it is one.
+        reads: whether it may go through containers; otherwise it reads an element, a size, or nothing yet.
+        changes: whether each of its changes is several steps, whatever it changes.
+        arguments: what is given to it.
+    """
+
+    names: frozenset[str] = frozenset()
+    owner: Any = None
+    reads: bool = True
+    changes: bool = False
+    arguments: tuple[Any, ...] = ()
 
 
-def by_instruction(name: str, holder: Any) -> bool:
-    """Whether an instruction that is no call reads an object in several steps."""
-    consumer = _INSTRUCTIONS.get(name)
-    return consumer is not None and _is_unlocked(holder, consumer)
+_IN_ONE_STEP = Doer(reads=False)
 
 
-def by_call(callee: Any, holder: Any) -> bool:
-    """Whether a call of something in C, or of `json.dumps`, reads or changes an object in several steps."""
-    if id(callee) in _CHANGING or type(holder) in _ITERATORS:
-        return True
-    if type(callee) is FunctionType:
-        return _is_unlocked(holder, "json.Encoder")
-    owner = getattr(callee, "__objclass__", type(getattr(callee, "__self__", None)))
-    module = getattr(callee, "__module__", None) or owner.__module__
-    names = {f"x.{callee.__name__}", callee.__qualname__, f"{module}.{callee.__qualname__}"} & _CALLED
-    return any(_is_unlocked(holder, name) for name in names)
+def of_instruction(name: str, sign: str) -> Doer:
+    """What an instruction that is no call does.
+
+    Args:
+        sign: of an operator: ``"+="``.
+    """
+    if name in ("BINARY_OP", "COMPARE_OP") and sign != "[]":
+        return Doer(frozenset(_OPERATORS.get(sign, ())))
+    names = _INSTRUCTIONS.get(name)
+    return _IN_ONE_STEP if names is None else Doer(frozenset(names))
 
 
-def _is_unlocked(holder: Any, consumer: str) -> bool:
-    """Whether trials say that a consumer goes through an object in several steps.
+def of_call(callee: Any, arguments: Iterable[Any]) -> Doer:
+    """What a call of something in C, or of a function of the library, does."""
+    name, given = getattr(callee, "__name__", ""), tuple(arguments)
+    if callee is next or name in ("__next__", "__len__", "__iter__"):
+        return _IN_ONE_STEP
+    owner = getattr(callee, "__self__", None)
+    kind = getattr(callee, "__objclass__", type(owner))
+    if type(callee) in (MethodDescriptorType, WrapperDescriptorType) and given:
+        owner, given = given[0], given[1:]
+    qualified = str(getattr(callee, "__qualname__", ""))
+    module = getattr(callee, "__module__", None) or kind.__module__
+    names = {f"x.{name}", qualified, f"{module}.{qualified}", _SPECIAL_METHODS.get(name, "")}
+    names |= {"json.Encoder"} if type(callee) is FunctionType and name == "dumps" else {"repr"} if callee is str else set()
+    reads = names.isdisjoint(LAZY)
+    return Doer(frozenset(names & _TRIED), owner, reads, id(callee) in _CHANGING_IDS or qualified == "list.sort", given)
+
+
+def changes_in_parts(doer: Doer, holder: Any) -> bool:
+    """Whether a change of an object is several steps."""
+    return doer.changes or container_of(type(holder)) in _KINDS
+
+
+def reads_in_parts(doer: Doer, holder: Any) -> bool:
+    """Whether an object is gone through in several steps.
 
     An operator, or a method, of a class derived from a container is that of the container. What else goes through a dict knows the
-    derived ones, and was tried with one; through another container, it does so in several steps if it does with any.
+    derived ones, and was tried with one; other containers were not tried with a derived class.
     """
     kind, base = type(holder), container_of(type(holder))
-    if kind is not base and base in _OTHERS and consumer != "in" and not consumer.startswith("x."):
-        return any(name == consumer for _, name in UNLOCKED)
-    return (_NAMES.get(collections.defaultdict if kind is not base and base is dict else base), consumer) in UNLOCKED
+    if not doer.reads or base not in _NAMES or (doer.owner is holder and not doer.names):  # a method holds the lock of its object
+        return False
+    if any(type(each) in _ITERATORS for each in doer.arguments):  # which hold no lock while they are gone through
+        return True
+    name = _NAMES[base]
+    if kind is not base and not is_shared(kind) and doer.owner is not holder and doer.names.isdisjoint(_OF_THE_CONTAINER):
+        name = "dict subclass" if issubclass(base, dict) and base is not collections.OrderedDict else ""
+    names = [_VIEWS[type(each)] for each in doer.arguments if type(each) in _VIEWS] or [name]
+    known = _ATOMIC | UNLOCKED if is_shared(kind) else _ATOMIC  # where a switch comes before each element
+    return not all(any((each, consumer) in known for consumer in doer.names) for each in names)
 
 
-_OTHERS = (list, set, collections.deque)
+def is_iterator(thing: Any) -> bool:
+    """Whether this is an iterator in C, or a generator: to advance it is several steps."""
+    kind = type(thing)
+    return kind is not itertools.count and type(in_class(kind, "__next__")) is WrapperDescriptorType

@@ -14,6 +14,7 @@ import builtins
 import collections
 import gc
 import itertools
+import opcode
 import sys
 from _thread import _local
 from collections.abc import Callable, Iterable
@@ -45,9 +46,9 @@ from . import contexts, in_c, pure, torn, values, waiting
 from .calls import _PLAIN_ERRORS, _PLAIN_MAKERS, _made_by_steps, _makes_steps, makes_steps
 from .instructions import instructions_of
 from .operands import immutable
-from .operators import HEAP_TYPE, all_methods_make_steps, asks_nobody, calls_code, kind_for_method, kind_of, made_as
+from .operators import HEAP_TYPE, all_methods_make_steps, asks_nobody, calls_code, container_of, kind_for_method, kind_of, made_as
 from .quiet_keys import keys_compare_quietly
-from .stack import NOTHING, local_of, operands_of
+from .stack import NOTHING, local_of, operands_of, topmost
 
 ALL, SIZE = "*", "#"  # of a container: every part of it; how many elements it has, and in which order
 
@@ -130,8 +131,9 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
     rule = looked_up(_RULES, name)
     if rule is None:
         return UNKNOWN
-    found = rule(_At(frame, name, argument, value, under_test))
-    return _torn(found, partial(torn.by_instruction, name)) if FREE_THREADED_BUILD and found else found
+    at = _At(frame, name, argument, value, under_test)
+    found = rule(at)
+    return _torn(found, torn.of_instruction(name, at.sign)) if FREE_THREADED_BUILD and found else found
 
 
 class _At(NamedTuple):
@@ -141,16 +143,32 @@ class _At(NamedTuple):
     value: Any
     under_test: UnderTest
 
+    @property
+    def sign(self) -> str:
+        """That of an operator: ``"+="``."""
+        if self.name == "BINARY_OP":
+            return str(_OPERATORS[self.argument])
+        return str(self.value).removeprefix("bool(").removesuffix(")") if self.name == "COMPARE_OP" else ""
+
     def top(self, count: int) -> tuple[Any, ...] | None:
         return operands_of(self.frame, count)
 
 
-def _torn(found: list[Touch], reads_in_parts: Callable[[Any], bool]) -> list[Touch]:
-    """What an instruction touches where there is no GIL."""
-    return [
-        each._replace(torn=each.torn or reads_in_parts(each.holder) or (each.changes and torn.by_change(each.holder)))
-        for each in found
-    ]
+_OPERATORS = [sign for _, sign in vars(opcode)["_nb_ops"]]
+
+
+def _torn(found: list[Touch], doer: torn.Doer) -> list[Touch]:
+    """What an instruction, or a call, touches where there is no GIL."""
+    changed = {id(each.holder) for each in found if each.changes}
+
+    def is_torn(each: Touch) -> bool:
+        if each.torn or each.inner:
+            return each.torn
+        if each.changes:
+            return torn.changes_in_parts(doer, each.holder)
+        return each.part is ALL and id(each.holder) not in changed and torn.reads_in_parts(doer, each.holder)
+
+    return [each._replace(torn=is_torn(each)) for each in found]
 
 
 def _both(*parts: Touches) -> Touches:
@@ -472,7 +490,7 @@ def _element_of(
             known = kind is collections.Counter or _makes_steps(missing, under_test)
             return [Touch(container, part, False)] if known else UNKNOWN
         if asks and not there and kind is collections.defaultdict:
-            made_in_c = any(container.default_factory is each for each in (list, int, set, dict, float, str, None))
+            made_in_c = any(container.default_factory is each for each in (*_CONTAINERS, int, float, str, None))
             return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
@@ -714,10 +732,13 @@ def _mapped(iterator: Any) -> Touches:
 
 
 def _yields_scalars(iterator: Any) -> bool:
-    """Whether all that an iterator can yield now are plain values."""
-    if type(iterator) is enumerate or type(iterator) not in _ITERATORS:
+    """Whether all that an iterator can yield now are plain values; of a `map`, if it is known (`_mapped`)."""
+    if type(iterator) is enumerate or type(iterator) is zip or type(iterator) not in _ITERATORS:
         return False
-    sources = [each for each in gc.get_referents(iterator) if kind_of(each) in _CONTAINERS or type(each) in _ITERATORS]
+    sources = gc.get_referents(iterator)
+    if type(iterator) is map:  # its iterators are in a tuple
+        sources = [each for pack in sources if type(pack) is tuple for each in pack]
+    sources = [each for each in sources if kind_of(each) in _CONTAINERS or type(each) in _ITERATORS]
     return all(_yields_scalars(each) if type(each) in _ITERATORS else _of_scalars(each) for each in sources)
 
 
@@ -768,43 +789,45 @@ def _enter(at: _At) -> Touches:
 
 
 def _call(at: _At) -> Touches:
+    found = _callee_of(at)
+    return UNKNOWN if found is None else called(*found, at.under_test)
+
+
+def _callee_of(at: _At) -> tuple[Any, list[Any]] | None:
+    """What a call instruction calls, and with which arguments, those by name included; None if it cannot be told."""
     if at.name == "CALL":
         found = at.top(at.argument + 2)
         if found is None:
-            return UNKNOWN
+            return None
         first, second, *arguments = found
         if first is NOTHING:  # up to 3.12
-            callee = second
-        elif second is NOTHING:  # from 3.13 on
-            callee = first
-        else:
-            callee, arguments = first, [second, *arguments]  # a method and its object
-    elif at.name == "CALL_KW":
+            return second, arguments
+        return first, arguments if second is NOTHING else [second, *arguments]  # from 3.13 on; a method and its object
+    if at.name == "CALL_KW":
         found = at.top(at.argument + 3)
         if found is None:
-            return UNKNOWN
+            return None
         callee, self, *arguments = found[:-1]
-        arguments = arguments if self is NOTHING else [self, *arguments]
-    else:
-        return UNKNOWN
-    return called(callee, arguments, at.under_test)
+        return callee, arguments if self is NOTHING else [self, *arguments]
+    if at.name != "CALL_FUNCTION_EX":
+        return None
+    named = sys.version_info >= (3, 14) or bool(at.argument & 1)
+    found = at.top(3 + named)
+    if found is None:
+        return None
+    first, second, packed, *keywords = found
+    if type(packed) not in (tuple, list):
+        return None
+    arguments = [*packed, *(value for each in keywords if type(each) is dict for value in each.values())]
+    if first is NOTHING:
+        first, second = second, NOTHING
+    return first, arguments if second is NOTHING else [second, *arguments]
 
 
 def _call_with_packed(at: _At) -> Touches:
     """A call with ``*`` or ``**``: what it unpacks, and what the call touches. The keywords are in a dict of its own."""
-    named = sys.version_info >= (3, 14) or bool(at.argument & 1)
-    found = at.top(3 + named)
-    if found is None:
-        return UNKNOWN
-    first, second, packed, *keywords = found
-    if type(packed) not in (tuple, list):
-        return UNKNOWN
-    arguments = [*packed, *(value for each in keywords if type(each) is dict for value in each.values())]
-    if first is NOTHING:
-        first, second = second, NOTHING
-    if second is not NOTHING:
-        arguments.insert(0, second)
-    return _both(_whole(packed), called(first, arguments, at.under_test))
+    found, packed = _callee_of(at), at.top(2 if sys.version_info >= (3, 14) or at.argument & 1 else 1)
+    return UNKNOWN if found is None or packed is None else _both(_whole(packed[0]), called(*found, at.under_test))
 
 
 def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -818,7 +841,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     found = _called(callee, arguments, under_test)
     if not found or not FREE_THREADED_BUILD or not (type(callee) in _IN_C or pure.reads_its_arguments(callee)):
         return found
-    return _torn(found, partial(torn.by_call, callee))
+    return _torn(found, torn.of_call(callee, arguments))
 
 
 _IN_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType, type)
@@ -920,6 +943,57 @@ def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee is collections.defaultdict:
         arguments = arguments[1:]  # behind its factory
     return _both(*(_asked(each, under_test) for each in arguments))
+
+
+def assumed(frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+    """What a step of which it is not known what it touches does at least, on a free-threaded build.
+
+    It goes through the containers that are given to it, uses up the iterators, and changes the object whose method it is. A step
+    that calls code under test is not among these.
+    """
+    at = _At(frame, name, argument, value, lambda file: False)
+    if name.startswith("CALL"):
+        call = _callee_of(at)
+        return [] if call is None else _assumed_of_call(*call)
+    found = [each for each in topmost(frame, 2 if name in _OF_TWO else 1) if each is not NOTHING]
+    if name == "FOR_ITER":
+        return [Touch(each, ALL, True, torn=True) for each in found if torn.is_iterator(each)]
+    containers = [each for each in found if container_of(type(each)) in _CHANGING]
+    if name == "BINARY_SUBSCR" or at.sign == "[]":  # the factory of a defaultdict comes before the change
+        return [Touch(each, ALL, True, torn=True) for each in containers if container_of(type(each)) is collections.defaultdict]
+    changes = name in ("STORE_SUBSCR", "DELETE_SUBSCR")
+    return _torn([Touch(each, ALL, changes) for each in containers], torn.of_instruction(name, at.sign))
+
+
+_OF_TWO = frozenset(
+    {"BINARY_OP", "COMPARE_OP", "CONTAINS_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "LIST_EXTEND", "SET_UPDATE"}
+)
+
+
+def _assumed_of_call(callee: Any, arguments: list[Any]) -> list[Touch]:
+    if type(callee) is MethodType:
+        return _assumed_of_call(callee.__func__, [callee.__self__, *arguments])
+    if type(callee) is partial:
+        return _assumed_of_call(callee.func, [*callee.args, *callee.keywords.values(), *arguments])
+    doer = torn.of_call(callee, arguments)
+    found: list[Touch] = []
+    waiting = [doer.owner, *arguments]
+    for each in itertools.islice(waiting, _MOST_ASSUMED):
+        kind = type(each)
+        if kind in _VIEWS or kind is tuple:
+            waiting += gc.get_referents(each)
+        elif torn.is_iterator(each):
+            waiting += gc.get_referents(each) if kind is not GeneratorType else []
+            found.append(Touch(each, ALL, True))
+        elif kind is BuiltinFunctionType or kind is MethodType:  # ``key=table.get``
+            waiting.append(each.__self__)
+        elif container_of(kind) in _CHANGING:
+            own = each is doer.owner and getattr(callee, "__name__", "") not in _READING_METHODS | _SET_READING | {"get"}
+            found.append(Touch(each, ALL, own or doer.changes))
+    return _torn(found, doer)
+
+
+_MOST_ASSUMED = 100
 
 
 def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
