@@ -47,6 +47,8 @@ _PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
     )
 )  # fmt: skip
 
+CONTAINERS = (OrderedDict, defaultdict, deque, list, dict, set)  # what others are derived from comes after these
+
 UnderTest = Callable[[str], bool]
 
 _WITHOUT_A_STEP = frozenset(  # of our locks: others see what they do, and they make no step of their own
@@ -120,7 +122,7 @@ def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
 
 _PLAIN_MAKERS = {  # by id; of classes that cannot change
     name: frozenset(id(in_class(base, name)) for base in (object, *_PLAIN_ERRORS, *containers))
-    for name, containers in {"__new__": (list, dict, set, deque, OrderedDict, defaultdict), "__init__": ()}.items()
+    for name, containers in {"__new__": CONTAINERS, "__init__": ()}.items()
 }  # a container reads its arguments when it is initialised
 
 

@@ -25,11 +25,11 @@ from typing import Any
 
 from ...core.classes import bases_of, in_class, names_of
 from .operands import immutable
+from .operators import HEAP_TYPE
 
 State = list[tuple[Any, str | None, bool]]
 
 _MOST_ELEMENTS = 2000
-_HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 ON_SORTED_LISTS = {  # by id, whether they change the list; those in C, which is one step
     id(function): function.__name__.startswith(("heap", "insort"))
     for function in (
@@ -86,7 +86,7 @@ def method(name: str, owner: Any, arguments: Sequence[Any]) -> State | None:
 
 def is_decided_by_the_type(thing: object, kind: object) -> bool:
     """Whether an abstract class of the library looks at nothing that can change, to say whether this is an instance of it."""
-    return type(kind) is ABCMeta and kind in _OF_VALUES and not type(thing).__flags__ & _HEAP_TYPE
+    return type(kind) is ABCMeta and kind in _OF_VALUES and not type(thing).__flags__ & HEAP_TYPE
 
 
 def shown_error(thing: Any) -> tuple[Any, ...] | None:

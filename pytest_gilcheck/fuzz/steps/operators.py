@@ -8,16 +8,13 @@ asks for none of these: ``super().__setitem__(key, value)``.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
-from .calls import _makes_steps
-
-UnderTest = Callable[[str], bool]
+from .calls import CONTAINERS, UnderTest, _makes_steps
 
 HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 _DATA = frozenset(
@@ -79,9 +76,7 @@ def calls_code(kind: type, name: str, under_test: UnderTest) -> bool:
 
 # Classes that are derived from a container.
 
-_CONTAINERS = {  # by id
-    id(each): each for each in (collections.OrderedDict, collections.defaultdict, collections.deque, list, dict, set)
-}
+_CONTAINERS = frozenset(map(id, CONTAINERS))  # no class is compared here: its metaclass may do that with code of its own
 _COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"})
 _SHOWING: frozenset[str] = frozenset({
     "__repr__", "__str__", "__format__", "__sizeof__", "__dir__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
@@ -110,8 +105,9 @@ def _derivation(kind: type) -> tuple[type, frozenset[str]]:
         above = {id(each) for each in bases_of(base)}
         inherited = {name for each in bases_of(base) for name in names_of(each)}
         own: set[str] = set()
-        for index, each in enumerate(mro if base is not kind else ()):
-            first = index < mro.index(base)
+        first = True
+        for each in mro if base is not kind else ():
+            first = first and each is not base
             for name, value in list(names_of(each).items()) if id(each) not in above else ():
                 special = name.startswith("__") and name.endswith("__")
                 asked = not _of_no_instance(name, value) if special else name in inherited
