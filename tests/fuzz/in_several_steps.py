@@ -2,6 +2,7 @@
 
 import bisect
 import collections
+import collections.abc
 import functools
 import heapq
 import io
@@ -24,7 +25,7 @@ class Shared:
         self.numbers, self.pairs, self.tickets = iter([1, 2, 3]), zip([1, 2, 3], [1, 2, 3], strict=True), itertools.count()
         self.taken, self.objects, self.turns = collections.deque([1]), [], itertools.cycle([1, 2])
         self.queues, self.own_objects = collections.defaultdict(collections.deque), collections.defaultdict(lambda: object())
-        self.seen = []
+        self.seen, self.handle = [], Handler()
 
 
 def see(shared, value):
@@ -82,6 +83,18 @@ SEVERAL_STEPS = {
     "a missing key of a defaultdict of objects": lambda s: s.own_objects["a"],
     "in beside an insert": lambda s: (see(s, 2 in s.rows), s.rows.insert(0, 3)),
 }
+
+
+class Handler(collections.abc.Callable):
+    """Its calls are code under test, of which each step is seen."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} was asked for")
+
+    def __call__(self, rows):
+        return rows[0]
+
+
 ONE_STEP = {
     "append to a derived list": lambda s: s.own_rows.append(3),
     "list.append": lambda s: s.rows.append(3),

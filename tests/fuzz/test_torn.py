@@ -12,7 +12,7 @@ import pytest
 from pytest_gilcheck.fuzz.steps import torn
 
 from ..slow import one_in
-from .in_several_steps import ONE_STEP, SEVERAL_STEPS, Lists, Rows, Shared
+from .in_several_steps import ONE_STEP, SEVERAL_STEPS, Handler, Lists, Rows, Shared, see
 from .programs import counted, under_the_lock
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -48,6 +48,11 @@ def test_a_lock_around_such_calls_makes_them_one_step(name):
 @pytest.mark.parametrize("name", one_in(4, ONE_STEP))
 def test_what_holds_the_lock_of_a_container_all_the_time_is_one_step_on_every_build(name):
     assert "every interleaving is equivalent" in checked(ONE_STEP[name]).reason
+
+
+def test_an_object_that_code_under_test_calls_is_neither_asked_nor_several_steps():
+    checked(lambda s: (see(s, s.handle(s.rows)), s.rows.append(3))).assert_holds()
+    assert torn.of_call(Handler(), []) == torn.Doer()
 
 
 ROWS, TABLE, QUEUE, RECENT = [1], {1: 1}, collections.deque([1]), collections.OrderedDict(a=1)

@@ -182,7 +182,7 @@ class Trace:
 
     def _assumed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
         try:
-            return assumed(frame, name, argument, value)
+            return assumed(frame, name, argument, value, self._engine.takes_part)
         except Exception:  # as above
             return []
 

@@ -14,10 +14,17 @@ import collections
 import io
 import itertools
 from collections.abc import Iterable
-from types import FunctionType, GeneratorType, MethodDescriptorType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GeneratorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any, NamedTuple
 
-from ...core.classes import in_class
+from ...core.classes import in_class, module_of_class
 from .c_operations import LAZY, READINGS, UNLOCKED, Effect
 from .in_c import ON_SORTED_LISTS
 from .operators import container_of
@@ -84,17 +91,23 @@ def of_instruction(name: str, sign: str) -> Doer:
     return _IN_ONE_STEP if names is None else Doer(frozenset(names))
 
 
+IN_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType, type)
+
+
 def of_call(callee: Any, arguments: Iterable[Any]) -> Doer:
     """What a call of something in C, or of a function of the library, does."""
-    name, given = getattr(callee, "__name__", ""), tuple(arguments)
+    given = tuple(arguments)
+    if type(callee) not in (*IN_C, FunctionType):  # another object may have code that finds its attributes
+        return Doer(arguments=given)
+    name = callee.__name__
     if callee is next or name in ("__next__", "__len__", "__iter__"):
         return _IN_ONE_STEP
     owner = getattr(callee, "__self__", None)
     kind = getattr(callee, "__objclass__", type(owner))
     if type(callee) in (MethodDescriptorType, WrapperDescriptorType) and given:
         owner, given = given[0], given[1:]
-    qualified = str(getattr(callee, "__qualname__", ""))
-    module = getattr(callee, "__module__", None) or kind.__module__
+    qualified = callee.__qualname__
+    module = getattr(callee, "__module__", None) or module_of_class(kind)
     names = {f"x.{name}", qualified, f"{module}.{qualified}", _SPECIAL_METHODS.get(name, "")}
     names |= {"json.Encoder"} if type(callee) is FunctionType and name == "dumps" else {"repr"} if callee is str else set()
     reads = names.isdisjoint(LAZY)

@@ -348,12 +348,12 @@ def _load_super_attr(at: _At) -> Touches:
 
 def _of_super(holder: Any, name: str, under_test: UnderTest) -> Touches:
     """What ``super().name`` touches, for this instance, or this class."""
-    kind = holder if is_a(holder, type) else type(holder)
-    if not kind.__flags__ & HEAP_TYPE:
+    kinds = (holder, type(holder)) if is_a(holder, type) else (type(holder),)  # in a metaclass, a class is an instance
+    if not kinds[0].__flags__ & HEAP_TYPE:
         return UNKNOWN
-    found = [names_of(base).get(name) for base in bases_of(kind)]
+    found = [names_of(base).get(name) for kind in kinds for base in bases_of(kind)]
     quiet = all(_binds_quietly(each, under_test) and type(each) is not property for each in found)
-    return _of_classes(kind, name) if quiet else UNKNOWN
+    return _both(*(_of_classes(kind, name) for kind in kinds)) if quiet else UNKNOWN
 
 
 def _load_global(at: _At) -> Touches:
@@ -839,12 +839,9 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if type(callee) is partial:
         return UNKNOWN if callee.keywords else called(callee.func, [*callee.args, *arguments], under_test)
     found = _called(callee, arguments, under_test)
-    if not found or not FREE_THREADED_BUILD or not (type(callee) in _IN_C or pure.reads_its_arguments(callee)):
+    if not found or not FREE_THREADED_BUILD or not (type(callee) in torn.IN_C or pure.reads_its_arguments(callee)):
         return found
     return _torn(found, torn.of_call(callee, arguments))
-
-
-_IN_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType, type)
 
 
 def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -945,16 +942,16 @@ def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     return _both(*(_asked(each, under_test) for each in arguments))
 
 
-def assumed(frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+def assumed(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> list[Touch]:
     """What a step of which it is not known what it touches does at least, on a free-threaded build.
 
     It goes through the containers that are given to it, uses up the iterators, and changes the object whose method it is. A step
     that calls code under test is not among these.
     """
-    at = _At(frame, name, argument, value, lambda file: False)
+    at = _At(frame, name, argument, value, under_test)
     if name.startswith("CALL"):
         call = _callee_of(at)
-        return [] if call is None else _assumed_of_call(*call)
+        return [] if call is None else _assumed_of_call(*call, under_test)
     found = [each for each in topmost(frame, 2 if name in _OF_TWO else 1) if each is not NOTHING]
     if name == "FOR_ITER":
         return [Touch(each, ALL, True, torn=True) for each in found if torn.is_iterator(each)]
@@ -970,11 +967,13 @@ _OF_TWO = frozenset(
 )
 
 
-def _assumed_of_call(callee: Any, arguments: list[Any]) -> list[Touch]:
+def _assumed_of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touch]:
     if type(callee) is MethodType:
-        return _assumed_of_call(callee.__func__, [callee.__self__, *arguments])
+        return _assumed_of_call(callee.__func__, [callee.__self__, *arguments], under_test)
     if type(callee) is partial:
-        return _assumed_of_call(callee.func, [*callee.args, *callee.keywords.values(), *arguments])
+        return _assumed_of_call(callee.func, [*callee.args, *callee.keywords.values(), *arguments], under_test)
+    if calls_code(type(callee), "__call__", under_test):
+        return []
     doer = torn.of_call(callee, arguments)
     found: list[Touch] = []
     waiting = [doer.owner, *arguments]
@@ -988,7 +987,7 @@ def _assumed_of_call(callee: Any, arguments: list[Any]) -> list[Touch]:
         elif kind is BuiltinFunctionType or kind is MethodType:  # ``key=table.get``
             waiting.append(each.__self__)
         elif container_of(kind) in _CHANGING:
-            own = each is doer.owner and getattr(callee, "__name__", "") not in _READING_METHODS | _SET_READING | {"get"}
+            own = each is doer.owner and callee.__name__ not in _READING_METHODS | _SET_READING | {"get"}
             found.append(Touch(each, ALL, own or doer.changes))
     return _torn(found, doer)
 
