@@ -22,6 +22,7 @@ from .watch import WatchSummary
 _QUEUED = 0.3  # share of samples in which a thread waits for one lock, from which that lock is the cause
 _BLOCKED = 0.15  # share of the threads' time in the timed laps, below which no queue at a lock is believed
 _HELD = 0.5  # h from which the GIL is the cause
+_MOSTLY_BLOCKED = 0.5  # share from which threads do not run at once, so that they cannot contend for memory
 _WASTE = 1.25  # factor on the CPU time for the same work, from which contention is the cause
 _PARALLEL = 1.25  # factor on the cores used, from which the threads run in parallel
 _NEAR_CEILING = 0.85
@@ -139,13 +140,14 @@ def diagnose(
         if neighbours := busiest():
             details = (f"other busy processes: {', '.join(neighbours)}", *details)
         return Diagnosis(Cause.MACHINE, text, details)
-    if terms.cpu_inflation >= _WASTE:
+    waits = terms.blocked >= _MOSTLY_BLOCKED
+    if terms.cpu_inflation >= _WASTE and not waits:
         text = (
             f"memory, cache or shared-object bound: {terms.cores_threaded:.2f} cores busy, but the same work takes "
             f"{terms.cpu_inflation:.2f}x the CPU time"
         )
         return Diagnosis(Cause.CONTENTION, text, details)
-    if terms.cores_threaded < _PARALLEL * terms.cores_sequential and speedup < _NEAR_CEILING * ceiling:
+    if (waits or terms.cores_threaded < _PARALLEL * terms.cores_sequential) and speedup < _NEAR_CEILING * ceiling:
         text = f"the threads wait for each other or for I/O: blocked {terms.blocked:.0%} of their time"
         return Diagnosis(Cause.WAITING, text, details)
     return Diagnosis(Cause.UNKNOWN, f"{terms.cores_threaded:.2f} cores busy; no single cause found", details)

@@ -69,3 +69,11 @@ def test_threads_that_take_more_cpu_time_for_the_same_work_contend():
     terms = identity(reading.trusted)
     assert terms.cpu_inflation == pytest.approx(2)
     assert diagnose(Verdict.VIOLATED, reading, terms, None, None).cause is Cause.CONTENTION
+
+
+def test_threads_that_hardly_run_do_not_contend_but_wait():
+    reading = read_rounds(rounds([1.0] * 5, cpu=1.0), 2, 2)
+    waiting = replace(identity(reading.trusted), cores_sequential=0.02, cores_threaded=0.04, blocked=0.96)
+    found = diagnose(Verdict.VIOLATED, reading, waiting, None, None)
+    assert found.cause is Cause.WAITING
+    assert "blocked 96% of their time" in found.text
