@@ -1,6 +1,7 @@
 """Programs of which the pair of accesses that decides is known: what makes the state, and what the threads do with it."""
 
 import functools
+import threading
 
 
 class Hits:
@@ -144,3 +145,36 @@ def read_twice(s):
 
 def ask(s):
     s.asked = s.asked + 1
+
+
+class Prepared:
+    """What is made once, by a thread that uses other attributes of the same object before."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.value = None
+        self.made = 0
+        self.count = 0
+
+
+def prepare_once(s):
+    if s.value is None:
+        for _ in range(30):
+            s.count += 1
+        s.value = 1
+        s.made += 1
+
+
+def fail_locked(s):
+    try:
+        with s.lock:
+            old = s.count
+            raise KeyError
+    except KeyError:
+        pass
+    s.count = old + 1
+
+
+def count_each(s):
+    for each in (each for each in (1, 2)):
+        s.count += each

@@ -7,6 +7,7 @@ import pytest
 
 from pytest_gilcheck.fuzz.explaining.explain import _flipped
 from pytest_gilcheck.fuzz.explaining.recorder import RecordedStep
+from pytest_gilcheck.fuzz.explaining.rows import SourceRow
 from pytest_gilcheck.fuzz.steps.visible import Access
 
 from . import decided
@@ -38,6 +39,26 @@ def test_the_counter_of_a_test_does_not_decide_because_an_update_of_it_that_is_l
 def test_of_what_is_published_too_early_the_value_that_is_not_yet_there_is_named(threads):
     pair = pair_of(*threads, setup=decided.Published)
     assert {each.split(" ", 1)[1] for each in pair} == {"reads s.value = None", "writes s.value = 1"}
+
+
+def test_many_uses_of_one_object_hide_no_other_name_of_it():
+    pair = pair_of(decided.prepare_once, decided.prepare_once, setup=decided.Prepared, invariant=lambda s: s.made == 1)
+    assert [each.split(" ", 1)[1] for each in pair] == ["reads s.value = None", "writes s.value = 1"]
+
+
+def test_the_story_says_neither_how_an_exception_leaves_a_lock_nor_how_a_generator_ends():
+    threads = (decided.fail_locked, decided.count_each)
+    story = counted(*threads, setup=decided.Prepared, invariant=lambda s: s.count == 4, schedules=300).story
+    assert "acquires a lock" in story
+    assert "takes the next of (" in story
+    assert re.search(r"(tests|writes) s\.lock|(reads|writes) \(", story) is None, story
+
+
+def test_what_a_line_does_again_and_again_is_told_once_and_of_very_much_the_first_and_the_last():
+    polls = SourceRow(0, 1, "", [*["reads s.ready = False"] * 40, "reads s.ready = True"], "", 1)
+    assert polls.note == "reads s.ready = False (40 times); reads s.ready = True"
+    counts = [f"writes s.count = {number}" for number in range(40)]
+    assert SourceRow(0, 1, "", counts, "", 1).note == "; ".join([*counts[:6], "...", *counts[-2:]])
 
 
 @pytest.mark.parametrize("threads", [(decided.count_up, decided.see_both), (decided.see_both, decided.count_up)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,14 @@ from ..running.record import BlockedThread, ScheduleRun
 from ..schedule import Choice, Schedule
 from ..searching.explorer import Explorer, Failure
 from ..searching.minimise import observed
+from ..steps.touches import ALL
 from .recorder import RecordedStep, Recorder
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
 
+# By the number of an object; then by a name in it, a thread, and whether it is changed: the steps so far, of very many the last.
+_Users = defaultdict[int, defaultdict[tuple[str, int, bool], deque[int]]]
 _FARTHEST = 3  # points by which a preemption is moved to find a schedule that passes
-_MOST_USES = 20  # of one object, that are looked at for each further one
+_MOST_USES = 20  # of one name by one thread, that are looked at for each further one: reads and changes
 
 
 @dataclass(frozen=True)
@@ -146,11 +149,10 @@ def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> _Flipp
     """
     order = {name: index for index, name in enumerate(_named(passing))}
     there = [order.get(name) for name in _named(failing)]
-    users: dict[int, deque[int]] = {}  # by the number of an object, the steps so far that touch it; of very many, the last ones
+    users: _Users = defaultdict(lambda: defaultdict(lambda: deque(maxlen=_MOST_USES)))
     pairs = []
     for later, (second, other) in enumerate(zip(failing, there, strict=True)):
-        holders = {holder for holder, _ in second.touched}
-        for earlier in {index for holder in holders for index in users.get(holder, ())} if other is not None else ():
+        for earlier in _uses_before(users, second) if other is not None else ():
             first, one = failing[earlier], there[earlier]
             if one is None or other is None or one < other or (where := first.conflict(second)) is None:
                 continue
@@ -158,12 +160,23 @@ def _flipped(failing: list[RecordedStep], passing: list[RecordedStep]) -> _Flipp
                 continue
             same = bool(first.value) and first.value == passing[one].value
             pairs.append((first.changes(where), same, later - earlier, earlier, later, where))
-        for holder in holders:
-            users.setdefault(holder, deque(maxlen=_MOST_USES)).append(later)
+        for (holder, name), changes in second.touched.items():
+            users[holder][name, second.thread, changes].append(later)
     if not pairs:
         return None
     changes, *_, earlier, later, _ = min(pairs)
     return _Flipped(failing[earlier], failing[later], not changes, len({where for *_, where in pairs}) - 1)
+
+
+def _uses_before(users: _Users, step: RecordedStep) -> set[int]:
+    """The earlier steps that touch what this one does: names of which there are many uses hide no other one."""
+    return {
+        index
+        for holder, name in step.touched
+        for (part, thread, _), uses in users[holder].items()
+        if thread != step.thread and (part == name or ALL in (part, name))
+        for index in uses
+    }
 
 
 def _named(steps: list[RecordedStep]) -> list[tuple[Any, ...]]:

@@ -22,13 +22,14 @@ from ...core.origin import ours
 from ...core.source import code_position, innermost, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
-from ..steps.instructions import instruction_at
+from ..steps.instructions import instruction_at, instructions_of
 from ..steps.operators import kind_of
 from ..steps.stack import locals_of
 from ..steps.touches import ALL, SIZE, touches
 from ..steps.visible import Access
 
 _NOTHING = object()
+_EVALUATES = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "CALL_FUNCTION_EX")
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 _DICTIONARIES = (GetSetDescriptorType, MemberDescriptorType)  # what ``__dict__`` is in classes that do not compute it
@@ -45,7 +46,7 @@ class RecordedStep:
         where: the object that it reads or writes, and the name in it; None if unknown.
         value: the text of the value that it reads or writes; empty if unknown.
         touched: all that it touches, as far as it is known, and whether it changes that.
-        verb: what it does to that: ``"reads"``, ``"tests"``, ``"writes"`` or ``"deletes"``.
+        verb: what it does to that, such as ``"reads"`` or ``"tests"``; empty if its source text does not say it.
     """
 
     point: int
@@ -67,7 +68,7 @@ class RecordedStep:
     @property
     def deed(self) -> str:
         """What the step does, such as ``"reads c.v = 0"``; empty for a call, and for the end of an object."""
-        if self.access.kind in ("call", "end"):
+        if self.access.kind in ("call", "end") or not self.verb:
             return ""
         if self.access.name == "a lock":
             return "acquires a lock"
@@ -122,6 +123,8 @@ class Recorder:
                 self._look(step, frame)
             with suppress(Exception):
                 self._note_touched(step, frame)
+            if step.access.kind == "read" and step.access.name == "[]" and step.touched == {}:
+                step.verb = ""  # it works on values that no other thread can see
 
     def settle(self) -> None:
         """Read the value that the last step wrote."""
@@ -174,12 +177,33 @@ class Recorder:
 
 
 def _verb(access: Access, frame: FrameType) -> str:
-    """What a step does to what it touches. A test of what a call has returned is no second call."""
-    instruction = instruction_at(frame.f_code, frame.f_lasti)[0] if frame.f_lasti >= 0 else ""
+    """What a step does to what its source text names, or an empty text.
+
+    The instructions by which an exception leaves a ``with`` statement have the text of its lock, and the end of a generator that
+    of the call that made it. A test of what a call has returned is no second call.
+    """
+    before, instruction = _instructions_to(frame)
     if access.kind == "write":
+        if access.name == "[]" and not instruction.startswith(("STORE", "DELETE")):
+            return ""
         return "deletes" if instruction.startswith("DELETE") else "writes"
+    if "WITH_EXCEPT_START" in (before, instruction):
+        return ""
+    if instruction == "FOR_ITER":
+        return "takes the next of"
+    if instruction in _EVALUATES:
+        return "evaluates"
     tests = instruction in ("TO_BOOL", "UNARY_NOT") or ("JUMP" in instruction and "_IF_" in instruction)
     return "tests" if tests else "reads"
+
+
+def _instructions_to(frame: FrameType) -> tuple[str, str]:
+    """The names of the instruction before the one at which a frame stands, and of that one."""
+    if frame.f_lasti < 0:
+        return "", ""
+    names = {each.offset: each.opname for each in instructions_of(frame.f_code) if each.offset <= frame.f_lasti}
+    *_, before, instruction = ["", "", *names.values()]
+    return before, instruction
 
 
 def _name(holder: Any, part: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ _MOST_ROWS = 44
 _AROUND = 4  # rows shown before and after each switch, if there are too many rows
 _MOST_SWITCHES = 16  # of each kind of which rows are shown then: the first, and a few of the last
 _LAST_SWITCHES = 2
+_MOST_DEEDS = 8  # of one line of source that are told
+_LAST_DEEDS = 2
 _PREEMPTED = "is preempted"
 
 
@@ -30,12 +33,20 @@ class SourceRow:
     file: str
     line: int
 
+    @property
+    def note(self) -> str:
+        """What it did, in the order of the first time; of very many different deeds, the first and the last."""
+        told = [f"{deed} ({count} times)" if count > 1 else deed for deed, count in Counter(self.deeds).items()]
+        if len(told) > _MOST_DEEDS:
+            told = [*told[: _MOST_DEEDS - _LAST_DEEDS], "...", *told[-_LAST_DEEDS:]]
+        return "; ".join(told)
+
     def figures(self) -> dict[str, Any]:
         return {
             "thread": self.thread,
             "index": self.point,
             "source": self.source,
-            "note": "; ".join(self.deeds),
+            "note": self.note,
             "file": self.file,
             "line": self.line,
         }
@@ -128,4 +139,4 @@ def _source_lines(row: SourceRow) -> list[str]:
     room = max(20, _WIDTH - len(head) - len(place) - 2)
     source = row.source if len(row.source) <= room else f"{row.source[: room - 3]}..."
     lines = [f"{head}{source:<{room}}  {place}"]
-    return [*lines, f"{' ' * (_POINT + 2)}{indent}{'; '.join(row.deeds)}"] if row.deeds else lines
+    return [*lines, f"{' ' * (_POINT + 2)}{indent}{row.note}"] if row.deeds else lines
