@@ -14,17 +14,21 @@ known, or one run changes what the next one finds, or time plays a part, or the 
 
 from __future__ import annotations
 
+import io
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ...core.classes import bases_of
 from ...core.clocks import monotonic
 from ...core.origin import foreign, ours
 from ..conflicts.focus import Focus, focus_of
 from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace, told
+from ..running.generators import begins_anew
 from ..running.policy import PlannedAndLeft
 from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
@@ -207,7 +211,7 @@ class Reduction:
 
     def _doubt_of_state(self, trace: Trace) -> str:
         """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""
-        written = trace.written()
+        written = {number: each for number, each in trace.written().items() if not (begins_anew(each) or _only_grows(each))}
         if any(self._written.knows(each) for each in written.values()):
             return "what one run changes, the next one finds"
         if self.records <= _REMEMBERED:
@@ -351,3 +355,8 @@ class Reduction:
             other < len(threads) and threads[other] is threads[thread] and races.first_touch.get(other, point) >= point
             for other in tried
         )
+
+
+def _only_grows(thing: object) -> bool:
+    """Whether this is the standard output of the process, which the program writes and does not read."""
+    return thing is sys.stdout and io.TextIOWrapper in bases_of(type(thing))

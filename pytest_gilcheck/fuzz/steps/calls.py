@@ -105,9 +105,13 @@ def _makes_steps(function: FunctionType, under_test: UnderTest) -> bool:
     return makes_steps(function.__code__, function.__globals__, under_test) or ours(function.__code__.co_filename)
 
 
-def _made_by_steps(kind: Any, under_test: UnderTest) -> bool:
-    """Whether an instance of a class is made by code under test alone, or by C that only keeps the arguments."""
-    if type(kind) is not type and in_class(type(kind), "__call__") is not in_class(type, "__call__"):
+def _made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -> bool:
+    """Whether an instance of a class is made by code under test alone, or by C that only keeps the arguments.
+
+    Args:
+        by_type: whether `type` makes it, whatever the metaclass does before.
+    """
+    if type(kind) is not type and not by_type and in_class(type(kind), "__call__") is not in_class(type, "__call__"):
         return False
     for name, plain in _PLAIN_MAKERS.items():
         maker = in_class(kind, name)

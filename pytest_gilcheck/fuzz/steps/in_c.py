@@ -14,8 +14,11 @@ import hashlib
 import heapq
 import io
 import numbers
+import operator
+import os
 import random
 import sys
+import threading
 from abc import ABCMeta
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -50,6 +53,7 @@ _OF_VALUES = frozenset(
 _COUNT: Any = vars(collections)["_count_elements"]
 KINDS = (ContextVar, io.StringIO, io.BytesIO, random.Random)  # of which methods are known
 ARGUMENTS = names_of(BaseException)["args"]  # of an exception; to store them is unknown
+_KEEPING = (functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller)  # their arguments, and no more
 _SHOWING = ("__str__", "__repr__", "__hash__", "__eq__")
 _OF_ENUMERATIONS = {name: names_of(enum.EnumType)[name] for name in ("__iter__", "__getitem__")}
 _OF_MEMBERS = {name: names_of(enum.Enum)[name] for name in ("name", "value")}
@@ -63,8 +67,10 @@ def function(callee: Any, arguments: Sequence[Any]) -> State | None:
         return _counted(*arguments)
     if type(callee) is BuiltinFunctionType and type(callee.__self__) is ModuleType and _makes_digest(callee):
         return [] if all(map(immutable, arguments)) else None
-    if callee is functools.partial and arguments:
-        return []  # it keeps them
+    if any(callee is each for each in _KEEPING) and arguments:
+        return []
+    if callee is threading.get_ident or callee is threading.get_native_id or callee is os.getpid:
+        return []
     if type(callee) is enum.EnumType:
         return _member(callee, arguments)
     return [] if _is_a_named_tuple(callee) else None
@@ -82,6 +88,15 @@ def method(name: str, owner: Any, arguments: Sequence[Any]) -> State | None:
     if kind is random.Random and name in ("random", "getrandbits") and all(map(immutable, arguments)):
         return [(owner, None, True)]
     return None
+
+
+def is_stream_in_c(stream: Any) -> bool:
+    """Whether what is written to this stream goes into C, and no code of a program is called there."""
+    kind = type(stream)
+    if io.TextIOWrapper not in bases_of(kind):
+        return kind is io.StringIO
+    own = any(in_class(kind, name) is not in_class(io.TextIOWrapper, name) for name in ("write", "flush"))
+    return not own and type(stream.buffer) in (io.BufferedWriter, io.BytesIO, io.FileIO)
 
 
 def is_decided_by_the_type(thing: object, kind: object) -> bool:

@@ -17,7 +17,7 @@ from .instructions import instructions_of
 
 DICTIONARIES = frozenset({"__dict__", "__globals__", "f_globals", "modules"})
 _BY_CALL = frozenset({"globals", "vars"})
-_SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
+SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 _IMPORTED = frozenset({"globals", "modules", "vars"})  # the name of a module beside this one is none of a dictionary
 _READING = frozenset({"get", "keys", "values", "items", "copy"})
 _LOADS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME"})
@@ -54,12 +54,12 @@ class Uses(NamedTuple):
 
 def uses_of(code: CodeType) -> Uses:
     """What a code object does with the dictionaries of names that it loads."""
-    names = set(code.co_names) & (DICTIONARIES | _BY_CALL | _SETTERS | _IMPORTED)
+    names = set(code.co_names) & (DICTIONARIES | _BY_CALL | SETTERS | _IMPORTED)
     if not names:
         return Uses(frozenset(), frozenset(), frozenset())
     followed = _Followed(code, instructions_of(code))
-    harmless = {name for name in names - _SETTERS if followed.only_reads(name)}
-    called = {name for name in names & _SETTERS if followed.only_calls(name)}
+    harmless = {name for name in names - SETTERS if followed.only_reads(name)}
+    called = {name for name in names & SETTERS if followed.only_calls(name)}
     return Uses(frozenset(harmless), frozenset(called), frozenset(followed.stored))
 
 
@@ -82,12 +82,16 @@ class _Followed:
         )
 
     def only_calls(self, name: str) -> bool:
-        """Whether each use of this name calls what it stands for."""
+        """Whether each use of this name calls what it stands for, or defines a method of that name, which makes steps."""
         return all(
-            each.opname in _LOADS and self._callee(index) is not None
+            (each.opname in _LOADS and self._callee(index) is not None) or self._defines(index)
             for index, each in enumerate(self._instructions)
             if _has(each, name)
         )
+
+    def _defines(self, index: int) -> bool:
+        before = self._instructions[index - 1].opname if index else ""
+        return self._instructions[index].opname == "STORE_NAME" and before in ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
 
     def _is_module(self, index: int) -> bool:
         """Whether this imports a module that is beside the one of this code."""
@@ -217,7 +221,7 @@ def _has(instruction: dis.Instruction, name: str) -> bool:
 
 def _of_names(key: dis.Instruction) -> bool:
     """Whether a key gives what can store names: ``vars(type)["__dict__"]``."""
-    return key.opname == "LOAD_CONST" and type(key.argval) is str and key.argval in (DICTIONARIES | _SETTERS)
+    return key.opname == "LOAD_CONST" and type(key.argval) is str and key.argval in (DICTIONARIES | SETTERS)
 
 
 def _pushes_two(instruction: dis.Instruction) -> bool:

@@ -1,8 +1,8 @@
-"""What operators ask of the instances of a class: code under test, which makes steps of its own, or a container in C.
+"""What operators ask of the instances of a class: code under test, which makes steps of its own, or a container or value in C.
 
-A class that is derived from a container (``class Recent(OrderedDict)``) and defines none of the special methods that an operator
-asks for is such a container to it. So is an instance with a few special methods of its own to a method in C of the container that
-asks for none of these: ``super().__setitem__(key, value)``.
+A class that is derived from a container (``class Recent(OrderedDict)``), or from ``str``, ``int``, ``tuple`` and their like, and
+defines none of the special methods that an operator asks for is such a container or value to it. So is an instance with a few
+special methods of its own to a method in C of the container that asks for none of these: ``super().__setitem__(key, value)``.
 """
 
 from __future__ import annotations
@@ -74,9 +74,10 @@ def calls_code(kind: type, name: str, under_test: UnderTest) -> bool:
     return type(found) is FunctionType and _makes_steps(found, under_test) and not ours(found.__code__.co_filename)
 
 
-# Classes that are derived from a container.
+# Classes that are derived from a container or a value.
 
-_CONTAINERS = frozenset(map(id, CONTAINERS))  # no class is compared here: its metaclass may do that with code of its own
+_VALUES = (str, int, float, bytes, tuple, frozenset)  # of which the elements, if any, never change
+_BASES = frozenset(map(id, (*CONTAINERS, *_VALUES)))  # no class is compared here: its metaclass may do that with code of its own
 _COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"})
 _SHOWING: frozenset[str] = frozenset({
     "__repr__", "__str__", "__format__", "__sizeof__", "__dir__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
@@ -101,7 +102,7 @@ def _derivation(kind: type) -> tuple[type, frozenset[str]]:
     known = looked_up(_derived, key)
     if known is None:
         mro = bases_of(kind)
-        base = next((each for each in mro if id(each) in _CONTAINERS), kind)
+        base = next((each for each in mro if id(each) in _BASES), kind)
         above = {id(each) for each in bases_of(base)}
         inherited = {name for each in bases_of(base) for name in names_of(each)}
         own: set[str] = set()
@@ -110,11 +111,22 @@ def _derivation(kind: type) -> tuple[type, frozenset[str]]:
             first = first and each is not base
             for name, value in list(names_of(each).items()) if id(each) not in above else ():
                 special = name.startswith("__") and name.endswith("__")
+                if special and _of_a_named_tuple(value):
+                    continue
                 asked = not _of_no_instance(name, value) if special else name in inherited
                 if asked and (first or name not in inherited):
                     own.add(name)
         known = _derived[key] = kind, base, frozenset(own) - _OF_NO_OPERATOR
     return known[1], known[2]
+
+
+def _of_a_named_tuple(method: Any) -> bool:
+    """Whether `collections.namedtuple` has made this method, which looks at the elements alone."""
+    return (
+        type(method) is FunctionType
+        and method.__code__.co_qualname.startswith("namedtuple.<locals>.")
+        and method.__globals__ is vars(collections)
+    )
 
 
 def container_of(kind: type) -> type:
@@ -157,3 +169,19 @@ def made_as(kind: type) -> type | None:
     if base is kind or own - _NOT_ASKED - _OF_THE_WHOLE - _COPYING:
         return None
     return base if all(in_class(kind, name) is in_class(base, name) for name in ("__new__", "__init__")) else None
+
+
+def plain_value(thing: Any) -> str | int | None:
+    """The text or number, of an instance of a class derived from these that compares as they do; None of any other object."""
+    kind = kind_of(thing, compared=True)
+    if kind is type(thing):
+        return None
+    return str.__str__(thing) if kind is str else int.__int__(thing) if kind is int else None
+
+
+def value_made_by(maker: Any) -> type | None:
+    """The class of texts, numbers or tuples whose ``__new__`` this is."""
+    return next((kind for kind in _VALUES if maker is _MAKERS_OF_VALUES[kind]), None)
+
+
+_MAKERS_OF_VALUES = {kind: in_class(kind, "__new__") for kind in _VALUES}

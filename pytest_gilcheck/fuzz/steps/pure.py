@@ -23,12 +23,18 @@ _NAMES = {  # by module; `math` has no others
     "posixpath": "join split splitext basename dirname normpath isabs normcase",
     "ntpath": "join split splitext basename dirname isabs",
     "string": "capwords",
+    "_operator": (
+        "add sub mul truediv floordiv mod pow neg pos abs inv invert and_ or_ xor lshift rshift not_ truth eq ne lt le gt ge "
+        "is_ is_not index concat contains countOf indexOf getitem"
+    ),
     "_struct": "pack unpack calcsize",
     "textwrap": "dedent",
     "unicodedata": "normalize category name lookup combining east_asian_width decimal digit numeric bidirectional mirrored",
+    "urllib.parse": "quote unquote quote_plus unquote_plus quote_from_bytes urlparse urlsplit urljoin urldefrag",
     "zlib": "compress decompress crc32 adler32",
 }
 _FUNCTIONS = frozenset((module, name) for module, names in _NAMES.items() for name in names.split())
+_GOING_THROUGH = frozenset({("json", "dumps"), *(("statistics", name) for name in ("mean", "median", "mode", "stdev", "variance"))})
 _CALLING = frozenset({("re", "sub"), ("re", "subn")})  # they call a function that is given to them, and do no more with it
 _OF_PATTERNS = frozenset({"search", "match", "fullmatch", "split", "findall", "sub", "subn"})
 _OF_MATCHES = frozenset({"group", "groups", "groupdict", "start", "end", "span", "__getitem__"})
@@ -51,7 +57,7 @@ def keeps_its_arguments(function: Any) -> bool:
 
 def reads_its_arguments(function: Any) -> bool:
     """Whether a function goes through what it is given, all the way down, and touches nothing else."""
-    return _name(function) == ("json", "dumps")
+    return _name(function) in _GOING_THROUGH
 
 
 def calls_an_argument(function: Any) -> bool:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ...core.lookup import looked_up
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
 from .instructions import instructions_of, kept, stores_of
-from .namespaces import uses_of
+from .namespaces import SETTERS, uses_of
 
 STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {
@@ -101,8 +101,9 @@ def of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[s
             loaded = {each.argval for each in instructions_of(code) if each.opname.startswith("LOAD_") and type(each.argval) is str}
             if not _STORING_IF_CALLED.isdisjoint(loaded):
                 spelled |= {"__setstate__"}
-        words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, code.co_name)) - read
-        known = kept(_codes, code, (frozenset(stores), words, uses.called - {code.co_name}))
+        own = () if code.co_name in SETTERS else (code.co_name,)  # such a method of a class makes steps
+        words = frozenset((*(name for name in code.co_names if name not in uses.harmless), *spelled, *own)) - read
+        known = kept(_codes, code, (frozenset(stores), words, uses.called - {*own}))
     return known
 
 
@@ -125,8 +126,11 @@ def _texts(code: CodeType) -> Iterator[str]:
 
 
 def uses_dictionaries(code: CodeType) -> bool:
-    """Whether code reads or stores names without an instruction for it, be it known which names."""
-    return bool(code.co_names and STORING.intersection(code.co_names) - _STORED_TO)
+    """Whether code reads or stores names without an instruction for it, be it known which names.
+
+    A call of `setattr`, or of its like, is a step of which it is known what it stores.
+    """
+    return bool(code.co_names and STORING.intersection(code.co_names) - _STORED_TO - of_code(code)[2])
 
 
 # What dataclasses and `exec` compile has this name. From 3.13 on `linecache` has the text of `python -c` under it, which is not

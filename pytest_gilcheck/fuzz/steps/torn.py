@@ -34,7 +34,9 @@ _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),
     collections.OrderedDict(), reversed([]), reversed({}), reversed({}.values()), reversed({}.items()),
 )  # fmt: skip
-_ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, map, filter, itertools.islice}
+_ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, map, filter} | {
+    kind for kind in vars(itertools).values() if isinstance(kind, type) and kind is not itertools.count
+}  # fmt: skip
 _KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}
 _NAMES: dict[type, str] = {
     list: "list", dict: "dict", set: "set", collections.deque: "deque", collections.OrderedDict: "OrderedDict",

@@ -13,13 +13,15 @@ from __future__ import annotations
 import builtins
 import collections
 import gc
+import io
 import itertools
 import opcode
 import sys
 from _thread import _local
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property, partial
 from inspect import CO_GENERATOR
+from operator import itemgetter
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -27,6 +29,7 @@ from types import (
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
@@ -38,15 +41,26 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.classes import bases_of, in_class, is_a, module_of_class, name_of_class, names_of
+from ...core.classes import attributes_of, bases_of, in_class, is_a, module_of_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.source import with_nested
-from . import contexts, in_c, pure, torn, values, waiting
-from .calls import _PLAIN_ERRORS, _PLAIN_MAKERS, _made_by_steps, _makes_steps, makes_steps
+from . import contexts, in_c, in_python, ordering, pure, torn, values, waiting
+from .calls import _PLAIN_ERRORS, _PLAIN_MAKERS, _made_by_steps, _makes_steps, hands_over, makes_steps
 from .instructions import instructions_of
 from .operands import immutable
-from .operators import HEAP_TYPE, all_methods_make_steps, asks_nobody, calls_code, container_of, kind_for_method, kind_of, made_as
+from .operators import (
+    HEAP_TYPE,
+    all_methods_make_steps,
+    asks_nobody,
+    calls_code,
+    container_of,
+    kind_for_method,
+    kind_of,
+    made_as,
+    plain_value,
+    value_made_by,
+)
 from .quiet_keys import keys_compare_quietly
 from .stack import NOTHING, local_of, operands_of, topmost
 
@@ -87,6 +101,7 @@ _VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 _ITERABLE: tuple[Any, ...] = (
     [], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]),
 )  # fmt: skip
+_OF_POOLS = frozenset({itertools.product, itertools.permutations, itertools.combinations, itertools.combinations_with_replacement})
 _ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
     type(iter("\u0100")),
     type(reversed({})),
@@ -98,7 +113,11 @@ _ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
     itertools.islice,
     map,
     filter,
-}  # no itertools.chain: it makes the iterator of its next source only when it needs one
+    itertools.chain,
+    itertools.cycle,
+    itertools.zip_longest,
+    *_OF_POOLS,
+}
 _LAZY = frozenset({map, filter, itertools.islice})
 _SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, bytes, bytearray, collections.deque})
 _DEEP = frozenset(
@@ -183,6 +202,7 @@ def _both(*parts: Touches) -> Touches:
 # Attributes, globals and cells.
 
 _CLASS = names_of(object)["__class__"]
+_OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
 _SELF_OF_SUPER = names_of(super)["__self__"].__get__
 _OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
 _WITHOUT_ATTRIBUTES = _SCALARS | {tuple, frozenset, list, dict, set, bytearray}  # that can be stored
@@ -223,10 +243,14 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
             return UNKNOWN
         own_names = kind not in _CONTAINERS and kind.__dictoffset__
         return [Touch(holder, name, False)] if own_names else []
-    if (kept := in_c.attribute_of_a_member(found)) is not None:
+    if (kept := in_c.attribute_of_a_member(found) or in_python.attribute_of_a_thread(found)) is not None:
         return [*of_classes, Touch(holder, kept, False)]
     if type(found) is MemberDescriptorType:
         return [*of_classes, Touch(holder, found.__name__, False)]  # a slot may have several names
+    if type(found) is _OF_NAMED_TUPLES:
+        return of_classes
+    if type(found) is cached_property:
+        return [*of_classes, Touch(holder, name, False)] if name in dict(attributes_of(holder)) else UNKNOWN
     if type(found) is property:
         return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
     if found is _CLASS:
@@ -240,7 +264,7 @@ def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
 
 def _is_local(kind: type) -> bool:
     """Whether this is `threading.local`, or ours that stands for it: each thread reads and stores what is its own."""
-    return name_of_class(kind) == "local" and module_of_class(kind) == "_thread" and _local in bases_of(kind)
+    return kind is _local or (name_of_class(kind) == "local" and module_of_class(kind) == "_thread" and _local in bases_of(kind))
 
 
 def _attribute_of_class_read(holder: type, name: str, under_test: UnderTest) -> Touches:
@@ -436,6 +460,8 @@ def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
     kind = kind_of(thing, compared=True, shown=True)
     if kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind is slice:
         return _into(thing, under_test, deep)
+    if kind in _ITERATORS:
+        return _iterated(thing) if _yields_values(thing) else UNKNOWN
     return [] if asks_nobody(type(thing), under_test) or values.is_value(thing) else UNKNOWN
 
 
@@ -443,13 +469,29 @@ def _key_part(key: Any, under_test: UnderTest) -> Any:
     """What names the element with this key; `ALL` if the key is not immutable, None if it is hashed or compared by unknown code."""
     if immutable(key) or values.is_value(key, ordered=False):
         return (key,)
-    if type(key) is type:  # a class is what it is, unless its metaclass says otherwise
+    if is_a(key, type) and _is_equal_to_itself_alone(type(key)):
         return (key,)
+    if (plain := plain_value(key)) is not None:
+        return (plain,)
     return ALL if asks_nobody(type(key), under_test) else None
+
+
+def _behind_a_proxy(thing: Any) -> Any:
+    """The dict that a read-only view of it shows (`types.MappingProxyType`); any other object itself, and so is that of a class:
+    what changes it are stores of attributes."""
+    shown = gc.get_referents(thing)[0] if type(thing) is MappingProxyType else thing
+    return thing if type(shown) is not dict or "__doc__" in shown else shown
+
+
+def _is_equal_to_itself_alone(kind: type) -> bool:
+    own = in_class(kind, "__hash__")
+    hashes = own is in_class(type, "__hash__") or (type(own) is FunctionType and ours(own.__code__.co_filename))
+    return hashes and in_class(kind, "__eq__") is in_class(type, "__eq__")
 
 
 def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, removes: bool = False) -> Touches:
     """What is touched by reading or changing the element of a key or index."""
+    container = _behind_a_proxy(container)
     operator = "__delitem__" if removes else "__setitem__" if changes else "__getitem__"
     kind = kind_of(container, asks=operator)
     if kind in _CONTAINERS or kind is collections.Counter or kind in _SCALARS:
@@ -457,6 +499,8 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
     if calls_code(kind, operator, under_test):
         return []
     if not changes and (known := in_c.member_named(container, key)) is not None:
+        return _of_library(known)
+    if (known := in_python.variable(container, key, changes=changes)) is not None:
         return _of_library(known)
     return [] if all_methods_make_steps(kind, under_test) else UNKNOWN
 
@@ -537,6 +581,10 @@ def _binary(at: _At) -> Touches:
     one, other = found
     if _interrupted(found, at.under_test):
         return UNKNOWN
+    if type(one) is collections.Counter and type(other) is collections.Counter and at.sign in _OF_COUNTERS:
+        changes = at.sign.endswith("=")
+        both = [Touch(one, ALL, changes, torn=FREE_THREADED_BUILD), Touch(other, ALL, False, torn=FREE_THREADED_BUILD)]
+        return both if all(_of_constants(each.keys()) and _of_constants(each.values()) for each in (one, other)) else UNKNOWN
     kinds = [kind_of(each) for each in found]
     for each, kind in zip(found, kinds, strict=True):
         if (
@@ -553,13 +601,20 @@ def _binary(at: _At) -> Touches:
             parts.append(_into(each, at.under_test) if by_elements else _whole(each))
     if at.argument >= 13 and kinds[0] in _CONTAINERS and kinds[0] not in (tuple, frozenset):
         parts.append([Touch(one, ALL, True)])
-    if type(one) in (str, bytes, bytearray) and at.argument % 13 == 6:  # % formats
+    if kinds[0] in (str, bytes, bytearray) and at.argument % 13 == 6:  # % formats
         parts.append(_formatted_by(one, other, at.under_test))
     return _both(*parts)
 
 
+_OF_COUNTERS = frozenset({"+", "-", "&", "|", "+=", "-=", "&=", "|="})  # in Python, which makes no steps
+
+
+def _of_constants(elements: Collection[Any]) -> bool:
+    return len(elements) <= _MOST_ELEMENTS and all(map(values.is_constant, elements))
+
+
 def _formatted_by(text: Any, other: Any, under_test: UnderTest) -> Touches:
-    if ("(" if type(text) is str else b"(") not in text:
+    if ("(" if isinstance(text, str) else b"(") not in text:
         return _into(other, under_test)
     return UNKNOWN if type(other) is collections.defaultdict else _asked(other, under_test)  # which may get a new key
 
@@ -618,6 +673,7 @@ def _contains(at: _At) -> Touches:
 
 
 def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
+    container = _behind_a_proxy(container)
     kind = kind_of(container, asks="__contains__")
     if kind in _DICTS or kind in _SETS or kind is collections.Counter:
         part = _key_part(key, under_test)
@@ -633,17 +689,19 @@ def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
 
 def _truth(at: _At) -> Touches:
     found = at.top(1)
-    if found is None:
-        return UNKNOWN
-    kind = kind_of(found[0], asks="__bool__")
+    return UNKNOWN if found is None else _truth_of(found[0], at.under_test)
+
+
+def _truth_of(thing: Any, under_test: UnderTest) -> Touches:
+    kind = kind_of(thing, asks="__bool__")
     if kind in (list, dict, set, collections.deque):
-        return [Touch(found[0], SIZE, False)]
+        return [Touch(thing, SIZE, False)]
     asked = next((name for name in ("__bool__", "__len__") if in_class(kind, name) is not None), None)
     if asked is None:
         return _of_classes(kind, "__bool__")
-    if calls_code(kind, asked, at.under_test):
+    if calls_code(kind, asked, under_test):
         return []
-    return _into(found[0], at.under_test, 0) if kind not in _CONTAINERS else _whole(found[0])
+    return _into(thing, under_test, 0) if kind not in _CONTAINERS else _whole(thing)
 
 
 def _unary(at: _At) -> Touches:
@@ -673,7 +731,7 @@ def _iterate(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     thing = found[0]
-    if at.name == "GET_ITER":
+    if at.name in ("GET_ITER", "GET_YIELD_FROM_ITER"):
         if type(thing) in _SCALARS:  # a text, bytes or a range, and never changes
             return []
         if in_c.is_enumeration(thing) or all_methods_make_steps(type(thing), at.under_test):
@@ -703,6 +761,10 @@ def _iterated(iterator: Any) -> Touches:
     """What one more element of an iterator touches."""
     if type(iterator) in (map, filter):
         return _mapped(iterator)
+    if type(iterator) in _OF_POOLS:  # it has gone through its sources when it was made
+        return [Touch(iterator, ALL, True)]
+    if type(iterator) is itertools.chain:
+        return _chained(iterator)
     parts: list[Touches] = [[Touch(iterator, ALL, True)]]
     for each in gc.get_referents(iterator):
         kind = kind_of(each, asks="__iter__")
@@ -712,13 +774,31 @@ def _iterated(iterator: Any) -> Touches:
             parts.append(_iterated(each))
         elif kind not in _SCALARS and kind is not type:
             return UNKNOWN
-    if type(iterator) is zip:  # its iterators are in a tuple
+    if type(iterator) is zip or type(iterator) is itertools.zip_longest:  # its iterators are in a tuple
         for pack in gc.get_referents(iterator):
             if type(pack) is tuple:
                 parts += [
                     _iterated(each) if type(each) in _ITERATORS else [] if type(each) in _SCALARS else UNKNOWN for each in pack
                 ]
     return _both(*parts)
+
+
+def _chained(iterator: Any) -> Touches:
+    """Likewise of `itertools.chain`, which makes the iterator of its next source only when it needs one."""
+    parts: list[Touches] = [[Touch(iterator, ALL, True)]]
+    for each in gc.get_referents(iterator):
+        if each is itertools.chain:  # from 3.12 on it refers to its class
+            continue
+        if type(each) not in _OF_TUPLES:  # the source at which it is
+            parts.append(_iterated(each) if type(each) in _ITERATORS else UNKNOWN)
+            continue
+        for pack in gc.get_referents(each):
+            sources = pack if type(pack) is tuple else ()
+            parts += [_whole(source) if kind_of(source) in _CONTAINERS | _SCALARS else UNKNOWN for source in sources]
+    return _both(*parts)
+
+
+_OF_TUPLES = frozenset({type(iter(()))})
 
 
 def _mapped(iterator: Any) -> Touches:
@@ -733,7 +813,7 @@ def _mapped(iterator: Any) -> Touches:
 
 def _yields_scalars(iterator: Any) -> bool:
     """Whether all that an iterator can yield now are plain values; of a `map`, if it is known (`_mapped`)."""
-    if type(iterator) is enumerate or type(iterator) is zip or type(iterator) not in _ITERATORS:
+    if type(iterator) in _YIELDING_TUPLES or type(iterator) not in _ITERATORS or type(iterator) is itertools.chain:
         return False
     sources = gc.get_referents(iterator)
     if type(iterator) is map:  # its iterators are in a tuple
@@ -742,10 +822,76 @@ def _yields_scalars(iterator: Any) -> bool:
     return all(_yields_scalars(each) if type(each) in _ITERATORS else _of_scalars(each) for each in sources)
 
 
+_YIELDING_TUPLES = frozenset({enumerate, zip, itertools.zip_longest, *_OF_POOLS})
+
+
+def _yields_values(iterator: Any) -> bool:
+    """Whether all that an iterator can yield now are plain values, or tuples of such."""
+    if type(iterator) is not zip and type(iterator) is not enumerate:
+        return _yields_scalars(iterator)
+    inside = gc.get_referents(iterator)
+    sources = [each for pack in inside if type(pack) is tuple for each in pack] if type(iterator) is zip else inside
+    return all(_yields_scalars(each) for each in sources if type(each) not in _SCALARS and type(each) is not tuple)
+
+
+def _sent(at: _At) -> Touches:
+    """A generator goes on with what it delegates to (``yield from``)."""
+    found = at.top(2)
+    if found is None or found[0] is NOTHING:
+        return UNKNOWN
+    if type(found[0]) is not GeneratorType and found[1] is not None:  # it asks for a method `send`
+        return UNKNOWN
+    return _advanced(found[0], at.under_test)
+
+
+def _nothing(at: _At) -> Touches:
+    return []
+
+
 def _matched(at: _At) -> Touches:
     """Whether something is a mapping or a sequence: a flag of its class, which registration in an abstract class changes."""
     found = at.top(1)
     return [] if found is not None and _of_a_known_kind(found[0]) else UNKNOWN
+
+
+def _match_keys(at: _At) -> Touches:
+    """The keys of a mapping pattern are looked up by the method `get` of what is matched."""
+    found = at.top(2)
+    if found is None or type(found[1]) is not tuple or kind_of(found[0], asks="get") not in _DICTS:
+        return UNKNOWN
+    kind = kind_of(found[0], asks="get")
+    keys = (_element_of(kind, found[0], key, False, at.under_test, removes=False, asks=False) for key in found[1])
+    return _both(*keys)
+
+
+def _match_class(at: _At) -> Touches:
+    """A class pattern: whether it is an instance, and its attributes, which are read in the middle of this."""
+    found = at.top(3)
+    if found is None or type(found[2]) is not tuple or not isinstance(found[1], type):
+        return UNKNOWN
+    thing, kind, named = found
+    parts = [called(isinstance, [thing, kind], at.under_test)]
+    if not is_a(thing, kind) or parts[0] is UNKNOWN:
+        return parts[0]
+    by_place: tuple[Any, ...] = ()
+    if at.argument:
+        names = in_class(kind, "__match_args__")
+        if names is not None and type(names) is not tuple:
+            return UNKNOWN
+        by_place = (names or ())[: at.argument]
+        parts.append(_of_classes(kind, "__match_args__"))
+    for name in (*by_place, *named):
+        parts.append(_attribute_read(thing, name, at.under_test) if type(name) is str and _is_kept(thing, name) else UNKNOWN)
+    return _both(*parts)
+
+
+def _is_kept(holder: Any, name: str) -> bool:
+    """Whether an attribute is what an instance keeps under its name, or its class: no code computes it."""
+    kind = type(holder)
+    found = in_class(kind, name)
+    if found is None:
+        return in_class(kind, "__getattr__") is None
+    return type(found) in (MemberDescriptorType, _OF_NAMED_TUPLES) or in_class(type(found), "__get__") is None
 
 
 def _next(at: _At) -> Touches:
@@ -773,7 +919,7 @@ def _enter(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     kind = type(found[0])
-    if waiting.entered(kind):
+    if waiting.entered(kind) or in_python.entered(kind):
         return []
     if (generator := contexts.generator_of(found[0])) is not None:
         steps = makes_steps(generator.gi_code, {}, at.under_test)
@@ -837,7 +983,9 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return [Touch(manager, ALL, True)]
         return called(callee.__func__, [callee.__self__, *arguments], under_test)
     if type(callee) is partial:
-        return UNKNOWN if callee.keywords else called(callee.func, [*callee.args, *arguments], under_test)
+        if callee.keywords and not hands_over(callee.func, under_test):
+            return UNKNOWN
+        return called(callee.func, [*callee.args, *arguments], under_test)
     found = _called(callee, arguments, under_test)
     if not found or not FREE_THREADED_BUILD or not (type(callee) in torn.IN_C or pure.reads_its_arguments(callee)):
         return found
@@ -855,6 +1003,8 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
             return [] if _makes_steps(function, under_test) else UNKNOWN
         if pure.keeps_its_arguments(callee):
             return []
+        if (known := in_python.function(callee, arguments)) is not None:
+            return _of_library(known)
         if pure.reads_its_arguments(callee):
             return _both(*(_into(each, under_test) for each in arguments))
         predicate = waiting.predicate_of(callee, arguments)
@@ -863,6 +1013,8 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         return _of_state(waiting.touched_by_call(callee, arguments))
     if id(callee) in _PLAIN_MAKERS["__new__"]:
         return []
+    if (value := value_made_by(callee)) is not None:  # ``super().__new__(cls, value)``
+        return _made(value, arguments[1:], under_test) if len(arguments) <= 2 else UNKNOWN  # no codecs
     if kind is BuiltinFunctionType and callee.__self__ is not None and type(callee.__self__) is not ModuleType:
         return _method(callee.__name__, callee.__self__, arguments, under_test)
     if kind is MethodDescriptorType:
@@ -879,14 +1031,22 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
             return [] if ours(acquire.__code__.co_filename) else UNKNOWN
         if any(callee is each for each in _PLAIN_ERRORS) or _made_by_steps(callee, under_test):
             return []
+        if kind is not type and calls_code(kind, "__call__", under_test):  # of its metaclass
+            return []
+        if in_python.keeps_its_arguments(callee):
+            return []
         if kind is type and (container := made_as(callee)) is not None:
             return _made(container, arguments, under_test)
+    elif kind is itemgetter and len(arguments) == 1:
+        return _got(callee, arguments[0], under_test)
     elif kind is not BuiltinFunctionType:
         return [] if all_methods_make_steps(kind, under_test) else UNKNOWN
     if callee is type and len(arguments) == 1:
         return []
     if callee is setattr and len(arguments) == 3 and type(arguments[1]) is str:
         return _attribute_stored(arguments[0], arguments[1], under_test)
+    if callee is print and not FREE_THREADED_BUILD:  # where it writes its parts one by one, and others may come between
+        return _printed(arguments, under_test)
     if (known := in_c.function(callee, arguments)) is not None:
         return _of_library(known)
     if values.makes_value(callee, "", arguments):
@@ -904,8 +1064,11 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         return [] if all(plain) else UNKNOWN
     if callee in _LOOKING:
         return []
-    if callee in _GATHERING and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
-        return _advanced(arguments[0], under_test)  # into what nobody else has yet
+    if callee in _GATHERING and len(arguments) == 1:
+        if type(arguments[0]) is GeneratorType:
+            return _advanced(arguments[0], under_test)  # into what nobody else has yet
+        if _makes_a_generator(arguments[0], under_test):
+            return []
     if callee is map or callee is filter:
         return _both(*(_begun(each, under_test) for each in arguments[1:]))  # it calls its function later
     if callee is len and len(arguments) == 1:
@@ -913,21 +1076,85 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         if kind in _LISTS or kind in _SETS or kind in _DICTS:
             return [Touch(arguments[0], SIZE, False)]
         return [] if kind is tuple or kind in _SCALARS or calls_code(kind, "__len__", under_test) else _whole(arguments[0])
+    if callee in _ORDERING and len(arguments) > 1 and (key := ordering.key_among(arguments[1:])) is not None:
+        return _by_key(arguments[0], key, under_test, at_once=callee is sorted) if len(arguments) == 2 else UNKNOWN
     if _interrupted(arguments, under_test):
         return UNKNOWN
     if callee in _PURE and all(type(each) in _SCALARS or values.is_value(each) for each in arguments):
         return [] if len(arguments) == 1 or callee not in (str, bytes) or _of_known_codec(arguments[1:]) else UNKNOWN
     if callee is next and arguments:
         return _advanced(arguments[0], under_test)
+    if callee in _OF_POOLS:
+        return _both(*map(_whole, arguments))
+    if callee is itertools.chain:
+        return []  # it keeps them
     if callee is itertools.islice and all(map(immutable, arguments[1:])):
         return _begun(arguments[0], under_test) if arguments else UNKNOWN
-    if callee in (iter, enumerate, zip, reversed):
+    if callee in (iter, enumerate, zip, reversed, itertools.cycle, itertools.zip_longest):
         return _both(*(_whole(each) if callee is reversed else _begun(each, under_test) for each in arguments))
+    if callee is bool and len(arguments) == 1:
+        return _truth_of(arguments[0], under_test)
     if callee in _SIZED:
         return _made(callee, arguments, under_test)
     if callee is str or callee is repr:
         return _both(*(_into(each, under_test) for each in arguments))
     return _made(callee, arguments, under_test) if callee in _DEEP else UNKNOWN
+
+
+def _printed(arguments: list[Any], under_test: UnderTest) -> Touches:
+    """What `print` touches: a stream in C that is given to it, or else what stands for the standard output."""
+    streams: list[Any] = [each for each in arguments if type(each) is io.StringIO]
+    if any(_calls_back(each, under_test) for each in arguments if type(each) is not io.StringIO):
+        return UNKNOWN
+    if not streams:
+        if not in_c.is_stream_in_c(sys.stdout):
+            return UNKNOWN
+        streams = [sys.stdout]
+    parts = [[Touch(vars(sys), "stdout", False)], *([Touch(each, ALL, True)] for each in streams)]
+    return _both(*parts, *(_into(each, under_test) for each in arguments if type(each) is not io.StringIO))
+
+
+def _got(getter: Any, thing: Any, under_test: UnderTest) -> Touches:
+    """What `operator.itemgetter` touches."""
+    if kind_of(thing, asks="__getitem__") not in _CONTAINERS | _SCALARS:
+        return UNKNOWN  # code of its own may be called more than once
+    return _both(*(_element(thing, each, False, under_test) for each in getter.__reduce__()[1]))
+
+
+_ORDERING = frozenset({sorted, min, max})
+
+
+def _by_key(source: Any, key: Any, under_test: UnderTest, *, at_once: bool) -> Touches:
+    """What is touched by ordering constants by what a function answers for them (``key=``).
+
+    Args:
+        at_once: whether all elements are read before the function is called, so that it may make steps.
+    """
+    if kind_of(source, compared=True, shown=True) not in _CONTAINERS or not _of_constants(source):
+        return UNKNOWN
+    if ordering.is_quiet(key):
+        return _whole(source)
+    if type(key) is FunctionType:
+        plain = at_once and _makes_steps(key, under_test) and ordering.answers_of_its_argument(key)
+        return _whole(source) if plain else UNKNOWN
+    table = ordering.table_of(key)
+    if table is None or not keys_compare_quietly(table) or not _of_constants(table.values()):
+        return UNKNOWN
+    return _both(_whole(source), [Touch(table, ALL, False, torn=FREE_THREADED_BUILD)])  # between the elements
+
+
+def _makes_a_generator(thing: Any, under_test: UnderTest) -> bool:
+    """Whether C that goes through an object does so by a generator of code under test, and asks it nothing before."""
+    kind = type(thing)
+    maker = in_class(kind, "__iter__")
+    return (
+        type(kind) is type
+        and type(maker) is FunctionType
+        and bool(maker.__code__.co_flags & CO_GENERATOR)
+        and calls_code(kind, "__iter__", under_test)
+        and in_class(kind, "__len__") is None
+        and in_class(kind, "__length_hint__") is None
+    )
 
 
 def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -1026,14 +1253,20 @@ _LOCKS = ("Lock", "RLock")
 _REPORTED = frozenset(  # functions of `primitives` that report what they do to whoever records a run
     f"{kind}.{name}" for kind in _LOCKS for name in ("acquire", "release", "locked", "__enter__", "__exit__")
 )
-_KNOWN = tuple(_LOOKING | _PURE | _SIZED | _DEEP | _LAZY | {len, next})
+_KNOWN = tuple(
+    {*_LOOKING, *_PURE, *_SIZED, *_DEEP, *_LAZY, *_OF_POOLS, len, next, itertools.chain, itertools.cycle, itertools.zip_longest}
+)
 
 
 def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What a method in C of a built-in object touches."""
+    if owner is dict and name == "fromkeys" and arguments:
+        return _asked(arguments[0], under_test)
     kind = kind_for_method(owner, name)
     if kind in _SCALARS:
-        if all(type(each) in _SCALARS for each in arguments):
+        if name == "translate" and len(arguments) == 1 and type(arguments[0]) is dict and keys_compare_quietly(arguments[0]):
+            return [Touch(arguments[0], ALL, False)]  # its keys are numbers, and the values are asked nothing
+        if all(immutable(each) for each in arguments):
             return [] if name not in ("encode", "decode") or _of_known_codec(arguments) else UNKNOWN
         if name == "join" and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
             return _advanced(arguments[0], under_test)
@@ -1066,6 +1299,8 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
     if name == "move_to_end" and arguments and immutable(arguments[0]) and keys_compare_quietly(owner):
         return [Touch(owner, ALL, True)]
     parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
+    if name == "sort" and (key := ordering.key_among(arguments)) is not None:
+        return _both(parts[0], _by_key(owner, key, under_test, at_once=False))
     if name in _STORING_METHODS:
         if kind is bytearray and any(type(each) not in _SCALARS for each in arguments):  # `__index__` of what is stored
             return UNKNOWN
@@ -1108,6 +1343,8 @@ def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under
         return [] if name in ("__init__", "__eq__", "__ne__") else UNKNOWN
     if name == "__init__" and any(of is each for each in _PLAIN_ERRORS):
         return [Touch(owner, "args", True)]
+    if of is type and name == "__call__":  # the rest of what the metaclass of a class does
+        return [] if _made_by_steps(owner, under_test, by_type=True) else UNKNOWN
     return _method(name, owner, arguments, under_test) if kind_for_method(owner, name) in _CONTAINERS else UNKNOWN
 
 
@@ -1213,6 +1450,11 @@ for _names, _rule in {
     "GET_ITER GET_LEN LIST_EXTEND SET_UPDATE UNPACK_SEQUENCE UNPACK_EX": _iterate,
     "FOR_ITER": _next,
     "MATCH_MAPPING MATCH_SEQUENCE": _matched,
+    "MATCH_KEYS": _match_keys,
+    "MATCH_CLASS": _match_class,
+    "GET_YIELD_FROM_ITER": _iterate,
+    "SEND": _sent,
+    "END_SEND": _nothing,
     "BEFORE_WITH LOAD_SPECIAL": _enter,
     "CALL CALL_KW": _call,
     "CALL_FUNCTION_EX": _call_with_packed,

@@ -24,6 +24,7 @@ _KINDS = frozenset(
 )  # no more than the values that they are made of decides what they do
 _FIXED = (type(None), timezone)  # time zones that are no code of a program
 _OF_MEMBERS = ("__eq__", "__ne__", "__hash__", "__repr__", "__str__", "__format__", "__bool__", "__len__", "__getattribute__")
+_PLAIN_READERS = tuple(in_class(kind, "__getattribute__") for kind in (object, int, str, float, bytes))
 _ORDERING = ("__lt__", "__gt__", "__le__", "__ge__")
 _BY_CLOCK = frozenset({"now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp"})
 
@@ -60,7 +61,7 @@ _MODULES = frozenset(kind.__module__.partition(".")[0] for kind in _KINDS)
 
 def _is_plain_member(thing: Any, ordered: bool) -> bool:
     kind = type(thing)
-    if type(kind) is not enum.EnumType or in_class(kind, "__getattribute__") is not object.__getattribute__:
+    if type(kind) is not enum.EnumType or not any(in_class(kind, "__getattribute__") is each for each in _PLAIN_READERS):
         return False
     found = (in_class(kind, name) for name in (*_OF_MEMBERS, *(_ORDERING if ordered else ())))
     plain = all(type(each) is not FunctionType or each.__globals__.get("__name__") == "enum" for each in found)
