@@ -107,6 +107,16 @@ _TAKEN = (
     "tags",
     "bag",
     "grouped",
+    "table",
+    "view",
+    "point",
+    "reckoned",
+    "spread",
+    "noted",
+    "walked",
+    "measured",
+    "letters",
+    "lazy",
     "heap",
     "recent",
     "stream",
@@ -724,6 +734,125 @@ class Once:
             STATE.n += 1
         return 0
 """
+TOPICS["features"] = (
+    "y = [*relay(s)]", "y = sum(relay(s))", "for y in relay(s):\n    s.m += y", "y, *z = relay(s)", "y = next(spare, 0)", "s.m += next(spare, 0)",
+    "match table:\n    case {'a': y}: y += 1\n    case _: y = 0", "match table:\n    case {'a': y, **z}: table['b'] = y\n    case _: y = 0",
+    "table['a'] += 1", "table['b'] = 2", "y = table.pop('a', 0)", "y = view['a'] if 'a' in view else 0", "y = 'b' in view", "y = view.get('b')",
+    "match point:\n    case Point(x, y=z): y = x, z", "match point:\n    case Point(x=0): y = 1\n    case _: y = 2", "point.x += 1", "point.y = 3",
+    "match reckoned:\n    case Reckoned(first, second): y = first, second", "match s.n:\n    case int(y): s.m = y", "s.couple = Couple(s.couple.x + 1, 0)",
+    "y = s.couple.x", "y, z = s.couple", "s.couple = s.couple._replace(y=4)", "y = s.couple == (1, 0)", "table[Key('a')] = 5", "y = table.get(Key('a'))",
+    "y = Key('a') in table", "s.m = Number(s.m + 1)", "y = Number(2) + s.m", "y = Pair(s.n, s.m)[0]", "y = Made(s).value", "y = bool(Odd(s))",
+    "y = sorted(spread, key=lambda row: -row)", "y = sorted(spread, key=lambda row: s.n)", "spread.sort(key=abs)", "y = max(table, key=table.get, default=0)",
+    "y = min(spread, key=str)", "spread.append(-3)", "y = spread[-1]", "spread.sort(key=lambda row: len(spread))", "y = list(chain(spread, (1,), spread))",
+    "for y in chain(spread, spread):\n    s.m += y", "y = [*product(spread, [1])]", "y = next(turns)", "s.m = next(turns)", "y = [*joined]", "y = next(joined, 0)",
+    "y = ','.join(map(str, spread))", "y = dict(zip('ab', spread))", "y = dict.fromkeys(spread, s.n)", "setattr(point, 'x', 7)", "y = getattr(point, 'x', 0)",
+    "noted.value = 1", "noted.value += 1", "y = noted.value", "with suppress(KeyError):\n    s.m = table['b']", "with nullcontext(spread) as y:\n    y.append(5)",
+    "y = attributes(point)", "y = second(spread)", "y = operator.add(s.n, s.m)", "print(s.n, file=printed)", "y = printed.getvalue()", "y = list(walked)",
+    "y = tuple(measured)", "y = sum(walked)", "spread.insert(0, 6)", "y = s.m + Step.ONE", "y = len(tally + tally)", "tally += tally", "tally['b'] = 1",
+    "y = by_name(right=s.n)", "y = bool(re.match('a', 'ab'))", "y = 'ab'.translate(letters)", "letters[97] = 'c'", "y = lazy.size", "y = os.environ.get('HOME') is None",
+)  # fmt: skip
+_OF_TOPIC["features"] = """
+import enum
+import operator
+import os
+import re
+import types
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain, cycle, product
+from typing import NamedTuple
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+class Reckoned:
+    __match_args__ = ("first", "second")
+
+    @property
+    def first(self):
+        STATE.m += 1
+        return STATE.n
+
+    @property
+    def second(self):
+        return STATE.m
+
+class Couple(NamedTuple):
+    x: int
+    y: int = 0
+
+class Key(str):
+    pass
+
+class Number(int):
+    pass
+
+class Pair(tuple):
+    def __new__(cls, *elements):
+        return super().__new__(cls, elements)
+
+class Making(type):
+    def __call__(cls, *arguments):
+        STATE.m += 1
+        return super().__call__(*arguments)
+
+class Made(metaclass=Making):
+    def __init__(self, s):
+        self.value = s.n
+
+class Odd:
+    def __init__(self, s):
+        self.s = s
+
+    def __bool__(self):
+        return self.s.n == 1
+
+class Noted:
+    def __init__(self):
+        self.value = 0
+
+    def __setattr__(self, name, value):
+        STATE.items.append(value)
+        object.__setattr__(self, name, value)
+
+class Step(enum.IntEnum):
+    ONE = 1
+
+class Walked:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        for row in self.rows:
+            yield row + STATE.n
+
+class Measured(Walked):
+    def __len__(self):
+        STATE.m += 1
+        return 1
+
+class Lazy:
+    @cached_property
+    def size(self):
+        STATE.n += 1
+        return STATE.n
+
+def halves(s):
+    yield s.n
+    yield s.m
+    return 1
+
+def relay(s):
+    last = yield from halves(s)
+    yield last
+    yield from s.spread
+
+def adds(left, right):
+    return left + right
+"""
 _MADE = {  # by topic: what its setup makes, and what is looked at after the threads have ended
     "known in C": (
         ("s.heap, s.recent, s.stream = [5, 7], collections.OrderedDict(a=1, b=1, c=1), io.StringIO()",
@@ -739,6 +868,14 @@ _MADE = {  # by topic: what its setup makes, and what is looked at after the thr
         "s.bag, s.grouped = Bag(), Grouped(list)"),
         "s.rows, list.copy(s.loud), dict.copy(s.registry), s.counted, [*s.latest.items()], dict.copy(s.uneven), s.tags, "
         "s.bag.rows, s.grouped",
+    ),
+    "features": (
+        ("global STATE, spare, turns, joined, by_name, second, attributes, printed", "STATE, second = s, operator.itemgetter(0)",
+        "s.table, s.point, s.reckoned, s.couple, s.spread = dict(a=1), Point(0), Reckoned(), Couple(1), [2, -1]",
+        "s.view, s.noted, s.walked, s.measured = types.MappingProxyType(s.table), Noted(), Walked(s.spread), Measured(s.spread)",
+        "s.tally, s.letters, s.lazy, spare, turns = collections.Counter('a'), {97: 'b'}, Lazy(), relay(s), cycle(s.spread)",
+        "joined, by_name, attributes, printed = chain(s.spread, (0,)), partial(adds, left=1), operator.attrgetter('x'), io.StringIO()"),
+        "s.table, s.point, s.couple, s.spread, s.noted.value, s.tally, s.letters, printed.getvalue(), s.lazy.__dict__ == {}",
     ),
     "waiting": (
         ("s.event, s.few = threading.Event(), threading.Semaphore(1)", "s.queue, s.simple = queue.Queue(), queue.SimpleQueue()"),
@@ -780,6 +917,7 @@ _OBJECT = re.compile(
     r"items|others|keys|found|line|waiting|named|numbers|limit|level|action|answer|kind|lock|ref|cache|held|ended|cell|module"
     r"|event|few|queue|simple|ready|again|until|own|error|counting|odd|Odd|slotted|frozen|text|words|counts|groups|ordered|leaf|Leaf|Trunk|listed|broken"
     r"|rows|loud|registry|counted|latest|uneven|tags|bag|grouped|heap|recent|stream|draws|digest|failure|by_class|tally|day|part|color|pair|raised_by_two"
+    r"|table|view|point|couple|spread|noted|walked|measured|letters|lazy|turns|joined|spare|printed"
 )
 _names = count()
 

@@ -737,6 +737,8 @@ def _iterate(at: _At) -> Touches:
         if in_c.is_enumeration(thing) or all_methods_make_steps(type(thing), at.under_test):
             return []
         return _begun(thing, at.under_test)
+    if at.name != "GET_LEN" and (type(thing) is GeneratorType or _makes_a_generator(thing, at.under_test)):
+        return _advanced(thing, at.under_test) if type(thing) is GeneratorType else []
     if at.name in ("LIST_EXTEND", "SET_UPDATE"):  # into what only this stack refers to
         return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _asked(thing, at.under_test))
     return _whole(thing)
@@ -1423,6 +1425,9 @@ def _leave(at: _At) -> Touches:
             return []
         if type(each) is MethodType and (manager := contexts.left(each)) is not None:
             return [Touch(manager, ALL, True)]
+        if type(each) is MethodType and type(function) is FunctionType:
+            known = in_python.function(function, [each.__self__, type(found[-1])])
+            return UNKNOWN if known is None else _of_library(known)
     return UNKNOWN
 
 

@@ -1,0 +1,67 @@
+"""What features of the language and of the standard library touch is known, as far as no code of the program is called inside."""
+
+import io
+import sys
+
+import pytest
+
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
+from pytest_gilcheck.fuzz.steps import in_c, operators, ordering
+
+from ..slow import one_in
+from . import features, untold
+from .features import NAMED_WHEN_CALLED, PROGRAMS, SEVERAL_STEPS_WITHOUT_A_GIL, Shared
+from .programs import assert_no_more_than_holds, counted, under_the_lock
+from .untold import NOT_KNOWN, change
+
+
+@pytest.mark.parametrize("name", one_in(9, PROGRAMS))
+def test_a_program_that_meets_by_a_feature_is_found_and_its_twin_with_a_lock_is_proved(name):
+    thread, invariant = PROGRAMS[name]
+    result = counted(thread, thread, setup=Shared, invariant=invariant, schedules=600)
+    assert result.verdict == "violated", result.reason
+    twin = counted(*[under_the_lock(thread)] * 2, setup=Shared, invariant=invariant, schedules=600)
+    unknown = SEVERAL_STEPS_WITHOUT_A_GIL if FREE_THREADED_BUILD else NAMED_WHEN_CALLED if sys.version_info < (3, 12) else ()
+    if name in unknown:
+        assert twin.verdict != "violated"
+    else:
+        assert "every interleaving is equivalent" in twin.reason
+
+
+@pytest.mark.parametrize("name", one_in(6, NOT_KNOWN))
+def test_nothing_is_proved_where_c_calls_code_or_what_it_touches_is_not_told(name):
+    assert_no_more_than_holds(counted(NOT_KNOWN[name], change, setup=Shared, schedules=60))
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        (lambda row: row[0], True),
+        (lambda row: (-row, row.lower()), True),
+        (lambda row: len(untold.SHARED), False),
+        (lambda row, other=untold.SHARED: other, False),
+        (lambda row: row.__class__, False),
+        (lambda row: [row], False),
+    ],
+)
+def test_a_key_answers_with_what_its_argument_leads_to_only_if_it_names_nothing_else(key, told):
+    assert ordering.answers_of_its_argument(key) is told
+
+
+@pytest.mark.parametrize(
+    ("thing", "value"), [(features.Key("a"), "a"), (features.Number(3), 3), (untold.Equal("a"), None), ("a", None)]
+)
+def test_a_derived_text_or_number_is_the_plain_one_unless_it_compares_otherwise(thing, value):
+    found = operators.plain_value(thing)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_a_stream_with_a_write_method_of_its_own_or_a_buffer_in_python_calls_code():
+    class Buffer(io.BytesIO):
+        pass
+
+    assert in_c.is_stream_in_c(io.TextIOWrapper(io.BytesIO()))
+    assert not in_c.is_stream_in_c(io.TextIOWrapper(Buffer()))
+    assert not in_c.is_stream_in_c(untold.Written(io.BytesIO()))
+    assert not in_c.is_stream_in_c(None)
