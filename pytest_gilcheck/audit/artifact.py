@@ -25,7 +25,8 @@ from packaging.version import Version
 from . import tags as compatibility
 from .archive import LARGEST_TEXT, Files, Folder, Tar, Unreadable, Zip
 from .finding import AuditFinding, Known, found, passed
-from .release import BadMetadata, Metadata, from_email, from_pyproject
+from .project_files import from_project
+from .release import BadMetadata, Metadata, from_email
 
 SDIST_SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".zip")
 _HASHED = 64 << 20  # bytes; of larger members only the size is compared with RECORD
@@ -214,21 +215,13 @@ def _sdist(path: Path) -> Artifact:
     return artifact
 
 
-def is_project(path: Path) -> bool:
-    """Whether a folder is one of a project's source."""
-    return any((path / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
-
-
 def _project(path: Path) -> Artifact:
     artifact = Artifact(ArtifactKind.PROJECT, path.resolve().name, path)
     _open(artifact, lambda: Folder(path))
-    file = path / "pyproject.toml"
-    if not file.is_file():  # setup.py or setup.cfg has the metadata, as beside a pyproject.toml without [project]
-        return artifact
     try:
-        artifact.metadata = from_pyproject(file.read_bytes()[:LARGEST_TEXT].decode("utf-8", "replace"))
-    except (BadMetadata, OSError) as error:
-        artifact.findings.append(found("GA123", artifact.label, f"pyproject.toml: {_line(error)}", Known.METADATA))
+        artifact.metadata = from_project(path)
+    except BadMetadata as error:
+        artifact.findings.append(found("GA123", artifact.label, _line(error), Known.METADATA))
     if artifact.metadata is not None:
         artifact.name, artifact.version = canonicalize_name(artifact.metadata.name), artifact.metadata.version
     return artifact

@@ -15,12 +15,13 @@ from ..core.clocks import today
 from ..core.errors import BadValue
 from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, workflows
 from . import source as source_rules
-from .artifact import Artifact, ArtifactKind, is_artifact, is_project, open_installed, open_path
+from .artifact import Artifact, ArtifactKind, is_artifact, open_installed, open_path
 from .binary.declaration import Gil
 from .claims import Release, ReleaseClaim
 from .finding import WORST_FIRST, AuditFinding, Severity, ordered, reaches
 from .interpreters import Python
 from .modules import Modules
+from .project_files import is_project
 from .settings import AcceptedFinding, AuditSettings
 
 OK, FOUND, USAGE, UNDECIDED, INTERNAL = range(5)  # exit statuses

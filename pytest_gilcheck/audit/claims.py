@@ -14,8 +14,6 @@ from .release import BARE, LEVEL_NAMES, SUPPORTED, Metadata, admits, known_level
 from .settings import AuditSettings
 from .tags import Build
 
-_PROJECT_FILE = "pyproject.toml"
-
 
 @dataclass(frozen=True)
 class Release:
@@ -39,6 +37,12 @@ class Release:
         both = (*self.artifacts, *((self.project,) if self.project else ()))
         return [(one, one.metadata) for one in both if one.metadata is not None]
 
+    def untold(self, field: str) -> str:
+        """Why a field of the metadata cannot be told; empty where it can: a build has written it, or the project's files say it."""
+        said = [one for one in self.metadata if one[0].kind is not ArtifactKind.PROJECT]
+        project = self.project.metadata if self.project else None
+        return "" if said or project is None else project.untold.get(field, "")
+
 
 @dataclass(frozen=True)
 class ReleaseClaim:
@@ -49,12 +53,14 @@ class ReleaseClaim:
         source: where that is said, in words.
         builds: the builds that it names.
         place: the line of the claim in the project, where it has one.
+        untold: why the release may claim more, in words; empty where its claim is known.
     """
 
     level: int
     source: str
     builds: tuple[Build, ...] = ()
     place: SourcePlace | None = None
+    untold: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -62,7 +68,9 @@ class ReleaseClaim:
         return Severity.ERROR if self.level >= SUPPORTED else Severity.WARNING
 
     def __str__(self) -> str:
-        return f'level "{LEVEL_NAMES[self.level]}" ({self.source})' if self.level else "no level of free-threading support"
+        if self.level:
+            return f'level "{LEVEL_NAMES[self.level]}" ({self.source})'
+        return f"a level that cannot be told ({self.untold})" if self.untold else "no level of free-threading support"
 
 
 def claim_of(release: Release, settings: AuditSettings) -> ReleaseClaim:
@@ -72,13 +80,16 @@ def claim_of(release: Release, settings: AuditSettings) -> ReleaseClaim:
         return ReleaseClaim(settings.level, "the setting `level`", settings.builds, place)
     levels = [(said.level, one.label) for one, said in release.metadata if said.level is not None]
     level, label = max(levels, default=(0, ""))
-    return ReleaseClaim(level or 0, f"classifier of {label}" if level else "no classifier", settings.builds, place)
+    source = f"classifier of {label}" if level else "no classifier"
+    return ReleaseClaim(level or 0, source, settings.builds, place, release.untold("classifiers"))
 
 
 def check(release: Release, claim: ReleaseClaim, previous: Release | None = None) -> Iterator[AuditFinding]:
     """Every check of this group on one release."""
     yield from _classifiers(release)
     yield from _agreement(release)
+    if claim.untold:
+        yield found("GA113", release.name, claim.untold, Known.METADATA, place=claim.place)
     if release.wheels:
         yield from _installable(release, claim)
         yield from _holes(release, claim)
@@ -110,7 +121,7 @@ def _classifiers(release: Release) -> Iterator[AuditFinding]:
 
 def _agreement(release: Release) -> Iterator[AuditFinding]:
     """The same claim in every artifact."""
-    said = [(one, found_) for one, found_ in release.metadata if "classifiers" not in found_.dynamic]
+    said = [(one, found_) for one, found_ in release.metadata if "classifiers" not in found_.untold]
     if len(said) < 2:
         return
     first, metadata = said[0]
@@ -120,7 +131,7 @@ def _agreement(release: Release) -> Iterator[AuditFinding]:
             ("free-threading classifiers", sorted(metadata.free_threading), sorted(theirs.free_threading)),
             ("requires-python", str(metadata.requires_python or ""), str(theirs.requires_python or "")),
         ):
-            if one != two and not (name == "requires-python" and "requires-python" in metadata.dynamic | theirs.dynamic):
+            if one != two and not (name == "requires-python" and "requires-python" in {*metadata.untold, *theirs.untold}):
                 differing = True
                 text = f"{name}: {one or 'none'} in {first.label}, {two or 'none'} in {other.label}"
                 yield found("GA112", other.base, text, Known.METADATA, key=name)
@@ -221,14 +232,18 @@ def _requires_python(wheel: Artifact) -> Iterator[AuditFinding]:
 
 
 def _regressed(release: Release, previous: Release) -> Iterator[AuditFinding]:
+    untold = [one.untold("classifiers") for one in (release, previous)]
     now, before = (max((said.level or 0 for _, said in one.metadata), default=0) for one in (release, previous))
     lost = []
-    if now < before:
+    if any(untold):
+        text = f"whether it claims less cannot be told ({' and '.join(why for why in untold if why)})"
+        yield found("GA108", release.name, text, Known.METADATA, severity=Severity.INCONCLUSIVE, key="untold")
+    elif now < before:
         lost.append(f'the classifier was "{LEVEL_NAMES[before]}" and is "{LEVEL_NAMES[now]}"')
     lost += [f"no wheel for {part} any more" for part in sorted(_served_parts(previous) - _served_parts(release))]
     for text in lost:
         yield found("GA108", release.name, text, Known.METADATA, key=text)
-    if not lost:
+    if not lost and not any(untold):
         yield passed("GA108", release.name, "nothing less than in the release before", Known.METADATA)
 
 
@@ -249,12 +264,12 @@ def _families(wheels: object) -> frozenset[str]:
 
 
 def _line_of(release: Release, name: str) -> SourcePlace | None:
-    """The line of a field in the project's pyproject.toml; its first where the field is not there."""
+    """The line of a field in the project's files; of their first table where the field is not there."""
     if release.project is None or release.project.metadata is None:
         return None
-    lines = release.project.metadata.lines
-    line = lines.get(name) or lines.get("classifiers" if name == BARE else "[project]") or lines.get("[project]", 1)
-    return SourcePlace(_PROJECT_FILE, line)
+    places = release.project.metadata.places
+    known = (name, *(("classifiers",) if name == BARE else ()), "[project]", "[tool.poetry]")
+    return next((places[one] for one in known if one in places), SourcePlace("pyproject.toml"))
 
 
 def releases(artifacts: Sequence[Artifact]) -> list[Release]:

@@ -12,6 +12,8 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from .finding import SourcePlace
+
 BARE = "Programming Language :: Python :: Free Threading"
 LEVELS = {
     f"{BARE} :: 1 - Unstable": 1,
@@ -34,8 +36,8 @@ class Metadata:
     Attributes:
         requires_python: None where it is not given.
         requires: of ``Requires-Dist``, as text.
-        lines: the line of each field in its file, where that is a file of the project.
-        dynamic: fields that the build backend computes, which a pyproject.toml does not tell.
+        places: of the fields, where they are in a file of the project.
+        untold: fields that the files of a project do not tell, each with the file and the reason: only a build would.
     """
 
     name: str
@@ -44,8 +46,8 @@ class Metadata:
     requires_python: SpecifierSet | None = None
     requires: tuple[str, ...] = ()
     description: str = ""
-    lines: Mapping[str, int] = field(default_factory=dict)
-    dynamic: frozenset[str] = frozenset()
+    places: Mapping[str, SourcePlace] = field(default_factory=dict)
+    untold: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def free_threading(self) -> tuple[str, ...]:
@@ -72,40 +74,11 @@ def from_email(data: bytes) -> Metadata:
     description = str(message.get("Description") or (payload if isinstance(payload, str) else ""))
     return Metadata(
         name=str(message["Name"]).strip(),
-        version=_version(str(message["Version"])),
+        version=version(str(message["Version"])),
         classifiers=tuple(str(one).strip() for one in message.get_all("Classifier", [])),
-        requires_python=_specifiers(None if message["Requires-Python"] is None else str(message["Requires-Python"])),
+        requires_python=specifiers(None if message["Requires-Python"] is None else str(message["Requires-Python"])),
         requires=tuple(str(one).strip() for one in message.get_all("Requires-Dist", [])),
         description=description,
-    )
-
-
-def from_pyproject(text: str) -> Metadata | None:
-    """Of a pyproject.toml; None if it has no [project] table.
-
-    Raises:
-        BadMetadata: it is no TOML, or a field is not of its type.
-    """
-    table = toml(text).get("project")
-    if table is None:
-        return None
-    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
-        raise BadMetadata("[project] has no name")
-    classifiers, requires = table.get("classifiers", []), table.get("dependencies", [])
-    for name, value in (("classifiers", classifiers), ("dependencies", requires), ("dynamic", table.get("dynamic", []))):
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise BadMetadata(f"project.{name} is no list of texts")
-    python, version = table.get("requires-python"), table.get("version")
-    if not isinstance(python, (str, type(None))) or not isinstance(version, (str, type(None))):
-        raise BadMetadata("project.requires-python or project.version is no text")
-    return Metadata(
-        name=table["name"],
-        version=None if version is None else _version(version),
-        classifiers=tuple(classifiers),
-        requires_python=_specifiers(python),
-        requires=tuple(requires),
-        lines=_lines(text),
-        dynamic=frozenset(table.get("dynamic", [])),
     )
 
 
@@ -133,35 +106,27 @@ def known_level(names: Iterable[str]) -> bool:
     return all(name == BARE or name in LEVELS for name in names)
 
 
-def _version(text: str) -> Version:
+def version(text: str) -> Version:
+    """A version.
+
+    Raises:
+        BadMetadata: it is none.
+    """
     try:
         return Version(text.strip())
     except InvalidVersion:
         raise BadMetadata(f"version {text[:60]!a} is none") from None
 
 
-def _specifiers(text: str | None) -> SpecifierSet | None:
+def specifiers(text: str | None) -> SpecifierSet | None:
+    """A ``requires-python``; None where nothing is given.
+
+    Raises:
+        BadMetadata: it cannot be read.
+    """
     if text is None or not text.strip():
         return None
     try:
         return SpecifierSet(text)
     except InvalidSpecifier:
         raise BadMetadata(f"requires-python {text[:60]!a} cannot be read") from None
-
-
-def _lines(text: str) -> dict[str, int]:
-    """Where the fields are that findings are about; the first line of [project] for those that are not there."""
-    found: dict[str, int] = {}
-    table = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if stripped.startswith("["):
-            table = stripped.strip("[]").strip()
-            found.setdefault(f"[{table}]", number)
-        elif table == "project":
-            key, equals, _ = stripped.partition("=")
-            if equals and key.strip() in ("classifiers", "requires-python", "dependencies", "version", "name"):
-                found.setdefault(key.strip(), number)
-        if BARE in line:
-            found.setdefault(BARE, number)
-    return found

@@ -8,7 +8,8 @@ import zipfile
 import pytest
 
 from pytest_gilcheck.audit import archive
-from pytest_gilcheck.audit.artifact import ArtifactKind, extension_module, is_project, open_installed, open_path
+from pytest_gilcheck.audit.artifact import ArtifactKind, extension_module, open_installed, open_path
+from pytest_gilcheck.audit.project_files import is_project
 
 from .made import BETA, binary, codes, metadata, sdist, wheel
 
