@@ -10,8 +10,7 @@ from typing import Any
 
 from ..core.errors import BadValue
 from ..core.evidence import Record, asserted_violated
-from ..core.evidence_files import BadEvidence
-from ..core.evidence_files import read as read_file
+from ..core.evidence_files import BadEvidence, EvidenceFile, load
 from ..core.machine import commit
 from .claims import Release, ReleaseClaim
 from .finding import AuditFinding, Known, Severity, found, passed
@@ -32,11 +31,20 @@ _SEVERITIES = {  # of evidence that is missing, by claimed level
 
 @dataclass(frozen=True)
 class EvidenceFiles:
-    """What was read of the files that were given: their records, and a line for each file that cannot be used."""
+    """What was read of the files that were given.
+
+    Attributes:
+        records: of runs that came to their end, with no failed test.
+        damaged: a line for each file that cannot be used.
+        incomplete: a line for each file of another run. What such a run has not come to may be what it would have refuted.
+        refuted: violated records of incomplete runs; a violation stands, whatever became of the run.
+    """
 
     given: bool
     records: tuple[Record, ...] = ()
     damaged: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    refuted: tuple[Record, ...] = ()
 
 
 def read(paths: Sequence[str]) -> EvidenceFiles:
@@ -47,6 +55,8 @@ def read(paths: Sequence[str]) -> EvidenceFiles:
     """
     records: list[Record] = []
     damaged: list[str] = []
+    incomplete: list[str] = []
+    refuted: list[Record] = []
     for text in paths:
         path = Path(text)
         files = sorted(one for one in path.rglob("*.json") if one.is_file()) if path.is_dir() else [path]
@@ -54,12 +64,25 @@ def read(paths: Sequence[str]) -> EvidenceFiles:
             raise BadValue("evidence", text, "a file of evidence, or a folder with .json files", "command line --evidence")
         for one in files:
             try:
-                records += read_file(one)
+                file = load(one)
             except BadEvidence as error:
                 damaged.append(str(error))
             except (OSError, ValueError) as error:
                 damaged.append(f"{one}: {getattr(error, 'strerror', None) or error}")
-    return EvidenceFiles(bool(paths), tuple(records), tuple(damaged))
+            else:
+                if (why := _incomplete(file)) is None:
+                    records += file.records
+                else:
+                    incomplete.append(f"{one} does not count: {why}")
+                    refuted += [each for each in file.records if each["verdict"] == "violated"]
+    return EvidenceFiles(bool(paths), tuple(records), tuple(damaged), tuple(incomplete), tuple(refuted))
+
+
+def _incomplete(file: EvidenceFile) -> str | None:
+    """Why the run of a file shows nothing; None if it came to its end and no test failed: one that did may have left no record."""
+    if (why := file.unfinished) is not None:
+        return why
+    return "tests of its run failed (pytest ended with exit status 1)" if file.run.get("exit_status") == 1 else None
 
 
 def check(
@@ -69,18 +92,23 @@ def check(
     subject = release.name
     for line in files.damaged:
         yield found("GA406", subject, line, Known.EVIDENCE, key=line)
+    for line in files.incomplete:
+        yield found("GA405", subject, line, Known.EVIDENCE, key=line)
     if not claim.level and not files.given:
         return
     records = [one for one in files.records if one["verdict"] is not None]
+    if files.given and not (records or files.damaged or files.incomplete):
+        yield found("GA405", subject, "there is no result of a check in the files that were given", Known.EVIDENCE, key="empty")
     yield from _of_this_version(release, records)
     fresh = [one for one in records if not _too_old(one, settings.evidence_days, today)]
     for code, kinds in _KINDS.items():
         yield from _kind(subject, claim, code, [one for one in fresh if one["check"] in kinds], len(records) - len(fresh))
-    for one in fresh:
-        if one["verdict"] == "violated" and not asserted_violated(one):
+    violated = [one for one in (*fresh, *files.refuted) if one["verdict"] == "violated"]
+    for one in violated:
+        if not asserted_violated(one):
             text = f"{one['check']} check of {one['subject']} on {_label(one)}: {one['reason']}"
             yield found("GA404", subject, text, Known.EVIDENCE, key=f"{one['check']} {one['subject']}")
-    if fresh and not any(one["verdict"] == "violated" for one in fresh):
+    if fresh and not violated:
         yield passed("GA404", subject, f"{len(fresh)} checks, none violated", Known.EVIDENCE)
 
 

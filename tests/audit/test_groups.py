@@ -104,6 +104,55 @@ def test_evidence_that_is_too_old_or_damaged(tmp_path):
     assert "GA406" in codes(findings)
 
 
+ENDED = {"exit_status": 0, "collected": 3, "ran": 3, "deselected": 0, "failed_to_collect": 0}
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ({"ended": None}, "has not ended"),
+        ({"exit_status": 2}, "exit status 2 (interrupted)"),
+        ({"exit_status": 3}, "exit status 3"),
+        ({"exit_status": 5, "collected": 0, "ran": 0}, "no tests were collected"),
+        ({"exit_status": "no"}, "does not say how pytest ended"),
+        ({"failed_to_collect": 1}, "1 test module could not be collected"),
+        ({"ran": 2}, "1 of 3 collected tests did not run"),
+        ({"exit_status": 1, "ran": 1}, "2 of 3 collected tests did not run"),
+        ({"exit_status": 1}, "tests of its run failed"),
+    ],
+)
+def test_evidence_of_a_run_that_stopped_early_or_failed_does_not_count_and_says_why(tmp_path, end, words):
+    findings = judged(tmp_path, ALL, level=3, run=ENDED | end)
+    assert codes(findings, "error") == ["GA401"]
+    [why] = [one.message for one in findings if one.severity == "inconclusive"]
+    assert "evidence.json does not count: " in why
+    assert words in why
+    assert not [one for one in findings if one.severity == "ok"]
+
+
+def test_evidence_of_a_whole_run_counts(tmp_path):
+    assert codes(judged(tmp_path, ALL, level=4, run=ENDED)) == []
+
+
+def test_a_violation_stands_whatever_became_of_its_run(tmp_path):
+    findings = judged(tmp_path, [*ALL, record(verdict="violated")], level=0, run=ENDED | {"exit_status": 1, "ran": 1})
+    assert codes(findings, "error") == ["GA404"]
+
+
+def test_a_run_that_was_stopped_after_its_first_failure_is_no_evidence(pytester):
+    (pytester.path / "test_it.py").write_text("def test_one(): assert False\ndef test_two(): pass\n")
+    pytester.runpytest("-x", "--gilcheck-json=run.json", "-p", "no:cacheprovider")
+    files = evidence.read([str(pytester.path / "run.json")])
+    assert not files.records
+    assert "1 of 2 collected tests did not run" in files.incomplete[0]
+
+
+def test_files_without_a_result_decide_nothing(tmp_path):
+    assert codes(judged(tmp_path, [], level=0), "inconclusive") == ["GA405"]
+    (tmp_path / "x").mkdir()
+    assert codes(judged(tmp_path / "x", ALL, level=0)) == []
+
+
 def test_nothing_is_demanded_of_who_claims_nothing(tmp_path):
     release, claim = project(tmp_path / "demo", classifiers=())
     assert not list(evidence.check(release, claim, evidence.read([]), AuditSettings(), TODAY))
