@@ -6,7 +6,8 @@ import base64
 import csv
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import metadata as installed_metadata
@@ -26,7 +27,7 @@ from . import tags as compatibility
 from .archive import LARGEST_TEXT, Files, Folder, Tar, Unreadable, Zip
 from .finding import AuditFinding, Known, found, passed
 from .project_files import from_project
-from .release import BadMetadata, Metadata, from_email
+from .release import BadMetadata, Metadata, from_email, from_pkg_info
 
 SDIST_SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".zip")
 _HASHED = 64 << 20  # bytes; of larger members only the size is compared with RECORD
@@ -64,6 +65,7 @@ class Artifact:
         tags: of a wheel, or of an installed distribution's WHEEL file; empty otherwise.
         files: its members; None where it could not be opened.
         findings: made while it was opened.
+        unlisted: why its files are not known, in words; empty where they are.
     """
 
     kind: ArtifactKind
@@ -75,6 +77,7 @@ class Artifact:
     tags: frozenset[Tag] = frozenset()
     files: Files | None = None
     findings: list[AuditFinding] = field(default_factory=list)
+    unlisted: str = ""
 
     def extension_modules(self) -> Iterator[ExtensionModule]:
         """Its extension modules; shared libraries that are no modules are left out."""
@@ -161,10 +164,21 @@ def _installed(one: installed_metadata.Distribution) -> Artifact:
     )
     names = [str(name).replace("\\", "/") for name in one.files or () if ".." not in Path(str(name)).parts]
     artifact.files = Folder(root, names)
+    if one.files is None:
+        artifact.unlisted = "nothing lists its files"
+    elif _is_editable(one):
+        artifact.unlisted = "it is installed as editable, and its files are elsewhere"
     _take_metadata(artifact, (one.read_text("METADATA") or one.read_text("PKG-INFO") or "").encode())
     wheel = one.read_text("WHEEL") or ""
     artifact.tags = _wheel_tags(wheel)
     return artifact
+
+
+def _is_editable(one: installed_metadata.Distribution) -> bool:
+    try:
+        return bool(json.loads(one.read_text("direct_url.json") or "{}")["dir_info"]["editable"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def _wheel(path: Path) -> Artifact:
@@ -208,7 +222,7 @@ def _sdist(path: Path) -> Artifact:
     if not infos:
         artifact.findings.append(found("GA123", artifact.base, "no PKG-INFO in the top folder", Known.METADATA))
         return artifact
-    _take_metadata(artifact, _read(artifact, infos[0]))
+    _take_metadata(artifact, _read(artifact, infos[0]), from_pkg_info)
     said = artifact.metadata
     if said is not None and artifact.name and (canonicalize_name(said.name), said.version) != (artifact.name, artifact.version):
         artifact.findings.append(found("GA121", artifact.base, f"PKG-INFO is of {said.name} {said.version}", Known.METADATA))
@@ -254,11 +268,11 @@ def _read(artifact: Artifact, name: str) -> bytes | None:
         return None
 
 
-def _take_metadata(artifact: Artifact, data: bytes | None) -> None:
+def _take_metadata(artifact: Artifact, data: bytes | None, reader: Callable[[bytes], Metadata] = from_email) -> None:
     if data is None:
         return
     try:
-        artifact.metadata = from_email(data)
+        artifact.metadata = reader(data)
     except BadMetadata as error:
         artifact.findings.append(found("GA123", artifact.base, _line(error), Known.METADATA))
         return

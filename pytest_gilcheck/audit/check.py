@@ -119,13 +119,15 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
     pythons = interpreters.given(request.pythons)
     artifacts = [one for target in request.targets for one in _opened(target, pythons, "audit")]
     before = claims.releases([one for target in request.previous for one in _opened(target, pythons, "--previous")])
-    if request.imports and not pythons and any(one.built for one in artifacts):
+    releases = claims.releases(artifacts)
+    imported = request.imports and any(one.built for one in artifacts)
+    if not pythons and (imported or any(closure.are_named(one, request.locks) for one in releases)):
         pythons = interpreters.find()
     records = evidence.read(request.evidence)
     findings: list[AuditFinding] = []
     table: list[ArtifactRow] = []
     described: list[str] = []
-    for release in claims.releases(artifacts):
+    for release in releases:
         claim = claims.claim_of(release, request.settings)
         described.append(_described(release, claim))
         previous = next((one for one in before if one.name.split(" ")[0] == release.name.split(" ")[0]), None)

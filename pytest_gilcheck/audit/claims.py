@@ -39,9 +39,8 @@ class Release:
 
     def untold(self, field: str) -> str:
         """Why a field of the metadata cannot be told; empty where it can: a build has written it, or the project's files say it."""
-        said = [one for one in self.metadata if one[0].kind is not ArtifactKind.PROJECT]
-        project = self.project.metadata if self.project else None
-        return "" if said or project is None else project.untold.get(field, "")
+        reasons = [("" if one.built else said.untold.get(field, "")) for one, said in self.metadata]
+        return reasons[0] if reasons and all(reasons) else ""
 
 
 @dataclass(frozen=True)

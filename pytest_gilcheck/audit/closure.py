@@ -9,10 +9,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from ..core.programs import answer
@@ -24,9 +24,11 @@ from .finding import AuditFinding, Known, Severity, found, passed
 from .imports import Scratch, import_one
 from .interpreters import Python, environment
 from .modules import Modules
+from .requirements import wanted
 
 _DOWNLOAD = 300.0  # seconds
 _MOST = 2000  # dependencies
+_NAMED = 8  # of dependencies that no interpreter could have, in one message
 
 
 def check(
@@ -38,74 +40,105 @@ def check(
     seconds: float,
     newest: bool,
 ) -> Iterator[AuditFinding]:
-    """Findings about every dependency that is installed where the imports are made; one for each that brings the GIL."""
+    """Findings about every dependency: one for each that brings the GIL, and one for each that cannot be told."""
     python = next((one for one in pythons if one.build.free_threaded), None)
-    wanted, problems = _wanted(release, lock_files)
+    direct, problems = _wanted(release, lock_files, python)
     yield from problems
-    if not wanted:
+    if not direct:
         return
     if python is None:
-        if lock_files:
-            text = f"{len(wanted)} dependencies, and no free-threaded interpreter that has them"
-            yield found("GA211", release.name, text, Known.METADATA, key="interpreter")
+        more = f" and {len(direct) - _NAMED} more" if len(direct) > _NAMED else ""
+        text = f"no free-threaded interpreter that could have {', '.join(sorted(direct)[:_NAMED])}{more}"
+        yield found("GA211", release.name, text, Known.METADATA, key="interpreter")
         return
-    told = missing = 0
-    for chain in _closure(wanted, python):
-        dependency = open_installed(chain[-1], python.path)
-        if dependency is None:
-            missing += 1
-            if lock_files:
-                text = f"{' > '.join(chain)} is not installed in {python}"
-                yield found("GA211", release.name, text, Known.METADATA, key=chain[-1])
-            continue
-        told += 1
-        yield from _dependency(release, dependency, chain, python, imports, seconds, newest)
+    told = count = 0
+    for reached in _closure(direct, python):
+        count += 1
+        problem, name = reached.problem(python), reached.chain[-1]
+        if problem:
+            yield found("GA211", release.name, f"{' > '.join(reached.chain)}{problem}", Known.METADATA, key=name)
+        if reached.installed is not None:
+            told += 1
+            yield from _dependency(release, reached.installed, reached.chain, python, imports, seconds, newest)
+    if count >= _MOST:
+        text = f"more than {_MOST:,} dependencies: the others were not looked at"
+        yield found("GA211", release.name, text, Known.METADATA, key="most")
     if told:
-        text = f"{told} dependencies were looked at in {python}" + (f"; {missing} are not installed there" if missing else "")
+        text = f"{told} dependencies were looked at in {python}" + (f"; {count - told} are not installed there" * (count > told))
         yield passed("GA206", release.name, text, Known.BINARY, key="closure")
 
 
-def _wanted(release: Release, lock_files: Sequence[str]) -> tuple[list[str], list[AuditFinding]]:
-    """The direct dependencies, or the locked ones."""
-    names: dict[str, None] = {}
+def are_named(release: Release, lock_files: Sequence[str]) -> bool:
+    """Whether an interpreter is needed that has the dependencies."""
+    return bool(lock_files) or any(said.requires for _, said in release.metadata)
+
+
+def _wanted(
+    release: Release, lock_files: Sequence[str], python: Python | None
+) -> tuple[dict[str, frozenset[str]], list[AuditFinding]]:
+    """The direct dependencies and the locked ones, each with the extras that are asked of it, and what cannot be read."""
+    names: dict[str, frozenset[str]] = {}
     problems = []
     for text in lock_files:
         try:
-            names |= dict.fromkeys(locks.read(Path(text)))
+            names |= dict.fromkeys(locks.read(Path(text)), frozenset())
         except locks.BadLock as error:
             problems.append(found("GA211", release.name, str(error), Known.METADATA, key=Path(text).name))
-    if not lock_files:
-        for _, said in release.metadata:
-            names |= dict.fromkeys(_required(said.requires))
+    if (why := release.untold("dependencies")) and not lock_files:
+        problems.append(found("GA211", release.name, f"its dependencies: {why}", Known.METADATA, key="untold"))
+    own = wanted([text for _, said in release.metadata for text in said.requires], python)
+    for name, extras in own.extras.items():
+        names[name] = names.get(name, frozenset()) | extras
+    for text in own.unreadable:
+        problems.append(found("GA211", release.name, f"{text[:80]!a} is no requirement", Known.METADATA, key=text))
     names.pop(canonicalize_name(release.name.split(" ")[0]), None)
-    return list(names)[:_MOST], problems
+    return names, problems
 
 
-def _required(requirements: Sequence[str]) -> list[str]:
-    found_names = []
-    for text in requirements:
-        try:
-            one = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if one.marker is None or one.marker.evaluate({"extra": ""}):
-            found_names.append(str(canonicalize_name(one.name)))
-    return found_names
+@dataclass(frozen=True)
+class _Reached:
+    """A dependency.
+
+    Attributes:
+        chain: of requirements that lead to it, the shortest, its own name last.
+        installed: None where it is not.
+        unreadable: its requirements that are none.
+    """
+
+    chain: tuple[str, ...]
+    installed: Artifact | None
+    unreadable: tuple[str, ...]
+
+    def problem(self, python: Python) -> str:
+        """Why it cannot be told what comes with it, in words that follow its name; empty where it can."""
+        if self.installed is None:
+            return f" is not installed in {python}"
+        if self.installed.unlisted:
+            return f": {self.installed.unlisted}"
+        if self.installed.metadata is None:
+            return ": what it requires cannot be read"
+        return f": its requirement {self.unreadable[0][:80]!a} cannot be read" if self.unreadable else ""
 
 
-def _closure(direct: Sequence[str], python: Python) -> Iterator[tuple[str, ...]]:
-    """Chains of requirements to each dependency, the shortest, breadth first."""
-    waiting: list[tuple[str, ...]] = [(name,) for name in direct]
-    seen = set(direct)
-    for chain in waiting:  # grows while it is walked
-        yield chain
-        installed = open_installed(chain[-1], python.path)
-        if installed is None or installed.metadata is None or len(seen) > _MOST:
-            continue
-        for name in _required(installed.metadata.requires):
-            if name not in seen:
-                seen.add(name)
-                waiting.append((*chain, name))
+def _closure(direct: Mapping[str, frozenset[str]], python: Python) -> Iterator[_Reached]:
+    """Each dependency once, breadth first; it is followed again for extras that a later requirement asks of it."""
+    waiting: list[tuple[tuple[str, ...], frozenset[str]]] = [((name,), extras) for name, extras in list(direct.items())[:_MOST]]
+    seen = {chain[-1]: extras for chain, extras in waiting}
+    opened: dict[str, Artifact | None] = {}
+    for chain, extras in waiting:  # grows while it is walked
+        name = chain[-1]
+        again = name in opened
+        installed = opened[name] if again else open_installed(name, python.path)
+        opened[name] = installed
+        said = installed.metadata if installed is not None else None
+        required = wanted(said.requires if said is not None else (), python, sorted(extras))
+        if not again:
+            yield _Reached(chain, installed, required.unreadable)
+        for inner, more in required.extras.items():
+            known = seen.get(inner)
+            if (known is None and len(seen) < _MOST) or (known is not None and not more <= known):
+                seen[inner] = (known or frozenset()) | more
+                waiting.append(((*chain, inner), more))
 
 
 def _dependency(
@@ -119,9 +152,12 @@ def _dependency(
 ) -> Iterator[AuditFinding]:
     dependency.tags = frozenset()  # whatever it is tagged for, it is what this interpreter has
     known = modules.read(dependency)
-    loadable = {one.file: one for one in dependency.extension_modules() if one.suffix.loads_on(python.build)}
+    loadable = {each.file: each for each in dependency.extension_modules() if each.suffix.loads_on(python.build)}
     used = [loadable[file].module for file, one in known.declared.items() if one.gil is Gil.USED and file in loadable]
     untold = [loadable[file].module for file, one in known.declared.items() if one.gil is Gil.UNKNOWN and file in loadable]
+    for one in known.findings:
+        text = f"{' > '.join(chain)}: {one.subject}: {one.message}"
+        yield found("GA211", release.name, text, Known.BINARY, key=one.subject)
     if not used and not untold:
         return
     through = " > ".join((*chain[:-1], dependency.label))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from .release import BadMetadata, toml
+from .requirements import applies
 
 _LARGEST = 64 << 20  # bytes
+_INCLUDED = re.compile(r"(?:-r\s*=?|--requirement[\s=])\s*(.+)")
+_EDITABLE = re.compile(r"(?:-e\s*=?|--editable[\s=])\s*(.+)")
 _DEEPEST = 10  # requirements files inside requirements files
 
 
@@ -66,22 +70,35 @@ def _requirements(path: Path, text: str, depth: int) -> dict[str, str]:
         words = line.split(" #")[0].strip()
         if not words or words.startswith("#"):
             continue
-        if words.startswith(("-r ", "--requirement ", "-r=", "--requirement=")):
-            inner = path.parent / words.replace("=", " ", 1).split(None, 1)[1].strip()
+        if (included := _INCLUDED.match(words)) is not None:
+            inner = path.parent / included[1].strip()
             if depth >= _DEEPEST:
                 raise BadLock(f"{path.name}: requirements files inside each other, more than {_DEEPEST}")
             found |= _requirements(inner, _text(inner), depth + 1)
             continue
-        if words.startswith("-"):
+        if (editable := _EDITABLE.match(words)) is not None:
+            words = _named(path, editable[1])
+        if not words or words.startswith("-"):
             continue
         try:
             requirement = Requirement(words.split(" --hash")[0].strip())
+            wanted = applies(requirement)
         except InvalidRequirement:
             raise BadLock(f"{path.name}: {words[:60]!a} is no requirement") from None
-        if requirement.marker is None or requirement.marker.evaluate():
+        if wanted:
             pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
             found[str(canonicalize_name(requirement.name))] = pins[0] if pins else ""
     return found
+
+
+def _named(path: Path, editable: str) -> str:
+    """The name of an editable requirement; empty for the project itself, which is no dependency of its own."""
+    if editable.partition("[")[0].strip() in (".", "./"):
+        return ""
+    _, egg, name = editable.partition("#egg=")
+    if not egg:
+        raise BadLock(f"{path.name}: {editable[:60]!a} has no name: write NAME @ URL, or add #egg=NAME")
+    return name.partition("&")[0].strip()
 
 
 def _text(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.parser import BytesParser
 from email.policy import compat32
 from typing import Any
@@ -62,7 +62,7 @@ class Metadata:
 
 
 def from_email(data: bytes) -> Metadata:
-    """Of a METADATA or PKG-INFO file.
+    """Of a METADATA file.
 
     Raises:
         BadMetadata: it has no name or version, or one of its fields cannot be read.
@@ -80,6 +80,22 @@ def from_email(data: bytes) -> Metadata:
         requires=tuple(str(one).strip() for one in message.get_all("Requires-Dist", [])),
         description=description,
     )
+
+
+def from_pkg_info(data: bytes) -> Metadata:
+    """Of a PKG-INFO file: one without dependencies may leave them to the build (PEP 643), and old setuptools leaves them out.
+
+    Raises:
+        BadMetadata: as `from_email`.
+    """
+    said = from_email(data)
+    message = BytesParser(policy=compat32).parsebytes(data, headersonly=True)
+    dynamic = [str(one).strip().lower() for one in message.get_all("Dynamic", [])]
+    standard = str(message.get("Metadata-Version", "")).strip()
+    if said.requires or not (standard.startswith(("1.", "2.0", "2.1")) or "requires-dist" in dynamic):
+        return said
+    why = "are dynamic" if "requires-dist" in dynamic else f"are not promised by version {standard} of the format"
+    return replace(said, untold={"dependencies": f"PKG-INFO: they {why}"})
 
 
 def toml(text: str) -> dict[str, Any]:

@@ -66,6 +66,14 @@ def test_a_finding_outranks_what_cannot_be_told(tmp_path, gilcheck):
     assert gilcheck("audit", wheel(tmp_path, files=files, classifiers=[BETA]), *QUIET)[0] == 1
 
 
+def test_a_dependency_that_is_nowhere_is_no_pass(tmp_path, gilcheck):
+    wheel(tmp_path, "py3-none-any", {"demo/__init__.py": b""}, requires=["absent-and-nowhere>=1"])
+    status, out, _ = gilcheck("audit", tmp_path / "demo-1.0-py3-none-any.whl", "--no-import")
+    assert status == 3
+    assert "GA211" in out
+    assert "absent-and-nowhere" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

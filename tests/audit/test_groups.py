@@ -14,7 +14,7 @@ from pytest_gilcheck.audit.claims import ReleaseClaim
 from pytest_gilcheck.audit.settings import AuditSettings
 from pytest_gilcheck.audit.tags import Build
 
-from .made import BETA, STABLE, binary, codes, wheel
+from .made import BETA, STABLE, binary, codes, sdist, wheel
 
 TODAY = date(2026, 6, 1)
 
@@ -200,6 +200,8 @@ def test_how_the_project_is_built_and_tested(tmp_path, files, found):
     [
         ("requirements.txt", "# x\nnumpy==2.0 --hash=sha256:00\nLxml>=5\n-e .\n-r more.txt\n", {"numpy", "lxml", "cffi"}),
         ("requirements.txt", "numpy ; python_version < '3'\n", set()),
+        ("requirements.txt", "-rmore.txt\n--requirement=more.txt\n-e .[test]\n--extra-index-url x\n", {"cffi"}),
+        ("requirements.txt", "-e git+https://x/y#egg=Own&subdirectory=z\nlater; python_version >= '3.14'\n", {"own", "later"}),
         ("uv.lock", "version = 1\n[[package]]\nname = 'numpy'\nversion = '2.0'\n", {"numpy"}),
         ("poetry.lock", "[[package]]\nname = 'numpy'\nversion = '2.0'\n[metadata]\nlock-version = '2.1'\n", {"numpy"}),
         ("pylock.toml", "lock-version = '1.0'\n[[packages]]\nname = 'numpy'\n", {"numpy"}),
@@ -223,6 +225,8 @@ def test_the_packages_of_a_lock_file(tmp_path, name, text, names):
         ("requirements.txt", "!!!\n", "is no requirement"),
         ("requirements.txt", "-r requirements.txt\n", "inside each other"),
         ("requirements.txt", "-r absent.txt\n", "absent.txt"),
+        ("requirements.txt", "-e ../other\n", "'../other' has no name"),
+        ("requirements.txt", "x; python_version > 'a' and y\n", "is no requirement"),
     ],
 )
 def test_a_lock_file_that_cannot_be_read_is_one_line(tmp_path, name, text, words):
@@ -248,7 +252,7 @@ def site(tmp_path, monkeypatch):
         with zipfile.ZipFile(wheel(tmp_path, files=files, name=name, requires=requires)) as archive:
             archive.extractall(folder)
 
-    return SimpleNamespace(python=python, install=install)
+    return SimpleNamespace(python=python, install=install, folder=folder)
 
 
 def dependencies(tmp_path, site, requires, lock=()):
@@ -275,6 +279,111 @@ def test_dependencies_that_are_ready(tmp_path, site):
 def test_a_dependency_that_cannot_be_told(tmp_path, site):
     site.install("near", "single_sometimes")
     assert codes(dependencies(tmp_path, site, ["near"])) == ["GA211"]
+
+
+def untold(tmp_path, site, requires, **more):
+    """The messages of what cannot be told; nothing else may be found."""
+    findings = dependencies(tmp_path, site, requires, **more)
+    assert codes(findings) in ([], ["GA211"])
+    return [one.message for one in findings if one.severity == "inconclusive"]
+
+
+def test_a_dependency_that_is_not_installed_is_named_with_its_chain(tmp_path, site):
+    site.install("near", "multi_free", requires=["far"])
+    assert untold(tmp_path, site, ["near", "absent>=2"]) == [
+        "absent is not installed in Python 3.14.0t", "near > far is not installed in Python 3.14.0t",
+    ]  # fmt: skip
+    site.install("far"), site.install("absent")
+    assert untold(tmp_path, site, ["near", "absent>=2"]) == []
+
+
+def test_dependencies_without_an_interpreter_that_could_have_them_are_named(tmp_path):
+    release, _ = project(tmp_path / "demo")
+    later = ["absent", "later; python_version >= '3.14'", "older; python_version < '3.13'", "optional; extra == 'fast'"]
+    for requires, words in ((later, ["could have absent, later"]), ([], []), (later[2:], [])):
+        release.project.metadata.__dict__["requires"] = tuple(requires)
+        findings = list(closure.check(release, [], [], [], False, 10.0, False))
+        assert codes(findings) == codes(findings, "inconclusive") == ["GA211"][: len(words)]
+        assert [one.message for one in findings] == [f"no free-threaded interpreter that {text}" for text in words]
+
+
+def test_markers_are_about_the_interpreter_that_imports_and_extras_about_what_is_asked(tmp_path, site):
+    site.install("near", requires=["old; python_version < '3.14'", "new; python_version >= '3.14'", "far; extra == 'fast'"])
+    (new,) = untold(tmp_path, site, ["near"])
+    assert new.startswith("near > new ")
+    site.install("new", requires=["near[fast]"])  # the extra is asked for after its distribution was looked at
+    assert [one.partition(" is ")[0] for one in untold(tmp_path, site, ["near"])] == ["near > new > near > far"]
+    assert [one.partition(" is ")[0] for one in untold(tmp_path, site, ["near[fast]"])] == ["near > far"]
+
+
+def test_a_requirement_that_cannot_be_read_is_named(tmp_path, site):
+    site.install("near", requires=["in valid"])
+    assert untold(tmp_path, site, ["near", "no !", "x; python_version > 'a' and y"]) == [
+        "'no !' is no requirement", "\"x; python_version > 'a' and y\" is no requirement",
+        "near: its requirement 'in valid' cannot be read",
+    ]  # fmt: skip
+
+
+def test_a_dependency_whose_files_or_metadata_are_not_known_cannot_be_told(tmp_path, site):
+    for name in ("bare", "linked", "odd"):
+        site.install(name)
+    info = "{}-1.0.dist-info".format
+    (site.folder / info("bare") / "RECORD").unlink()
+    (site.folder / info("linked") / "direct_url.json").write_text('{"url": "file:///x", "dir_info": {"editable": true}}')
+    (site.folder / info("odd") / "METADATA").write_text("Name: odd\nVersion: 1.0\nRequires-Python: three\n")
+    assert untold(tmp_path, site, ["bare", "linked", "odd"]) == [
+        "bare: nothing lists its files", "linked: it is installed as editable, and its files are elsewhere",
+        "odd: what it requires cannot be read",
+    ]  # fmt: skip
+    (site.folder / info("linked") / "direct_url.json").write_text('{"url": "file:///x", "dir_info": {}}')
+    assert untold(tmp_path, site, ["linked"]) == []
+
+
+def test_a_dependency_with_a_damaged_binary_cannot_be_told(tmp_path, site):
+    site.install("near", "multi_free")
+    (file,) = (site.folder / "near").glob("*.so")
+    file.write_bytes(file.read_bytes()[:5000])
+    (why,) = untold(tmp_path, site, ["near"])
+    assert "multi_free" in why
+
+
+def test_more_dependencies_than_are_followed_is_said(tmp_path, site, monkeypatch):
+    monkeypatch.setattr(closure, "_MOST", 2)
+    for name in ("one", "two", "three"):
+        site.install(name)
+    assert untold(tmp_path, site, ["one", "two", "three"]) == ["more than 2 dependencies: the others were not looked at"]
+    assert untold(tmp_path, site, ["one"]) == []
+
+
+def test_dependencies_that_a_build_computes_are_untold_unless_it_has_written_them(tmp_path):
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "setup.py").write_text("from setuptools import setup\nsetup(name='demo', install_requires=read())\n")
+    for targets, found in (([folder], ["GA211"]), ([wheel(tmp_path, version="1.0"), folder], [])):
+        (release,) = claims.releases([open_path(one) for one in targets])
+        assert codes(closure.check(release, [], [], [], False, 10.0, False)) == found
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("Metadata-Version: 2.1\n", ["GA211"]),
+        ("Metadata-Version: 2.4\nDynamic: Requires-Dist\n", ["GA211"]),
+        ("Metadata-Version: 2.4\nDynamic: License-File\n", []),
+        ("Metadata-Version: 2.2\n", []),
+    ],
+)
+def test_a_source_distribution_that_does_not_promise_its_dependencies(tmp_path, head, found):
+    path = sdist(tmp_path, {"PKG-INFO": f"{head}Name: demo\nVersion: 1.0\n".encode()})
+    (release,) = claims.releases([open_path(path)])
+    assert codes(closure.check(release, [], [], [], False, 10.0, False)) == found
+
+
+def test_what_is_declared_is_looked_at_beside_a_lock_file(tmp_path, site):
+    (tmp_path / "requirements.txt").write_text("# nothing\n")
+    assert untold(tmp_path, site, ["absent"], lock=[str(tmp_path / "requirements.txt")]) == [
+        "absent is not installed in Python 3.14.0t"
+    ]
 
 
 def test_what_is_locked_and_not_installed_cannot_be_told(tmp_path, site):
