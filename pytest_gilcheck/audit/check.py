@@ -13,7 +13,7 @@ from packaging.utils import InvalidName, canonicalize_name
 
 from ..core.clocks import today
 from ..core.errors import BadValue
-from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, workflows
+from . import baseline, claims, closure, documents, evidence, interpreters, modules, prove, substance, workflows
 from . import source as source_rules
 from .artifact import Artifact, ArtifactKind, is_artifact, open_installed, open_path
 from .binary.declaration import Gil
@@ -132,6 +132,7 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
         described.append(_described(release, claim))
         previous = next((one for one in before if one.name.split(" ")[0] == release.name.split(" ")[0]), None)
         found = [one for each in _all(release) for one in each.findings]
+        found += substance.without_code(release)
         found += claims.check(release, claim, previous)
         known = []
         for artifact in release.artifacts:
@@ -148,6 +149,8 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
         table += [_row(artifact, each, found) for artifact, each in zip(release.artifacts, known, strict=True)]
     shown = [one for one in findings if request.settings.shows(one.code)]
     kept, accepted = baseline.apply(ordered(shown), request.settings.baseline, request.today)
+    if not kept and not accepted:
+        kept = [substance.without_checks(releases)]
     for artifact in artifacts:
         if artifact.files is not None:
             artifact.files.close()

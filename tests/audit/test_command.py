@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+import zipfile
 
 import pytest
 
@@ -59,6 +60,57 @@ def test_what_cannot_be_told_is_no_pass(tmp_path, gilcheck):
     path = free(tmp_path, "single_sometimes")
     assert gilcheck("audit", path, *QUIET)[0] == 3
     assert gilcheck("audit", path, *QUIET, "--allow-inconclusive", "GA203")[0] == 0
+
+
+def test_an_audit_that_made_no_check_is_no_pass(tmp_path, gilcheck):
+    path = free(tmp_path)
+    for chosen in (("--select", "GA206"), ("--ignore", "GA1,GA2,GA3,GA4,GA5,GA9")):
+        status, out, _ = gilcheck("audit", path, "--no-import", *chosen)
+        assert status == 3
+        assert "GA903" in out
+        assert "exit status 3" in out
+    assert gilcheck("audit", path, "--no-import", "--select", "GA206", "--allow-inconclusive", "GA903")[0] == 0
+
+
+def test_findings_that_are_all_accepted_are_checks(tmp_path, gilcheck):
+    (tmp_path / "demo").mkdir()
+    settings(
+        tmp_path / "demo", BASELINE.format("2999-01-01").replace("GA201", "GA501").replace("demo-*:demo/multi_silent.*", "demo")
+    )
+    with (tmp_path / "demo" / "pyproject.toml").open("a") as file:
+        file.write("\n[project]\nname = 'demo'\n")
+    (tmp_path / "demo" / "README.md").write_text("Text.\n")
+    (tmp_path / "demo" / "demo.py").write_text("")
+    status, out, _ = gilcheck("audit", "demo", "--no-source")
+    assert (status, "GA903" in out, "accepted GA501" in out) == (0, False, True)
+
+
+CODE = [("demo.py", b""), ("src/demo/a.pyx", b""), ("demo/a.c", b"int x;\n")]
+
+
+@pytest.mark.parametrize(
+    ("files", "checked"),
+    [([], False), ([("README.md", b"It is thread-safe.\n")], False), ([("tests/test_a.py", b"")], False),
+     ([("demo/a.pyi", b"")], False), *(([one], True) for one in CODE)],
+)  # fmt: skip
+def test_a_project_without_code_is_no_pass(tmp_path, gilcheck, files, checked):
+    folder = tmp_path / "demo"
+    for name, data in [("pyproject.toml", b"[project]\nname = 'demo'\n"), *files]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    status, out, _ = gilcheck("audit", "demo")
+    assert (status, "GA903" in out) == ((0, False) if checked else (3, True))
+
+
+def test_a_wheel_without_code_is_no_pass_beside_a_source_with_code(tmp_path, gilcheck):
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    sdist(dist, {"demo/__init__.py": b""}), wheel(dist, "py3-none-any", {"demo/py.typed": b""})
+    status, out, _ = gilcheck("audit", "dist", *QUIET)
+    assert status == 3
+    assert "GA903" in out
+    wheel(dist, "py3-none-any", {"demo/__init__.py": b""})
+    assert gilcheck("audit", "dist", *QUIET)[0] == 0
 
 
 def test_a_finding_outranks_what_cannot_be_told(tmp_path, gilcheck):
@@ -181,9 +233,24 @@ def test_a_folder_of_artifacts_is_one_release(tmp_path, gilcheck):
 
 
 def test_an_installed_distribution_by_name(gilcheck):
-    status, out, _ = gilcheck("audit", "pluggy", "--no-import", "--no-source", "--ignore", "GA5")
+    status, out, _ = gilcheck("audit", "pluggy", "--no-import", "--ignore", "GA5")
     assert status == 0
     assert out.startswith("pluggy ")
+
+
+def test_an_installed_distribution_of_which_nothing_is_looked_at_is_no_pass(gilcheck):
+    assert gilcheck("audit", "pluggy", "--no-import", "--no-source", "--ignore", "GA5")[0] == 3
+
+
+@pytest.mark.parametrize("editable", [True, False])
+def test_an_editable_installation_whose_files_are_elsewhere_is_no_pass(tmp_path, gilcheck, monkeypatch, editable):
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel(tmp_path, "py3-none-any", {"finder.py": b""}, name="linked")).extractall(site)
+    if editable:
+        (site / "linked-1.0.dist-info" / "direct_url.json").write_text('{"url": "file:///x", "dir_info": {"editable": true}}')
+    monkeypatch.syspath_prepend(str(site))
+    status, out, _ = gilcheck("audit", "linked", "--no-import")
+    assert (status, "installed as editable" in out) == ((3, True) if editable else (0, False))
 
 
 def test_our_own_error_has_a_status_of_its_own(tmp_path, gilcheck, monkeypatch):

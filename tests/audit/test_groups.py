@@ -200,7 +200,7 @@ def test_how_the_project_is_built_and_tested(tmp_path, files, found):
     [
         ("requirements.txt", "# x\nnumpy==2.0 --hash=sha256:00\nLxml>=5\n-e .\n-r more.txt\n", {"numpy", "lxml", "cffi"}),
         ("requirements.txt", "numpy ; python_version < '3'\n", set()),
-        ("requirements.txt", "-rmore.txt\n--requirement=more.txt\n-e .[test]\n--extra-index-url x\n", {"cffi"}),
+        ("requirements.txt", "-rmore.txt\n-e .[test]\n--extra-index-url x\n", {"cffi"}),
         ("requirements.txt", "-e git+https://x/y#egg=Own&subdirectory=z\nlater; python_version >= '3.14'\n", {"own", "later"}),
         ("uv.lock", "version = 1\n[[package]]\nname = 'numpy'\nversion = '2.0'\n", {"numpy"}),
         ("poetry.lock", "[[package]]\nname = 'numpy'\nversion = '2.0'\n[metadata]\nlock-version = '2.1'\n", {"numpy"}),
