@@ -96,7 +96,7 @@ def _wanted(
 
 
 @dataclass(frozen=True)
-class _Reached:
+class _Dependency:
     """A dependency.
 
     Attributes:
@@ -120,7 +120,7 @@ class _Reached:
         return f": its requirement {self.unreadable[0][:80]!a} cannot be read" if self.unreadable else ""
 
 
-def _closure(direct: Mapping[str, frozenset[str]], python: Python) -> Iterator[_Reached]:
+def _closure(direct: Mapping[str, frozenset[str]], python: Python) -> Iterator[_Dependency]:
     """Each dependency once, breadth first; it is followed again for extras that a later requirement asks of it."""
     waiting: list[tuple[tuple[str, ...], frozenset[str]]] = [((name,), extras) for name, extras in list(direct.items())[:_MOST]]
     seen = {chain[-1]: extras for chain, extras in waiting}
@@ -133,7 +133,7 @@ def _closure(direct: Mapping[str, frozenset[str]], python: Python) -> Iterator[_
         said = installed.metadata if installed is not None else None
         required = wanted(said.requires if said is not None else (), python, sorted(extras))
         if not again:
-            yield _Reached(chain, installed, required.unreadable)
+            yield _Dependency(chain, installed, required.unreadable)
         for inner, more in required.extras.items():
             known = seen.get(inner)
             if (known is None and len(seen) < _MOST) or (known is not None and not more <= known):
