@@ -1,5 +1,7 @@
 """``pytest --gilcheck-audit``: checks as items."""
 
+import pytest
+
 from .made import BETA, binary, wheel
 
 FILE = "demo/{}.cpython-314t-x86_64-linux-gnu.so"
@@ -16,7 +18,54 @@ def test_findings_are_items_beside_the_tests(pytester):
     result = pytester.runpytest("--gilcheck-audit=dist", "-rs", "-p", "no:cacheprovider")
     outcomes = result.parseoutcomes()
     assert (outcomes["failed"], outcomes["skipped"]) == (1, 1)
-    result.stdout.fnmatch_lines(["*GA201*multi_silent*", "*importing it switches the GIL on*", "mend: *", "SKIPPED*not told: *"])
+    result.stdout.fnmatch_lines(["*GA201*multi_silent*", "*it switches the GIL on*", "mend: *", "SKIPPED*inconclusive: *"])
+
+
+def run(pytester, *options):
+    """In a process of its own: strict loads the checks, of which a process can have one copy."""
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+
+def undecided(pytester, *options, ini=""):
+    pytester.makepyprojecttoml(SETTINGS + ini)
+    pytester.makepyfile("def test_it(): pass")
+    wheel(pytester.mkdir("dist"), files={FILE.format("single_sometimes"): binary()}, classifiers=[BETA])
+    return run(pytester, "--gilcheck-audit=dist", *options)
+
+
+STRICT = [(["--gilcheck-strict"], ""), ([], "[tool.pytest.ini_options]\ngilcheck_strict = 'true'\n")]
+
+
+@pytest.mark.parametrize(("options", "ini"), STRICT)
+def test_what_is_undecided_fails_if_strict(pytester, options, ini):
+    result = undecided(pytester, *options, ini=ini)
+    outcomes = result.parseoutcomes()
+    assert (result.ret, outcomes["failed"], "skipped" in outcomes) == (1, 1, False)
+    result.stdout.fnmatch_lines(["inconclusive, and strict: *", "mend: *", "FAILED *GA203*"])
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_what_is_undecided_is_said_to_be_so_at_the_end(pytester, quiet):
+    result = undecided(pytester, *quiet)
+    assert (result.ret, result.parseoutcomes()["skipped"]) == (0, 1)
+    result.stdout.fnmatch_lines([
+        "*gilcheck: undecided checks of the audit*", "inconclusive GA203?*single_sometimes*: *",
+        "gilcheck: 1 undecided; an undecided check is no pass: --gilcheck-strict fails it",
+    ])  # fmt: skip
+
+
+def test_what_is_undecided_and_allowed_passes_if_strict(pytester):
+    result = undecided(pytester, "--gilcheck-strict", ini="allow-inconclusive = ['GA203']\n")
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*undecided checks*")
+
+
+def test_a_target_without_code_fails_if_strict(pytester):
+    pytester.makepyprojecttoml("[project]\nname = 'demo'\n")
+    assert run(pytester, "--gilcheck-audit=.").parseoutcomes() == {"skipped": 1}
+    result = run(pytester, "--gilcheck-audit=.", "--gilcheck-strict")
+    result.stdout.fnmatch_lines(["inconclusive, and strict: no Python source and no extension module*"])
+    assert result.ret == 1
 
 
 def test_a_release_that_is_well_passes(pytester):
