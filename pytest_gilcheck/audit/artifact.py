@@ -29,7 +29,8 @@ from .finding import AuditFinding, Known, found, passed
 from .project_files import from_project
 from .release import BadMetadata, Metadata, from_email, from_pkg_info
 
-SDIST_SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".zip")
+_OLD_SUFFIXES = (".tar.bz2", ".tar.xz", ".tgz")  # of source distributions from before the specification
+SDIST_SUFFIXES = (".tar.gz", ".zip", *_OLD_SUFFIXES)
 _HASHED = 64 << 20  # bytes; of larger members only the size is compared with RECORD
 
 
@@ -127,19 +128,20 @@ def open_path(path: Path) -> Artifact:
     """Open a wheel, a source distribution or a project's folder; what is wrong with it is among its findings."""
     if path.is_dir():
         return _project(path)
-    return _wheel(path) if path.suffix == ".whl" else _sdist(path)
+    return _wheel(path) if path.suffix.lower() == ".whl" else _sdist(path)
 
 
 def is_artifact(path: Path) -> bool:
-    """Whether a file is a wheel or a source distribution, by its name."""
-    if path.suffix == ".whl":
+    """Whether a file is a wheel or a source distribution, by its name; one with a suffix in capitals is meant as one."""
+    if path.suffix.lower() == ".whl":
         return True
-    if not path.name.endswith(SDIST_SUFFIXES):
+    suffix = next((one for one in SDIST_SUFFIXES if path.name.lower().endswith(one)), "")
+    if not suffix:
         return False
     try:
-        parse_sdist_filename(path.name)
+        parse_sdist_filename(path.name[: -len(suffix)] + suffix)
     except InvalidSdistFilename:
-        return path.name.endswith((".tar.bz2", ".tar.xz", ".tgz"))
+        return suffix in _OLD_SUFFIXES
     return True
 
 
@@ -213,9 +215,9 @@ def _sdist(path: Path) -> Artifact:
     try:
         artifact.name, artifact.version = parse_sdist_filename(path.name)
     except InvalidSdistFilename as error:
-        if not path.name.endswith((".tar.bz2", ".tar.xz", ".tgz")):  # of before the specification
+        if not path.name.endswith(_OLD_SUFFIXES):
             artifact.findings.append(found("GA125", path.name, _line(error), Known.TAG))
-    if not _open(artifact, lambda: Zip(path) if path.suffix == ".zip" else Tar(path)):
+    if not _open(artifact, lambda: Zip(path) if path.suffix.lower() == ".zip" else Tar(path)):
         return artifact
     assert artifact.files is not None, "it was opened"
     infos = [one for one in artifact.files.names if one.count("/") == 1 and one.endswith("/PKG-INFO")]

@@ -159,6 +159,8 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
 
 def _opened(target: str, pythons: Sequence[Python], source: str) -> Iterator[Artifact]:
     path = Path(target)
+    if not target.strip():  # Path would take it for the current folder
+        raise BadValue(source, target, "a file, a folder, or the name of an installed distribution", "command line")
     if path.is_dir():
         files = sorted(one for one in path.iterdir() if one.is_file() and is_artifact(one))
         project = is_project(path)

@@ -17,6 +17,7 @@ from typing import Any
 from ..core import evidence_files
 from ..core.errors import BadValue
 from ..core.printed import write
+from ..core.values import SECONDS
 
 OUTPUTS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 Page = Callable[..., str]
@@ -108,8 +109,10 @@ def _request(given: argparse.Namespace) -> Any:
     from . import settings
     from .check import Request
 
-    if given.import_timeout <= 0:
-        raise BadValue("import-timeout", given.import_timeout, "seconds above 0", "command line --import-timeout")
+    seconds = SECONDS.read("import-timeout", given.import_timeout, "command line --import-timeout")
+    for path in given.lock:
+        if not Path(path).exists() or Path(path).is_dir():
+            raise BadValue("lock", path, "a file that exists", "command line --lock")
     found = settings.read(given.config or _project_file(given.targets))
     if given.config is not None and not given.config.is_file():
         raise BadValue("config", str(given.config), "a file that exists", "command line --config")
@@ -126,7 +129,7 @@ def _request(given: argparse.Namespace) -> Any:
         settings=found,
         pythons=tuple(given.python),
         imports=not given.no_import,
-        seconds=given.import_timeout,
+        seconds=seconds,
         evidence=tuple(given.evidence),
         previous=tuple(given.previous),
         locks=tuple(given.lock),

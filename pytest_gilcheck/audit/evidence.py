@@ -59,8 +59,10 @@ def read(paths: Sequence[str]) -> EvidenceFiles:
     refuted: list[Record] = []
     for text in paths:
         path = Path(text)
-        files = sorted(one for one in path.rglob("*.json") if one.is_file()) if path.is_dir() else [path]
-        if not files or not all(one.exists() for one in files):
+        files = (
+            sorted(one for one in path.rglob("*") if one.suffix.lower() == ".json" and one.is_file()) if path.is_dir() else [path]
+        )
+        if not text or not files or not all(one.exists() for one in files):
             raise BadValue("evidence", text, "a file of evidence, or a folder with .json files", "command line --evidence")
         for one in files:
             try:

@@ -68,6 +68,7 @@ def ask(command: str) -> Python | None:
     program = shutil.which(command)
     if program is None:
         return None
+    program = os.path.abspath(program)  # imports run in other folders; a link stays, for it may be a virtual environment's
     try:
         done = answer([program, "-I", "-c", _QUESTION], _PATIENCE, environment())
         said = json.loads(done.stdout)

@@ -96,10 +96,13 @@ def read(file: Path) -> AuditSettings:
     except FileNotFoundError:
         return AuditSettings()
     except (BadMetadata, OSError, UnicodeDecodeError) as error:
-        raise BadValue(str(file), "...", f"a file that can be read ({' '.join(str(error).split())[:120]})", "audit") from None
-    table = document.get("tool", {}).get("gilcheck", {}).get("audit", {}) if isinstance(document.get("tool", {}), dict) else {}
-    if not isinstance(table, Mapping):
-        raise BadValue("tool.gilcheck.audit", table, "a table", str(file))
+        why = " ".join(str(getattr(error, "strerror", None) or error).split())[:160]
+        raise BadValue("settings", str(file), f"a TOML file that can be read: {why}", "audit") from None
+    table: Any = document
+    for name in ("tool", "gilcheck", "audit"):
+        table = table.get(name, {})
+        if not isinstance(table, Mapping):
+            raise BadValue(name, table, f"a table, such as those of {SOURCE}", str(file))
     for name in table:
         if name not in _NAMES:
             raise BadValue(name, table[name], f"one of {', '.join(_NAMES)}", SOURCE)

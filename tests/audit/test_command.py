@@ -1,6 +1,7 @@
 """The command: exit statuses, settings, baseline, usage errors; never a traceback."""
 
 import json
+import os
 import textwrap
 import zipfile
 
@@ -129,6 +130,7 @@ def test_a_dependency_that_is_nowhere_is_no_pass(tmp_path, gilcheck):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ([""], "a file, a folder, or the name"),
         (["nothing-here.whl"], "the name of an installed distribution"),
         (["no such thing"], "the name of an installed distribution"),
         (["empty"], "a folder with wheels"),
@@ -141,7 +143,10 @@ def test_a_dependency_that_is_nowhere_is_no_pass(tmp_path, gilcheck):
         ([".", "--format", "pdf"], "format='pdf'"),
         ([".", "--python", "no-such-python"], "a CPython interpreter that can be run"),
         ([".", "--evidence", "absent.json"], "a file of evidence"),
-        ([".", "--import-timeout", "0"], "seconds above 0"),
+        *(([".", "--import-timeout", value], "seconds above 0") for value in ("0", "nan", "inf", "1e300")),
+        ([".", "--lock", "absent.lock"], "lock='absent.lock'"),
+        ([".", "--lock", "empty"], "lock='empty'"),
+        ([".", "--evidence", ""], "evidence=''"),
         ([".", "--config", "absent.toml"], "a file that exists"),
     ],
 )
@@ -164,13 +169,70 @@ def test_bad_usage_is_one_line(tmp_path, gilcheck, arguments, words):
         "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nexpires = 2027-01-01",
         "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = ' '\nexpires = 2027-01-01",
         "[[tool.gilcheck.audit.baseline]]\ncode = 'GA201'\nreason = 'x'\nexpires = 'soon'",
-        "[[tool.gilcheck.audit.baseline]]\ncode = 'XX'\nreason = 'x'\nexpires = 2027-01-01", "level =",
+        "[[tool.gilcheck.audit.baseline]]\ncode = 'XX'\nreason = 'x'\nexpires = 2027-01-01",
     ],
 )  # fmt: skip
 def test_a_bad_setting_is_refused(tmp_path, gilcheck, text):
     settings(tmp_path, text)
     status, _, err = gilcheck("audit", free(tmp_path), *QUIET)
     assert (status, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"[tool.gilcheck.audit]\nlevel =\n", "(at line 2, column 8)"),
+        (b"[tool\n", "at line 1"),
+        (b"\xff\n", "can't decode byte 0xff"),
+        (b"[tool]\ngilcheck = 1\n", "gilcheck=1"),
+        (b"tool = 1\n", "tool=1"),
+        (b"[tool.gilcheck]\naudit = []\n", "audit=[]"),
+    ],
+)
+def test_a_broken_file_of_settings_is_one_line_that_names_the_file_and_why(tmp_path, gilcheck, text, words):
+    (tmp_path / "pyproject.toml").write_bytes(text)
+    status, _, err = gilcheck("audit", free(tmp_path), *QUIET)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "pyproject.toml" in err
+    assert words in err
+    assert "'...'" not in err
+
+
+@pytest.mark.parametrize("name", ["demo-1.0-cp314-cp314t-manylinux_2_28_x86_64.WHL", "demo-1.0.TAR.GZ", "demo-1.0.Zip"])
+def test_an_artifact_with_a_suffix_in_capitals_is_not_passed_over(tmp_path, gilcheck, name):
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    free(dist)
+    assert gilcheck("audit", "dist", *QUIET)[0] == 0
+    made = free(tmp_path, version="1.0") if name.endswith("WHL") else sdist(tmp_path)
+    made.rename(dist / name)
+    status, out, _ = gilcheck("audit", "dist", *QUIET)
+    assert status == 1
+    assert "GA125" in out
+    assert name in out
+
+
+@pytest.mark.parametrize("name", ["json", "sarif", "junit", "github", "markdown", "text", "html"])
+def test_a_file_name_that_is_not_utf_8_is_shown_in_every_format(tmp_path, gilcheck, name):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "setup.py").write_text("from setuptools import setup\nsetup(name='demo')\n")
+    try:
+        (folder / os.fsdecode(b"b\xff.py")).write_text("n = 0\ndef f():\n    global n\n    n += 1\n")
+    except OSError:
+        pytest.skip("the file system has no such names")
+    status, _, err = gilcheck("audit", "project", "--format", name, "--output", "report")
+    assert (status, err) == (0, "")
+    if name == "sarif":
+        (result,) = [one for one in json.loads((tmp_path / "report").read_text())["runs"][0]["results"] if one["ruleId"] == "GA307"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "b%FF.py"
+
+
+def test_evidence_with_a_suffix_in_capitals_is_not_passed_over(tmp_path, gilcheck):
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence" / "run.JSON").write_text("{")
+    status, out, _ = gilcheck("audit", free(tmp_path), "--no-import", "--evidence", "evidence")
+    assert (status, "run.JSON: not an evidence file" in out or "run.JSON: not JSON" in out) == (1, True)
 
 
 def test_settings_of_the_project_and_the_command_line_over_them(tmp_path, gilcheck):

@@ -71,6 +71,14 @@ def test_sarif_has_the_shape_of_its_standard(report):
     assert results[4]["suppressions"][0]["justification"] == "known (until 2030-01-01)"
 
 
+@pytest.mark.parametrize(("file", "uri"), [("a\udcff b.py", "a%FF%20b.py"), ("a\ud800.py", "a%3F.py"), ("/é.py", "%C3%A9.py")])
+def test_sarif_refers_to_a_file_of_any_name(file, uri):
+    place = found("GA301", "demo", "lazy", Known.SOURCE, place=SourcePlace(file))
+    document = json.loads(FORMATS["sarif"](AuditReport((), (place,), (), (), AuditSettings())))
+    location = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == uri
+
+
 def test_a_fingerprint_outlives_lines_and_not_subjects():
     one, two = (found("GA301", "a.py", "lazy", Known.SOURCE, place=SourcePlace("a.py", line), key="x") for line in (3, 30))
     assert one.fingerprint == two.fingerprint

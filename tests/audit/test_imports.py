@@ -52,6 +52,16 @@ def test_a_module_that_is_well():
     assert (found.ending, found.missing, found.damaged) == ("imported", "", "")
 
 
+def test_an_interpreter_with_a_relative_path_imports_in_any_folder(tmp_path, monkeypatch):
+    folder, name = Path(sys.executable).parent, Path(sys.executable).name
+    monkeypatch.chdir(folder.parent)
+    python = interpreters.ask(os.path.join(folder.name, name))
+    monkeypatch.chdir(tmp_path)
+    with Scratch(_Files({"good.py": b""})) as scratch:
+        assert import_one("good", python, scratch).ending == "imported"
+    assert python.path == HERE.path  # of the virtual environment, to which a link leads
+
+
 def test_a_module_that_is_not_there_or_fails():
     found = imported({"bad.py": b"import not_there_at_all\n"}, "bad")
     assert (found.ending, found.missing) == ("failed", "not_there_at_all")

@@ -57,7 +57,7 @@ def _result(one: AuditFinding, codes: list[str]) -> dict[str, Any]:
     proof = f" Prove it: {one.proof}." if one.proof else ""
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(place.file.lstrip("/"))},
+            "artifactLocation": {"uri": _uri(place.file)},
             "region": {"startLine": max(1, place.line)},
         },
         "logicalLocations": [{"fullyQualifiedName": one.subject}],
@@ -74,3 +74,12 @@ def _result(one: AuditFinding, codes: list[str]) -> dict[str, Any]:
     if one.severity is Severity.INCONCLUSIVE:
         result["kind"] = "open"
     return result
+
+
+def _uri(file: str) -> str:
+    """A relative reference; the bytes of a name that is not UTF-8 are escaped as they are on disk."""
+    try:
+        name = file.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character out of an archive stands for no byte
+        name = file.encode("utf-8", "replace")
+    return quote(name.lstrip(b"/"))
