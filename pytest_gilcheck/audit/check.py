@@ -134,6 +134,8 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
         found = [one for each in _all(release) for one in each.findings]
         found += substance.without_code(release)
         found += claims.check(release, claim, previous)
+        if before and previous is None:
+            found.append(claims.incomparable(release, before))
         known = []
         for artifact in release.artifacts:
             progress(artifact.label)
@@ -149,8 +151,8 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
         table += [_row(artifact, each, found) for artifact, each in zip(release.artifacts, known, strict=True)]
     shown = [one for one in findings if request.settings.shows(one.code)]
     kept, accepted = baseline.apply(ordered(shown), request.settings.baseline, request.today)
-    if not kept and not accepted:
-        kept = [substance.without_checks(releases)]
+    if not shown:
+        kept.append(substance.without_checks(releases))
     for artifact in artifacts:
         if artifact.files is not None:
             artifact.files.close()

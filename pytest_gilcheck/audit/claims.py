@@ -246,6 +246,12 @@ def _regressed(release: Release, previous: Release) -> Iterator[AuditFinding]:
         yield passed("GA108", release.name, "nothing less than in the release before", Known.METADATA)
 
 
+def incomparable(release: Release, others: Sequence[Release]) -> AuditFinding:
+    """What is said of a release that none of the releases before is an earlier one of."""
+    text = f"nothing to compare it with: the release before is {', '.join(one.name for one in others)}"
+    return found("GA108", release.name, text, Known.METADATA, severity=Severity.INCONCLUSIVE, key="previous")
+
+
 def _served_parts(release: Release) -> set[str]:
     """Free-threaded builds and families of platforms that have a wheel; old Pythons may go."""
     parts: set[str] = set()

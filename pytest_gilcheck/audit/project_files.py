@@ -76,14 +76,14 @@ def _one(said: Sequence[Statements], name: str, read: Callable[[str], _Value]) -
 def _untold(project: Statements | None, others: Sequence[Statements], backend: str | None) -> dict[str, str]:
     """Fields that the [project] table leaves to the build backend, and that nothing tells which the backend reads."""
     untold: dict[str, str] = {}
-    words = f"the build backend {backend} computes it" if backend else "a build computes it"
+    words = f"the build backend {backend} decides" if backend else "a build decides"
     for name in FIELDS:
         if project is not None and name not in project.untold:
             continue  # it is the table's, whatever a setup.py says
         if why := next((one.untold[name] for one in others if name in one.untold), None):
             untold[name] = why
         elif project is not None and not any(name in one.values for one in others):
-            untold[name] = f"{_FILE}: {name} is dynamic: {words}"
+            untold[name] = f"{_FILE}: [project] has {name} in dynamic: {words}"
         elif project is None and not others and backend not in _SETUPTOOLS:
             untold[name] = f"{_FILE}: no [project] table: {words}"
     return untold

@@ -86,6 +86,20 @@ def test_findings_that_are_all_accepted_are_checks(tmp_path, gilcheck):
     assert (status, "GA903" in out, "accepted GA501" in out) == (0, False, True)
 
 
+def test_an_unused_exception_is_no_check(tmp_path, gilcheck):
+    settings(tmp_path, BASELINE.format("2999-01-01"))
+    status, out, _ = gilcheck("audit", free(tmp_path), "--no-import", "--select", "GA206")
+    assert (status, "GA903" in out) == (3, True)
+
+
+@pytest.mark.parametrize(("name", "status"), [("demo", 0), ("other", 3)])
+def test_a_release_before_of_another_name_compares_nothing(tmp_path, gilcheck, name, status):
+    before = wheel(tmp_path, files={FILE.format("multi_free"): binary()}, name=name, version="0.9", classifiers=[BETA])
+    found, out, _ = gilcheck("audit", free(tmp_path), *QUIET, "--previous", before)
+    assert found == status
+    assert ("nothing to compare it with: the release before is other 0.9" in out) is (status == 3)
+
+
 CODE = [("demo.py", b""), ("src/demo/a.pyx", b""), ("demo/a.c", b"int x;\n")]
 
 

@@ -59,8 +59,11 @@ def test_a_claim_is_found_wherever_the_build_takes_it_from(tmp_path, files):
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"pyproject_toml": DYNAMIC}, "pyproject.toml: classifiers is dynamic"),
-        ({"pyproject_toml": DYNAMIC + BACKEND.format("hatchling.build"), "setup_cfg": CFG}, "hatchling.build computes it"),
+        ({"pyproject_toml": DYNAMIC}, "pyproject.toml: [project] has classifiers in dynamic: a build decides"),
+        (
+            {"pyproject_toml": DYNAMIC + BACKEND.format("hatchling.build"), "setup_cfg": CFG},
+            "the build backend hatchling.build decides",
+        ),
         ({"pyproject_toml": BACKEND.format("flit_core.buildapi")}, "no [project] table"),
         ({"pyproject_toml": BACKEND.format("own") + 'backend-path = ["."]\n', "setup_cfg": CFG}, "own of the project itself"),
         ({"setup_cfg": "[metadata]\nclassifiers = file: classifiers.txt\n"}, "setup.cfg: classifiers = file: classifiers.txt"),
