@@ -62,7 +62,7 @@ def test_a_claim_is_found_wherever_the_build_takes_it_from(tmp_path, files):
         ({"pyproject_toml": DYNAMIC}, "pyproject.toml: [project] has classifiers in dynamic: a build decides"),
         (
             {"pyproject_toml": DYNAMIC + BACKEND.format("hatchling.build"), "setup_cfg": CFG},
-            "the build backend hatchling.build decides",
+            "backend hatchling.build decides",
         ),
         ({"pyproject_toml": BACKEND.format("flit_core.buildapi")}, "no [project] table"),
         ({"pyproject_toml": BACKEND.format("own") + 'backend-path = ["."]\n', "setup_cfg": CFG}, "own of the project itself"),
