@@ -263,7 +263,8 @@ class Folder(Files):
         for folder, folders, files in os.walk(self.path):
             folders[:] = [
                 name for name in folders
-                if (not name.startswith(".") or name == ".github") and name not in _LEFT_OUT
+                if (not name.startswith(".") or name == ".github")
+                and (name not in _LEFT_OUT or os.path.exists(os.path.join(folder, name, "__init__.py")))  # a package of that name
                 and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
             ]  # fmt: skip
             for name in files:

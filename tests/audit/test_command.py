@@ -117,6 +117,18 @@ def test_a_project_without_code_is_no_pass(tmp_path, gilcheck, files, checked):
     assert (status, "GA903" in out) == ((0, False) if checked else (3, True))
 
 
+@pytest.mark.parametrize("name", ["build", "src/env"])
+def test_a_package_that_is_called_as_the_output_of_a_build_is_looked_at(tmp_path, gilcheck, name):
+    package = tmp_path / "demo" / name
+    package.mkdir(parents=True)
+    (tmp_path / "demo" / "pyproject.toml").write_text("[project]\nname = 'demo'\n")
+    (package / "counter.py").write_text("n = 0\ndef f():\n    global n\n    n += 1\n")
+    assert gilcheck("audit", "demo")[0] == 3  # what a build has left there is no source
+    (package / "__init__.py").touch()
+    status, out, _ = gilcheck("audit", "demo")
+    assert (status, "GA307" in out) == (0, True)
+
+
 def test_a_wheel_without_code_is_no_pass_beside_a_source_with_code(tmp_path, gilcheck):
     dist = tmp_path / "dist"
     dist.mkdir()
