@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .adaptors.checked_tests import CheckedTests
     from .calls import Gilcheck
 
+_RAN_PLAINLY = pytest.StashKey[dict[Any, pytest.Item]]()  # by node: the first test that ran in it unmarked
 FREE_THREADED_BUILD = "free-threading" in sys.version  # only this build can re-enable its GIL; sysconfig would cost an import
 
 
@@ -161,12 +162,30 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         manager.unregister(plugin)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
-    """Check a test whose marker was applied by a fixture, in a run without any other test that uses a check."""
-    if pyfuncitem.config.pluginmanager.has_plugin("gilcheck-session") or not _marked(pyfuncitem.own_markers):
-        return None
-    return _start(pyfuncitem.config).pytest_pyfunc_call(pyfuncitem)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Check a test whose marker was applied at run time, in a run without any other test that uses a check; refuse what came later.
+
+    A fixture may mark the test, or its class, module, package or session. Tests that have run there before are not checked.
+    """
+    __tracebackhide__ = True
+    plain = item.config.stash.setdefault(_RAN_PLAINLY, {})
+    result: Any = None
+    started = item.config.pluginmanager.has_plugin("gilcheck-session")
+    marked = _marked_within(item)
+    if marked:
+        _start(item.config).refuse_after_others(item, plain)
+    if marked and not started:
+        yield from _start(item.config).pytest_runtest_call(item)
+    else:
+        result = yield
+    if marked or _marked_within(item):
+        _start(item.config).refuse_late(item)
+        _start(item.config).refuse_after_others(item, plain)
+    else:
+        for node in item.listchain():
+            plain.setdefault(node, item)
+    return result
 
 
 @pytest.fixture(name=FIXTURE)
@@ -213,6 +232,16 @@ def _users(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         for item in items
         if FIXTURE in getattr(item, "fixturenames", ()) or _marked(item.own_markers) or contained(item.parent)
     ]
+
+
+def _marked_within(item: pytest.Item) -> bool:
+    """Whether the item, or something that contains it, has one of our markers now."""
+    node: pytest.Item | pytest.Collector | None = item
+    while node is not None:
+        if _marked(node.own_markers):
+            return True
+        node = node.parent
+    return False
 
 
 def _marked(markers: Iterable[pytest.Mark]) -> bool:

@@ -16,7 +16,7 @@ from unittest import SkipTest
 import pytest
 
 from ..calls import Gilcheck
-from ..checks import ENDED_EARLY, FIXTURE, FUZZ
+from ..checks import ENDED_EARLY, FIXTURE, FUZZ, MARKERS
 from ..core import evidence, own_modules
 from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
 from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
@@ -46,7 +46,9 @@ _PROOF = pytest.StashKey[str]()  # how a schedule broke the test
 _COUNTS = pytest.StashKey[Counter[str]]()
 _CALLS = pytest.StashKey[list["FixtureCall"]]()
 _BEGUN = pytest.StashKey[list["BegunCheck"]]()
-_CALLED = pytest.StashKey[bool]()  # by our own hook, which runs the checks of its markers
+_CALLED = pytest.StashKey[list[str]]()  # by our own hook, which runs the checks of these markers
+_EXPECTED = pytest.StashKey[list[str]]()  # the markers of a test when its call began
+_IN_TIME = "apply it as a decorator, as pytestmark or in pytest_collection_modifyitems"
 
 
 def start(config: pytest.Config) -> CheckedTests:
@@ -222,7 +224,8 @@ class CheckedTests:
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
         item.stash[_RECORDS], item.stash[_CALLS], item.stash[_BEGUN] = [], [], []  # a rerun starts anew
         item.stash[_COUNTS] = Counter()
-        item.stash[_CALLED] = False
+        if _CALLED in item.stash:
+            del item.stash[_CALLED]
         item.user_properties[:] = [pair for pair in item.user_properties if not str(pair[0]).startswith("gilcheck.")]
         try:
             yield from self._skipping(item)
@@ -234,9 +237,7 @@ class CheckedTests:
         if proof := item.stash.get(_PROOF, ""):
             found = "an earlier run of this test found a schedule that breaks it, which no rerun can take back"
             pytest.fail(f"gilcheck: {found}: {proof}", pytrace=False)
-        for marker in markers_of(item):
-            if (why := unsupported(item, marker)) is not None:
-                pytest.fail(f"gilcheck: {why}", pytrace=False)  # last: other hooks expect their own set-up to have begun
+        self._refuse_unsupported(item)  # last: other hooks expect their own set-up to have begun
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[Any]:
@@ -253,8 +254,7 @@ class CheckedTests:
         __tracebackhide__ = True
         if not uses_check(pyfuncitem):
             return None
-        pyfuncitem.stash[_CALLED] = True
-        markers = markers_of(pyfuncitem)
+        markers = pyfuncitem.stash[_CALLED] = markers_of(pyfuncitem)
         if self._settings.value("disable")[0]:
             for marker in markers:
                 self._record_undecided(pyfuncitem, check_of(marker, pyfuncitem).name, DISABLED)
@@ -287,14 +287,48 @@ class CheckedTests:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         __tracebackhide__ = True
+        self._refuse_unsupported(item)  # a marker that was applied after the set-up hook above
+        item.stash[_EXPECTED] = markers_of(item)
         yield from self._judged(item, test_is_over=False)
         if self._traces and uses_check(item) and not item.stash.get(_BEGUN, []):  # "quit", and pytest says that it passed
             reason = f"{_TRACED}, which did not come to a check"
             self._note_refused(item, reason)
             self._skip(item, reason)
-        if markers_of(item) and not self.guard.isolates_now and not item.stash.get(_CALLED, False):
+        if item.stash[_EXPECTED] and not self.guard.isolates_now and _CALLED not in item.stash:
             words = "another plugin's hook called the test in the place of pytest_pyfunc_call, so its checks did not run"
             pytest.fail(f"gilcheck: {words} ({place_of(item)})", pytrace=False)
+
+    def _refuse_unsupported(self, item: pytest.Item) -> None:
+        __tracebackhide__ = True
+        for marker in markers_of(item):
+            if (why := unsupported(item, marker)) is not None:
+                pytest.fail(f"gilcheck: {why}", pytrace=False)
+
+    def refuse_late(self, item: pytest.Item) -> None:
+        """Fail a test to which a marker was applied while it ran.
+
+        Raises:
+            Failed: the message names the marker, and says where to put it.
+        """
+        called = item.stash.get(_CALLED, [])
+        if not self.guard.isolates_now and (late := [name for name in markers_of(item) if name not in called]):
+            words = f"{', '.join(late)} was applied while the test ran, so its check did not run"
+            pytest.fail(f"gilcheck: {words}: {_IN_TIME} ({place_of(item)})", pytrace=False)
+
+    def refuse_after_others(self, item: pytest.Item, plain: dict[Any, pytest.Item]) -> None:
+        """Fail a test if its class, module, package or session was marked when other tests had run in there without the check.
+
+        Args:
+            plain: by node, the first test that ran in it while no marker applied to it; what is reported is removed.
+
+        Raises:
+            Failed: the message names the marker and the other test, and says where to put the marker.
+        """
+        for node in item.listchain():
+            names = [mark.name for mark in node.own_markers if mark.name in MARKERS]
+            if names and (before := plain.pop(node, item)) is not item:
+                words = f"{names[0]} was applied to {node!r} when {before.nodeid} had run in it, without its check"
+                pytest.fail(f"gilcheck: {words}: {_IN_TIME} ({place_of(item)})", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
