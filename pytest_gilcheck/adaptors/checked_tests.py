@@ -21,11 +21,12 @@ from ..core import evidence, own_modules
 from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
 from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
 from ..core.machine import machine
-from ..core.verdict import Inconclusive, Judged, Verdict
+from ..core.verdict import ClaimViolated, Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins, reporting
 from .child_report import ChildFailed
+from .expected import expects_an_error, is_unexcused, undecided_for_the_test, unexcused
 from .failures import readable, rerun_command
 from .guard import Guard
 from .machine_turn import MachineTurn
@@ -231,8 +232,10 @@ class CheckedTests:
             yield from self._skipping(item)
         except BaseException as error:
             calls, item.stash[_CALLS] = item.stash[_CALLS], []
+            unjudged = [call for call in calls if call.judgement() is None]
             if isinstance(error, SkipTest | pytest.skip.Exception):  # else the test has failed already
-                self._judge([call for call in calls if call.judgement() is None])
+                self._judge(unjudged)
+            self._judge_despite(error, unjudged, item)
             raise
         if proof := item.stash.get(_PROOF, ""):
             found = "an earlier run of this test found a schedule that breaks it, which no rerun can take back"
@@ -270,6 +273,8 @@ class CheckedTests:
         problems: list[BaseException] = []  # of each marker: every one runs, whatever becomes of the others
         for marker in markers:
             self._run(pyfuncitem, marker, problems)
+        if expects_an_error(pyfuncitem):  # which a body may have raised, and no check
+            problems.sort(key=lambda error: not isinstance(error, pytest.fail.Exception))
         raise_worst(problems)
         return True
 
@@ -296,13 +301,13 @@ class CheckedTests:
             self._skip(item, reason)
         if item.stash[_EXPECTED] and not self.guard.isolates_now and _CALLED not in item.stash:
             words = "another plugin's hook called the test in the place of pytest_pyfunc_call, so its checks did not run"
-            pytest.fail(f"gilcheck: {words} ({place_of(item)})", pytrace=False)
+            raise unexcused(f"gilcheck: {words} ({place_of(item)})")
 
     def _refuse_unsupported(self, item: pytest.Item) -> None:
         __tracebackhide__ = True
         for marker in markers_of(item):
             if (why := unsupported(item, marker)) is not None:
-                pytest.fail(f"gilcheck: {why}", pytrace=False)
+                raise unexcused(f"gilcheck: {why}")
 
     def refuse_late(self, item: pytest.Item) -> None:
         """Fail a test to which a marker was applied while it ran.
@@ -313,7 +318,7 @@ class CheckedTests:
         called = item.stash.get(_CALLED, [])
         if not self.guard.isolates_now and (late := [name for name in markers_of(item) if name not in called]):
             words = f"{', '.join(late)} was applied while the test ran, so its check did not run"
-            pytest.fail(f"gilcheck: {words}: {_IN_TIME} ({place_of(item)})", pytrace=False)
+            raise unexcused(f"gilcheck: {words}: {_IN_TIME} ({place_of(item)})")
 
     def refuse_after_others(self, item: pytest.Item, plain: dict[Any, pytest.Item]) -> None:
         """Fail a test if its class, module, package or session was marked when other tests had run in there without the check.
@@ -328,7 +333,7 @@ class CheckedTests:
             names = [mark.name for mark in node.own_markers if mark.name in MARKERS]
             if names and (before := plain.pop(node, item)) is not item:
                 words = f"{names[0]} was applied to {node!r} when {before.nodeid} had run in it, without its check"
-                pytest.fail(f"gilcheck: {words}: {_IN_TIME} ({place_of(item)})", pytrace=False)
+                raise unexcused(f"gilcheck: {words}: {_IN_TIME} ({place_of(item)})")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
@@ -343,6 +348,9 @@ class CheckedTests:
             yield from self._skipping(item)
         except (SkipTest, pytest.skip.Exception) as error:  # which takes back nothing that was found before
             skipped = error
+        except BaseException as error:
+            self._judge_despite(error, [call for call in item.stash.get(_CALLS, []) if call.judgement() is None], item)
+            raise
         finally:
             unjudged = [call for call in item.stash.get(_CALLS, []) if call.judgement() is None]
             item.stash[_CALLS] = []
@@ -368,6 +376,12 @@ class CheckedTests:
                 return f"{message}; {advice}"
         return ""
 
+    def _judge_despite(self, error: BaseException, unjudged: list[FixtureCall], item: pytest.Item) -> None:
+        """Fail a test that fails already for what is violated too, if it may be expected to fail with another error."""
+        __tracebackhide__ = True
+        if isinstance(error, Exception) and not isinstance(error, ClaimViolated) and expects_an_error(item):
+            self._judge([call for call in unjudged if call.result.verdict is Verdict.VIOLATED])
+
     def _fail_as_before(self, item: pytest.Item, message: str) -> None:
         """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
         __tracebackhide__ = True
@@ -388,7 +402,7 @@ class CheckedTests:
         __tracebackhide__ = True
         self._fail_as_before(item, message)
         if self._strict:
-            pytest.fail(f"inconclusive, and strict: {message}", pytrace=False)
+            raise unexcused(f"inconclusive, and strict: {message}")
         raise pytest.skip.Exception(f"inconclusive: {message}", _use_item_location=True)
 
     @pytest.hookimpl(wrapper=True)
@@ -406,6 +420,7 @@ class CheckedTests:
         if records := item.stash.get(_RECORDS, None):
             report.gilcheck = getattr(report, "gilcheck", records)  # a guarded child's report has them all
             item.stash[_RECORDS] = []
+        self._excuse_no_more(report, call)
         if call.excinfo is not None and not isinstance(call.excinfo.value, SkipTest | pytest.skip.Exception):
             item.stash[_CALLS] = []  # what it called has decided nothing; only if the first call of all was in it, some are left
         if report.failed:
@@ -416,6 +431,18 @@ class CheckedTests:
             ]
             item.stash[_PROOF] = broke[0]["reason"] if broke else item.stash.get(_PROOF, "")
         return report
+
+    def _excuse_no_more(self, report: Any, call: pytest.CallInfo[None]) -> None:
+        """Fail a test that failed as its xfail mark expects, if the check was misused, or if strict and it could not decide."""
+        if not report.skipped or not hasattr(report, "wasxfail"):
+            return
+        undecided = [entry["reason"] for entry in getattr(report, "gilcheck", ()) if undecided_for_the_test(entry)]
+        if (self._strict and undecided) or (call.excinfo is not None and is_unexcused(call.excinfo.value)):
+            del report.wasxfail
+            text = report.longreprtext
+            others = [f"inconclusive, and strict: {reason}" for reason in undecided if self._strict and reason not in text]
+            report.outcome = "failed"
+            report.longrepr = "\n".join([text, *others, "gilcheck: an xfail mark of the test does not excuse this"])
 
     def _note_unfinished(
         self, item: pytest.Item, known: Sequence[evidence.Record], raised: pytest.ExceptionInfo[BaseException] | None

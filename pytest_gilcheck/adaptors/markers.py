@@ -17,6 +17,7 @@ from ..core.invariants import standing_for
 from ..core.team import TeamHung
 from ..core.verdict import Inconclusive, Judged
 from ..fuzz.check import ReplayDiverged
+from .expected import is_unexcused, unexcused
 from .fuzz_marker import fuzz
 
 
@@ -155,12 +156,13 @@ def raise_worst(problems: Sequence[BaseException]) -> None:
     if not problems:
         return
     failures = [error for error in problems if not isinstance(error, (Inconclusive, pytest.skip.Exception))]
-    worst = (failures or problems)[0]
+    worst = next(filter(is_unexcused, failures), (failures or problems)[0])
     others = [error for error in problems if error is not worst]
     if not others:
         raise worst
     if isinstance(worst, pytest.fail.Exception) and not worst.pytrace:
-        _raise(pytest.fail.Exception("\n".join([str(worst.msg), *map(_described, others)]), pytrace=False))
+        all_of_them = "\n".join([str(worst.msg), *map(_described, others)])
+        _raise(unexcused(all_of_them) if is_unexcused(worst) else pytest.fail.Exception(all_of_them, pytrace=False))
     if isinstance(worst, Inconclusive):
         raise Inconclusive("; ".join(map(str, problems)))
     for error in others:
