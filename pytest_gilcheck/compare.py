@@ -47,10 +47,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="fail unless a check ran on this interpreter, such as 3.14t or 3.13.5t; may be repeated",
+        help="fail unless a check holds or is violated on this interpreter, such as 3.14t or 3.13.5t; may be repeated",
     )
     parser.add_argument(
-        "--require-checks", metavar="N", type=int, help="fail unless N checks or more have a verdict on each interpreter"
+        "--require-checks", metavar="N", type=int, help="fail unless N checks or more hold or are violated on each interpreter"
     )
     parser.add_argument("--reference", metavar="LABEL", help="the interpreter that costs 1 in one thread (default: the first)")
     parser.add_argument("--format", metavar="HOW", default="text", help=f"{', '.join(FORMATS)} (default: text)")

@@ -94,6 +94,16 @@ def test_no_evidence_is_no_pass(written):
     assert (done.returncode, "did not run" in done.stdout) == (1, True)
 
 
+def test_what_did_not_run_meets_no_requirement(written):
+    written("a.json", entry("t::one", "inconclusive", reason="not run: --gilcheck-disable"))
+    for option in ("--require-interpreter=3.13", "--require-checks=1"):
+        done = compare("a.json", option)
+        assert done.returncode == 1
+        assert "t::one (not run: --gilcheck-disable)" in " ".join(done.stdout.split())
+    written("a.json", entry("t::one", "violated"))
+    assert compare("a.json", "--require-interpreter=3.13", "--require-checks=1").returncode == 0
+
+
 def test_folders_are_read_to_the_bottom_without_the_baseline_that_lies_in_them(written, tmp_path):
     (tmp_path / "all/deep").mkdir(parents=True)
     written("all/base.json", entry("t::one"), entry("t::gone"))

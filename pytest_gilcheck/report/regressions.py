@@ -16,6 +16,8 @@ from ..core.evidence import Record, asserted_violated
 from .matrix import cost, label_of, newest, one_thread
 from .words import interval, number, short_figure, slower
 
+DECIDED = ("holds", "violated")  # verdicts of checks that ran
+_NAMED = 5  # further inconclusive checks in one message
 ALONE = ("violated", "inconclusive")  # conditions that need no baseline
 PLAIN = (*ALONE, "verdict-changed", "regressed", "missing")
 GRADED = ("slower", "speedup-lost")
@@ -87,32 +89,48 @@ REQUIRED_INTERPRETER, REQUIRED_CHECKS = Condition("require-interpreter"), Condit
 def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int | None) -> list[ComparisonFinding]:
     """Return what was required and is not there.
 
+    A check counts if it holds or is violated: one that is inconclusive may not have run at all. It counts once for an interpreter,
+    in however many files it is.
+
     Args:
-        interpreters: names such as ``3.14t`` or ``3.13.5t``; each must have at least one check with a verdict.
-        checks: how many checks with a verdict each interpreter must have at least; None requires none.
+        interpreters: names such as ``3.14t`` or ``3.13.5t``; on each, at least one check must count.
+        checks: how many checks must count on each interpreter; None requires none.
     """
-    counts: dict[str, int] = {}
-    names: dict[str, set[str]] = {}
+    decided: dict[str, set[_Key]] = {}
+    undecided: dict[str, dict[_Key, Record]] = {}
     for entry in newest(records)[0]:
-        label = label_of(entry["interpreter"])
-        counts[label] = counts.get(label, 0) + (entry["verdict"] is not None)
-        names.setdefault(label, set()).update((label, _minor(label)))
-    ran = set().union(*(names[label] for label in names if counts[label]))
-    known = ", ".join(sorted(counts)) or "none"
-    found = [
-        ComparisonFinding(
-            REQUIRED_INTERPRETER, name, name, f"no check with a verdict is on record; interpreters on record: {known}"
-        )
-        for name in interpreters
-        if name not in ran
-    ]
-    if checks is not None:
-        found += [
-            ComparisonFinding(REQUIRED_CHECKS, "all checks", label, f"{count} have a verdict, and {checks} are required")
-            for label, count in (counts or {"every interpreter": 0}).items()
-            if count < checks
-        ]
+        label, key = label_of(entry["interpreter"]), (entry["check"], entry["subject"], entry["number"])
+        decided.setdefault(label, set())
+        undecided.setdefault(label, {})
+        if entry["verdict"] in DECIDED:
+            decided[label].add(key)
+        elif entry["verdict"] is not None:
+            undecided[label].setdefault(key, entry)
+    for label, keys in decided.items():
+        for key in keys:
+            undecided[label].pop(key, None)
+    found = []
+    for name in interpreters:
+        labels = [label for label in decided if name in (label, _minor(label))]
+        if not any(decided[label] for label in labels):
+            others = ", ".join(sorted(decided)) or "none"
+            why = "; ".join(_undecided(undecided[label]) for label in labels) or f"interpreters on record: {others}"
+            found.append(ComparisonFinding(REQUIRED_INTERPRETER, name, name, f"no check holds or is violated there; {why}"))
+    for label in decided or ("every interpreter",) if checks is not None else ():
+        if (count := len(decided.get(label, ()))) < (checks or 0):
+            message = f"{count} hold or are violated, and {checks} are required; {_undecided(undecided.get(label, {}))}"
+            found.append(ComparisonFinding(REQUIRED_CHECKS, "all checks", label, message))
     return found
+
+
+def _undecided(entries: Mapping[_Key, Record]) -> str:
+    """Name the checks that are inconclusive, the first with its reason."""
+    if not entries:
+        return "none is inconclusive"
+    first, *others = [f"{entry['check']} of {entry['subject']}" for entry in entries.values()]
+    reason = next(iter(entries.values()))["reason"]
+    more = [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
+    return ", ".join([f"{len(entries)} inconclusive: {first} ({reason})", *others[:_NAMED], *more])
 
 
 def _minor(label: str) -> str:

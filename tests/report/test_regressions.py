@@ -1,7 +1,7 @@
 import pytest
 
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.report.regressions import conditions, findings
+from pytest_gilcheck.report.regressions import absent, conditions, findings
 
 from .records import GIL_ON, NO_GIL, entry
 
@@ -189,3 +189,42 @@ def test_a_loss_of_speedup_is_certain_only_beyond_the_share_that_is_allowed(high
     new = entry(speedup=high - 0.05, low=high - 0.1, high=high, threads=2)
     [(was_decided, _)] = found("speedup-lost:10%", [new], [old])
     assert was_decided is decided
+
+
+def missing(records, interpreters=(), checks=None):
+    return [str(finding) for finding in absent(records, interpreters, checks)]
+
+
+@pytest.mark.parametrize("verdict", ["holds", "violated"])
+def test_a_check_that_holds_or_is_violated_is_one_that_was_required(verdict):
+    assert missing([entry(verdict=verdict, version="3.13.5", python=NO_GIL)], ["3.13t", "3.13.5t"], 1) == []
+
+
+def test_an_inconclusive_check_and_a_measurement_are_not_what_was_required():
+    records = [
+        entry("t::one", "inconclusive", reason="not run: --gilcheck-disable"),
+        *(entry(f"t::n{number}", "inconclusive") for number in range(7)),
+        entry("t::curve", None, check="curve"),
+    ]
+    said = "8 inconclusive: scaling of t::one (not run: --gilcheck-disable), scaling of t::n0, "
+    assert [line.partition("scaling of t::n1")[0] for line in missing(records, ["3.13"], 1)] == [
+        f"require-interpreter: 3.13 on 3.13: no check holds or is violated there; {said}",
+        f"require-checks: all checks on 3.13.0: 0 hold or are violated, and 1 are required; {said}",
+    ]
+    assert missing(records, ["3.13"])[0].endswith("scaling of t::n4, 2 more")
+    assert missing([*records, entry("t::two")], ["3.13"], 1) == []
+
+
+def test_each_required_interpreter_is_asked_for_alone():
+    records = [entry(), entry(verdict="inconclusive", python=NO_GIL), entry(version="3.14.0", python=GIL_ON)]
+    lines = missing(records, ["3.13", "3.13t", "3.14t", "3.15"])
+    assert [line.partition(":")[2].partition(";")[0].split()[0] for line in lines] == ["3.13t", "3.14t", "3.15"]
+    assert "interpreters on record: 3.13.0, 3.13.0t, 3.14.0t GIL on" in lines[-1]
+
+
+def test_a_check_in_two_files_is_one_of_those_required():
+    once = [entry("t::one", file="a.json"), entry("t::one", file="b.json")]
+    assert "1 hold or are violated, and 2 are required; none is inconclusive" in missing(once, checks=2)[0]
+    assert missing([*once, entry("t::one", number=2, file="b.json")], checks=2) == []
+    decided_in_one = [entry("t::one", "inconclusive", file="a.json"), entry("t::one", file="b.json")]
+    assert missing(decided_in_one, ["3.13"], 1) == []
