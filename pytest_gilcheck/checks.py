@@ -19,7 +19,9 @@ from .core.values import (
     FUNCTION,
     POSITIVE,
     SECONDS,
+    SEEDS,
     SWITCH_INTERVAL,
+    THREADS,
     TOKEN,
     Accepted,
     ModuleNames,
@@ -121,7 +123,9 @@ def _timeout(help: str) -> Argument:
     return Argument("timeout", SECONDS, help, "s", setting=True, scaled=True)
 
 
-_SEED = Argument("seed", whole(0), "seed of what is drawn at random (drawn itself by default, and in the report)", setting=True)
+_SEED = Argument(
+    "seed", whole(0, SEEDS), "seed of what is drawn at random (drawn itself by default, and in the report)", setting=True
+)
 _SETUP = Argument("setup", FUNCTION, "a function that is called before the workload, untimed")
 _SETUP_WITH_FIXTURES = Argument("setup", FUNCTION, "a function that is called first in each child process", uses_fixtures=True)
 _CORES = Argument("cores", whole(1), "keep the check on this many cores", "cores")
@@ -164,12 +168,12 @@ SCALING = Check(
             "claim: the speedup is at least this share of the machine's ceiling",
             "share",
         ),
-        Argument("threads", whole(2), "threads that run at once (the cores, 2 to 4)", "threads", setting=True),
+        Argument("threads", whole(2, THREADS), "threads that run at once (the cores, 2 to 4)", "threads", setting=True),
         _budget("seconds to spend at most (1, more for slow workloads)"),
         _timeout("seconds after which a lap that does not end is ended (60)"),
         _CORES,
         Argument("switchinterval", SWITCH_INTERVAL, "value for sys.setswitchinterval during the check", "s"),
-        Argument("warmup", whole(0), "untimed calls first (1)", "calls"),
+        Argument("warmup", whole(0, 1_000_000), "untimed calls first (1)", "calls"),
         _SETUP,
     ),
     wing="scaling",
@@ -267,7 +271,7 @@ LATENCY = Check(
     arguments=(
         Argument("p99", PerBuild(seconds_between(0, 10)), "claim: 99% of other work is at most this late (0.05)", "s"),
         Argument("max", PerBuild(seconds_between(0, 10)), "claim: no other work is later than this", "s"),
-        Argument("workers", whole(1), "threads that run the workload (1)", "threads"),
+        Argument("workers", whole(1, THREADS), "threads that run the workload (1)", "threads"),
         Argument(
             "think",
             seconds_between(0.0005, 1.0, ": an I/O thread that never idles always looks healthy"),
@@ -311,7 +315,7 @@ FUZZ = Check(
     marker_help="run the test in that many threads under every schedule of at most 2 preemptions, then under sampled ones, and "
     "fail if one breaks it; function-scoped fixtures are set up anew for each schedule",
     arguments=(
-        Argument("threads", whole(2), "threads that run the test's body (2)", "threads", setting=True, marker_only=True),
+        Argument("threads", whole(2, THREADS), "threads that run the test's body (2)", "threads", setting=True, marker_only=True),
         Argument("preemptions", whole(0), "enumerate all schedules with at most this many preemptions (2)", "preemptions"),
         Argument("schedules", whole(1), "stop after exactly this many schedules, on any machine", "schedules", setting=True),
         _budget("seconds for the search (5; 60 with schedules=)"),

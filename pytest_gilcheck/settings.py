@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checks import CHECKS
 from .core.errors import BadValue
-from .core.values import SCALE, SECONDS, TOKEN, Accepted, one_of, whole
+from .core.values import SCALE, SECONDS, SEEDS, THREADS, TOKEN, Accepted, one_of, whole
 
 if TYPE_CHECKING:
     from .core.values import Values
@@ -79,9 +79,9 @@ SETTINGS = {
             "stretch all budgets and timeouts, those of markers and calls too, for a slow or busy machine (default: 1)",
             "FACTOR",
         ),
-        Setting("threads", int, whole(2), "threads that run at once (default: the cores, 2 to 4; 2 for fuzz checks)", "N"),
+        Setting("threads", int, whole(2, THREADS), "threads that run at once (default: the cores, 2 to 4; 2 for fuzz checks)", "N"),
         Setting("schedules", int, whole(1), "schedules that each fuzz check explores, on any machine (default: the budget)", "N"),
-        Setting("seed", int, whole(0), "seed of what is drawn at random (default: drawn itself, and in the report)", "N"),
+        Setting("seed", int, whole(0, SEEDS), "seed of what is drawn at random (default: drawn itself, and in the report)", "N"),
         Setting(
             "replay",
             str,

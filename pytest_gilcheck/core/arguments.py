@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import BadValue
+from .values import LONGEST
 
 if TYPE_CHECKING:
     from .values import Values
@@ -58,7 +59,7 @@ class Arguments(dict[str, Any]):
 
     def time(self, name: str, default: float) -> float:
         """The given time in seconds, or the default times the scale."""
-        return float(self.get(name, default * self.scale))
+        return float(self.get(name, min(default * self.scale, LONGEST)))
 
     def refused(self, name: str, expected: str, value: object = None) -> BadValue:
         """The error for an argument whose value cannot be used beside the others, or here."""
@@ -119,6 +120,6 @@ def read(
             value, where = setting(argument.name)
         if value is not None:
             checked = argument.values.read(argument.name, value, where)
-            values[argument.name] = checked * scale if argument.scaled else checked
+            values[argument.name] = min(checked * scale, LONGEST) if argument.scaled else checked
             sources[argument.name] = where
     return Arguments(values, sources, source, scale)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import FunctionType, MethodType
 
+_LONGEST = 200  # characters of a value in a message
+
 
 class BadValue(ValueError):
     """An argument or setting that cannot be used; the message is one line with its name, value and source.
@@ -20,10 +22,19 @@ class BadValue(ValueError):
         super().__init__(name, value, expected, source)
 
     def __str__(self) -> str:
-        value = repr(self.value)
-        if isinstance(self.value, FunctionType | MethodType):  # whose repr has an address in place of a module
-            value = f"{self.value.__module__}.{self.value.__qualname__}"
-        return f"{self.name}={value} (from {self.source}): expected {self.expected}"
+        return f"{self.name}={_shown(self.value)} (from {self.source}): expected {self.expected}"
+
+
+def _shown(value: object) -> str:
+    """The value in at most some 200 characters."""
+    if isinstance(value, FunctionType | MethodType):  # whose repr has an address in place of a module
+        return f"{value.__module__}.{value.__qualname__}"
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        bits = f" of {value.bit_length():,} bits" if isinstance(value, int) else ""
+        return f"<{type(value).__name__}{bits}>"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
 
 
 class EndedByItself(RuntimeError):

@@ -18,6 +18,7 @@ from .stack_dumps import DUMP_GRACE, StackDumps
 _EXIT_GRACE = 2.0  # seconds that a child gets to exit after its answer
 _POLL = 0.05
 _POLL_WITHOUT_PIDFD = 0.002  # seconds
+_LONGEST_POLL = 86_400.0  # seconds; the system counts milliseconds, up to 25 days
 
 
 class Ending(StrEnum):
@@ -123,7 +124,7 @@ class ParentSide:
         pidfd = self._life.pidfd
         while not self._inbox.notes and self.gone_at is None:
             left = max(0.0, until - monotonic())
-            events = dict(self._poll.poll((left if pidfd is not None else min(left, _POLL_WITHOUT_PIDFD)) * 1e3))
+            events = dict(self._poll.poll(min(left, _LONGEST_POLL if pidfd is not None else _POLL_WITHOUT_PIDFD) * 1e3))
             if self._pipe in events and not self._receive():
                 self._poll.unregister(self._pipe)  # the child closed it, and still runs
             if (pidfd is None or pidfd in events) and self._life.gone():

@@ -119,13 +119,18 @@ class _Abandoned(BaseException):
 class Team:
     """``size`` threads that run laps; a context manager.
 
+    Args:
+        size: the number of threads.
+        name: the beginning of their names.
+        argument: the argument that gave their number, for errors.
+
     Raises:
         BadValue: the system does not allow that many threads.
     """
 
-    def __init__(self, size: int, name: str = "gilcheck") -> None:
+    def __init__(self, size: int, name: str = "gilcheck", argument: str = "threads") -> None:
         if size > (most := _most_threads()):
-            raise BadValue("threads", size, f"at most {most}, the system's limit")
+            raise BadValue(argument, size, f"at most {most}, the system's limit")
         self._outbox: queue.SimpleQueue[tuple[int, ThreadTiming | BaseException]] = queue.SimpleQueue()
         self._members: list[_Member] = []
         for index in range(size):
@@ -133,7 +138,7 @@ class Team:
                 self._members.append(_Member(f"{name}-{index + 1}", index, self._outbox))
             except (RuntimeError, MemoryError) as error:
                 self.close()
-                raise BadValue("threads", size, f"at most {index}, the system refused more ({error})") from error
+                raise refused_thread(index, size, error, argument) from error
 
     def __enter__(self) -> Team:
         return self
@@ -293,6 +298,15 @@ def _hung(missing: list[_Member], limit: float, label: str) -> TeamHung:
     names = ", ".join(repr(member.thread.name) for member in missing)
     left = f"; {alive} could not be ended and still run" if alive else ""
     return TeamHung(f"{label}: no end after {limit:g} s in thread {names}{left}", text, alive)
+
+
+def refused_thread(started: int, wanted: int, error: BaseException, argument: str = "threads") -> BadValue:
+    """The error for a check whose next thread the system did not start.
+
+    Args:
+        argument: the argument that gave their number.
+    """
+    return BadValue(argument, wanted, f"at most {started}, the system refused more ({error})")
 
 
 def _most_threads() -> int:

@@ -119,14 +119,24 @@ class ModuleNames:
 
 
 def _real(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that is too large for a float
+        return False
 
 
-def whole(least: int) -> Accepted:
-    """Whole numbers of at least ``least``."""
+MANY = 1_000_000_000  # of what is counted: no check gets that far, and far more is an error of memory or of the operating system
+THREADS = 10_000  # that one check may start; the system may allow fewer, which is refused where they start
+SEEDS = 2**64 - 1
+
+
+def whole(least: int, most: int = MANY) -> Accepted:
+    """Whole numbers from ``least`` to ``most``."""
     return Accepted(
-        f"a whole number, at least {least}",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
+        f"a whole number, at least {least}, at most {most:,}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most,
     )
 
 
@@ -150,8 +160,8 @@ def one_of(*choices: str) -> Accepted:
 
 
 POSITIVE = Accepted("a number above 0", lambda value: _real(value) and value > 0, float)
-_LONGEST = 100_000_000  # seconds, three years: a wait for much longer is an error of the operating system
-SECONDS = Accepted(f"seconds above 0, at most {_LONGEST:,}", lambda value: _real(value) and 0 < value <= _LONGEST, float)
+LONGEST = 100_000_000  # seconds, three years: a wait for much longer is an error of the operating system
+SECONDS = Accepted(f"seconds above 0, at most {LONGEST:,}", lambda value: _real(value) and 0 < value <= LONGEST, float)
 SCALE = Accepted("a number above 0, at most 1,000,000", lambda value: _real(value) and 0 < value <= 1_000_000, float)
 SWITCH_INTERVAL = seconds_between(0.000001, 1.0)
 FLAG = Accepted("True or False", lambda value: isinstance(value, bool))

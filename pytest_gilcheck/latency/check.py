@@ -76,7 +76,7 @@ def _checked(
         stack.enter_context(pinned(plan.cores))
         stack.enter_context(switch_interval(plan.switchinterval))
         template = replace(template, interpreter=Interpreter.current())
-        team = stack.enter_context(Team(plan.workers, "gilcheck-worker"))
+        team = stack.enter_context(Team(plan.workers, "gilcheck-worker", "workers"))
         load = Load(work, team, plan.timeout, plan.setup)
         call_seconds = _first_call(load, progress)
         if (watched := watcher()) is not None:

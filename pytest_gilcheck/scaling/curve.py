@@ -14,6 +14,7 @@ from ..core.cores import usable_cores
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, watcher
 from ..core.neighbours import busiest
+from ..core.values import THREADS
 from ..core.workloads import Workload, name_of
 from . import modes as m
 from .models import Fit, amdahl, universal_scalability
@@ -210,6 +211,6 @@ def _counts(workers: Sequence[int] | None) -> tuple[int, ...]:
         counts = tuple(dict.fromkeys(workers))
     except TypeError:
         counts = ()
-    if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
-        raise BadValue("threads", workers, "numbers of workers, each at least 1")
+    if not counts or any(isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= THREADS for n in counts):
+        raise BadValue("threads", workers, f"numbers of workers, each at least 1, at most {THREADS:,}")
     return counts

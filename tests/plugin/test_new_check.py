@@ -90,7 +90,7 @@ def test_its_marker_runs_and_its_evidence_is_in_the_file_the_summary_and_junit(w
         [
             "violated: the remainder is 1",
             "gilcheck: gil_parity: unknown argument 'modulo', did you mean 'modulus'[?] (*.py:6)",
-            "gilcheck: modulus=1 (from marker gil_parity): expected a whole number, at least 2 (*.py:8)",
+            "gilcheck: modulus=1 (from marker gil_parity): expected a whole number, at least 2, at most 1,000,000,000 (*.py:8)",
             "holds *parity*0 left over*test_even",
             "violated *parity*1 left over*test_odd",
         ]

@@ -1,5 +1,7 @@
 """The settings of a run: their sources and priority, and bad values."""
 
+import sys
+
 import pytest
 
 from pytest_gilcheck.settings import SETTINGS, Settings, option, variable
@@ -16,8 +18,11 @@ BAD = [
     ("budget", "fast", "seconds above 0, at most 100,000,000"),
     ("budget", "-1", "seconds above 0, at most 100,000,000"),
     ("timeout", "inf", "seconds above 0, at most 100,000,000"),
-    ("threads", "1", "a whole number, at least 2"),
-    ("threads", "2.5", "a whole number, at least 2"),
+    ("threads", "1", "a whole number, at least 2, at most 10,000"),
+    ("threads", "2.5", "a whole number, at least 2, at most 10,000"),
+    ("threads", "99999999999", "a whole number, at least 2, at most 10,000"),
+    ("schedules", "1" + "0" * 30, "a whole number, at least 1, at most 1,000,000,000"),
+    ("seed", "-1", "a whole number, at least 0, at most 18,446,744,073,709,551,615"),
     ("isolate", "maybe", "'auto', 'fork' or 'none'"),
     ("json", "/no/such/folder/x.json", "a file in a folder that exists"),
 ]
@@ -98,6 +103,44 @@ def test_a_budget_scale_that_is_not_above_0_is_refused(run, factor):
     result = run("def test_it(): pass", f"--gilcheck-budget-scale={factor}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: gilcheck: budget_scale=*expected a number above 0, at most 1,000,000"])
+
+
+@pytest.mark.exclusive
+@pytest.mark.slow
+def test_times_that_no_clock_of_the_system_has_are_waited_for_as_long_as_it_can(run):
+    source = """
+        import time, pytest
+        @pytest.mark.gil_interrupt(repeats=1, over=1e8, within=1e8, exits_within=1e8, timeout=1e8)
+        def test_interrupt(): time.sleep(0.05)
+        @pytest.mark.gil_scaling(min_speedup=1.5, threads=2, timeout=1e8, budget=1e-6)
+        def test_scaling(): time.sleep(0.01)
+    """
+    result = run(source, "--gilcheck-budget-scale=1e6")
+    assert "Error" not in result.stdout.str()
+    assert result.parseoutcomes().get("failed", 0) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of address space is Linux's")
+def test_threads_that_the_system_does_not_start_are_a_line_and_no_traceback(run):
+    source = """
+        import resource, pytest
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))  # too little for their stacks
+        shared = [0]
+        @pytest.mark.gil_fuzz(threads=9000, schedules=3)
+        def test_searched(): shared[0] += 1
+        @pytest.mark.gil_fuzz(threads=9000, mode="stress", budget=1)
+        def test_stressed(): shared[0] += 1
+        @pytest.mark.gil_latency(workers=9000)
+        def test_beside(): shared[0] += 1
+        @pytest.mark.gil_fuzz(threads=5, schedules=3)
+        def test_few(): len(shared)
+    """
+    result = run(source)
+    result.assert_outcomes(failed=3, passed=1)
+    refused = [line for line in result.outlines if "=9000 (from marker gil_" in line and line.startswith("gilcheck: ")]
+    assert [line.split("=")[0] for line in refused] == ["gilcheck: threads", "gilcheck: threads", "gilcheck: workers"]
+    assert all("expected at most" in line and "the system" in line for line in refused)
+    assert "Traceback" not in result.stdout.str()
 
 
 def test_a_bad_value_is_refused_although_a_source_of_higher_priority_has_a_good_one(run, monkeypatch):

@@ -63,7 +63,11 @@ class Engine(Controlled):
 
     def __enter__(self) -> Engine:
         self._watchdog.__enter__()  # both before the calling thread is one of ours: it waits for the start of others
-        self.workers.start()
+        try:
+            self.workers.start()
+        except BaseException:
+            self.__exit__()
+            raise
         self.main.ident, self.main.native = _get_ident(), threading.get_native_id()
         self.by_ident[self.main.ident] = self.main
         self.owner = self.main

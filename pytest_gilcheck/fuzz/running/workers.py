@@ -17,6 +17,7 @@ from typing import Any
 
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
+from ...core.team import refused_thread
 from . import registered
 from .controlled import Controlled
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task, Uncontrolled
@@ -56,8 +57,16 @@ class Workers:
         self._locals: list[weakref.ref[threading.local]] = []
 
     def start(self) -> None:
-        """Start the program's own threads, which wait for the first run."""
-        self.tasks = [self._new(index) for index in range(self._count)]
+        """Start the program's own threads, which wait for the first run.
+
+        Raises:
+            BadValue: the system does not start that many.
+        """
+        for index in range(self._count):
+            try:
+                self.tasks.append(self._new(index))
+            except (RuntimeError, MemoryError) as error:
+                raise refused_thread(index, self._count, error) from error
 
     @property
     def exhausted(self) -> bool:

@@ -31,6 +31,7 @@ from contextvars import Context, copy_context
 
 from ...core.clocks import perf_counter_ns, sleep
 from ...core.cores import CAN_PIN
+from ...core.team import refused_thread
 from ..running.handoff import HandoffSemaphore
 
 _SPINS = 100  # polls of the other threads before one lets another thread have the core
@@ -56,8 +57,11 @@ class AlignedThreads:
         self._locals = [thing for thing in gc.get_objects() if type(thing) is threading.local]  # emptied after each job
         self._pid, self._random = os.getpid(), random.Random()  # not the module's generator, which the program may seed
         self._threads = [threading.Thread(target=self._work, args=(i,), name=f"T{i}", daemon=True) for i in range(size)]
-        for thread in self._threads:
-            thread.start()
+        for started, thread in enumerate(self._threads):
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError) as error:
+                raise refused_thread(started, size, error) from error
 
     def names(self) -> dict[int, str]:
         """The threads' names, by their ``threading`` idents."""
