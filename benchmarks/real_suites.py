@@ -61,9 +61,9 @@ def run(folder: Path, tests: list[str], budget: float, every: int, options: list
         paths = [str(HERE / "fuzzed_suites"), str(source), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "GILCHECK_SUITE_LOG": str(log),
-            "GILCHECK_SUITE_BUDGET": str(budget),
-            "GILCHECK_SUITE_EVERY": str(every),
+            "SUITE_OF_GILCHECK_LOG": str(log),
+            "SUITE_OF_GILCHECK_BUDGET": str(budget),
+            "SUITE_OF_GILCHECK_EVERY": str(every),
         }
         command = [
             sys.executable,

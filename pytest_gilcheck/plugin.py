@@ -72,9 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in MARKERS:
         config.addinivalue_line("markers", marker_line(name))
     config.addinivalue_line("markers", f"{SELECTOR}: set on every test that uses a check, for -m {SELECTOR}.")
-    from .adaptors.options import settings_of  # reads all values, so that a bad one stops the run here
+    from .adaptors.options import settings_of, warn_of_unknown_variables
 
-    settings = settings_of(config)
+    settings = settings_of(config)  # reads all values, so that a bad one stops the run here
+    warn_of_unknown_variables(config)
     if any(settings.value(name)[0] is not None for name in FILES) or _distributes(config):
         from .adaptors import reporting
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .core.values import Values
 
 SPAWNED_TEST = "GILCHECK_SPAWNED_TEST"  # environment variable of a pytest that another one has started for one test
+_NO_SETTINGS = (SPAWNED_TEST, "GILCHECK_LOCK", "GILCHECK_HIDE")  # environment variables that are no settings
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
 FILES = ("json", "html", "markdown")  # settings that name a file to write
@@ -183,6 +184,21 @@ def option(name: str) -> str:
 
 def variable(name: str) -> str:
     return f"GILCHECK_{name.upper()}"
+
+
+def unknown_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that look like settings, are not empty, and that nobody reads, each with a hint at what was meant."""
+    prefix = variable("")
+    known = [*map(variable, SETTINGS), *_NO_SETTINGS]
+    unknown = [name for name, text in environment.items() if name.startswith(prefix) and text and name not in known]
+    if not unknown:
+        return {}
+    from .core.arguments import nearest
+
+    ends = [name.removeprefix(prefix) for name in known if name != SPAWNED_TEST]  # the prefix alone would make all of them alike
+    near = {name: nearest(name.removeprefix(prefix), ends) for name in unknown}
+    every = ", ".join(prefix + end for end in ends)
+    return {name: f"did you mean {prefix}{end}?" if end else f"expected one of {every}" for name, end in near.items()}
 
 
 def ini_name(name: str) -> str:

@@ -34,7 +34,7 @@ except ImportError:  # Windows: no locks, so no workers by default
 WORKERS = 4  # on two cores: many tests wait for child processes
 MOST_UNDECIDED = 0.05  # of the tests of a session
 FEW_UNDECIDED = 4  # never fail a session
-FOLDER = "GILCHECK_SUITE_FOLDER"  # environment: a folder that all workers of this session share
+FOLDER = "SUITE_OF_GILCHECK_FOLDER"  # environment: a folder that all workers of this session share
 MACHINE_LOCK = "GILCHECK_LOCK"
 
 

@@ -1,6 +1,6 @@
 """A pytest plugin: marks every test that can be with ``gil_fuzz``, and writes one line for each phase of each test.
 
-GILCHECK_SUITE_BUDGET=0.3 GILCHECK_SUITE_LOG=FILE python -m pytest -p every_test_fuzzed
+SUITE_OF_GILCHECK_BUDGET=0.3 SUITE_OF_GILCHECK_LOG=FILE python -m pytest -p every_test_fuzzed
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MARKER = "gil_fuzz"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = items[:: int(os.environ.get("GILCHECK_SUITE_EVERY", "1"))]
+    items[:] = items[:: int(os.environ.get("SUITE_OF_GILCHECK_EVERY", "1"))]
     for item in items:
         if unsupported(item, MARKER) is None:
-            item.add_marker(pytest.mark.gil_fuzz(budget=float(os.environ.get("GILCHECK_SUITE_BUDGET", "0.3"))))
+            item.add_marker(pytest.mark.gil_fuzz(budget=float(os.environ.get("SUITE_OF_GILCHECK_BUDGET", "0.3"))))
         _write({"item": item.nodeid, "marked": item.get_closest_marker(MARKER) is not None})
 
 
@@ -49,5 +49,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def _write(line: dict[str, object]) -> None:
-    with open(os.environ["GILCHECK_SUITE_LOG"], "a") as file:
+    with open(os.environ["SUITE_OF_GILCHECK_LOG"], "a") as file:
         file.write(json.dumps(line, default=str) + "\n")

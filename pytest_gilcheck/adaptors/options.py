@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ..core.errors import BadValue
-from ..settings import FILES, SETTINGS, Settings, ini_name, variable
+from ..settings import FILES, SETTINGS, SPAWNED_TEST, Settings, ini_name, unknown_variables, variable
 
 _KEY = pytest.StashKey[Settings]()
 
@@ -35,6 +35,22 @@ def settings_of(config: pytest.Config) -> Settings:
         raise pytest.UsageError(f"gilcheck: {error}") from error
     config.stash[_KEY] = settings
     return settings
+
+
+def warn_of_unknown_variables(config: pytest.Config) -> None:
+    """Warn of environment variables that look like settings and are none; once for a run with xdist or spawned tests.
+
+    Raises:
+        pytest.UsageError: warnings are errors.
+    """
+    if hasattr(config, "workerinput") or SPAWNED_TEST in os.environ:
+        return
+    for name, hint in unknown_variables(os.environ).items():
+        message = f"gilcheck: the environment variable {name} is no setting, and has no effect: {hint}"
+        try:
+            config.issue_config_time_warning(pytest.PytestConfigWarning(message), stacklevel=2)
+        except pytest.PytestConfigWarning:  # -W error
+            raise pytest.UsageError(message) from None
 
 
 def early_target(config: pytest.Config) -> Path | None:

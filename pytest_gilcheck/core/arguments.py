@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import BadValue
@@ -75,11 +75,16 @@ def refuse_unknown(given: Mapping[str, Any], known: Iterable[Argument], source: 
     names = [argument.name for argument in known]
     for name in given:
         if name not in names:
-            import difflib  # only where a user made a mistake
-
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+            near = nearest(name, names)
+            hint = f"did you mean {near!r}?" if near else f"expected one of {', '.join(names)}"
             raise UnknownArgument(name, given[name], hint, source)
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The one of these names that was probably meant; None if none is like it."""
+    import difflib  # only where a user made a mistake
+
+    return next(iter(difflib.get_close_matches(name, names, 1)), None)
 
 
 class UnknownArgument(BadValue):

@@ -149,6 +149,53 @@ def test_a_bad_value_is_refused_although_a_source_of_higher_priority_has_a_good_
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
+def test_a_variable_that_is_no_setting_is_a_warning_with_the_name_that_was_meant(run, monkeypatch):
+    monkeypatch.setenv("GILCHECK_BUGDET", "1")
+    monkeypatch.setenv("GILCHECK_ZZZ", "1")
+    monkeypatch.setenv("GILCHECK_", "1")
+    monkeypatch.setenv("GILCHECK_LOKC", "")  # empty is not given, as for a setting
+    result = run("def test_it(): pass", "-n1")
+    result.assert_outcomes(passed=1, warnings=3)
+    text = "the environment variable {} is no setting, and has no effect: {}"
+    result.stdout.fnmatch_lines_random(
+        [
+            f"*Warning: gilcheck: {text.format('GILCHECK_BUGDET', 'did you mean GILCHECK_BUDGET[?]')}",
+            f"*Warning: gilcheck: {text.format('GILCHECK_ZZZ', 'expected one of GILCHECK_BUDGET, GILCHECK_TIMEOUT, *')}",
+        ]
+    )
+    strict = run(None, "-W", "error::pytest.PytestConfigWarning")
+    assert strict.ret == pytest.ExitCode.USAGE_ERROR
+    strict.stderr.fnmatch_lines(["ERROR: gilcheck: the environment variable GILCHECK_BUGDET is no setting, *"])
+
+
+SPAWNS = """
+    import threading, pytest
+    threading.Thread(target=threading.Event().wait, daemon=True).start()  # so each test gets a pytest of its own
+    shared = threading.Lock()
+    @pytest.mark.gil_fuzz(schedules=3)
+    def test_it():
+        with shared: pass
+"""
+
+
+def test_every_variable_that_has_a_meaning_is_no_warning_nor_are_those_of_our_children(run, monkeypatch, pytester):
+    good = {
+        "strict": "1",
+        "isolate": "auto",
+        "gil_reenabled": "warn",
+        "replay": "",
+        "json": "e.json",
+        "html": "",
+        "markdown": "t.md",
+    }
+    for name in SETTINGS:
+        monkeypatch.setenv(variable(name), good.get(name, "0" if SETTINGS[name].metavar is None else "2"))
+    monkeypatch.setenv("GILCHECK_LOCK", str(pytester.path / "lock"))
+    result = run(SPAWNS)
+    result.assert_outcomes(passed=1, warnings=0)
+    result.stdout.fnmatch_lines(["*1 test ran in a pytest of its own*"])
+
+
 def test_the_help_names_every_option_with_its_environment_and_ini(run):
     result = run("", "--help")
     text = " ".join(" ".join(result.outlines).split())
