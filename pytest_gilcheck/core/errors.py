@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import FunctionType, MethodType
 
-_LONGEST = 200  # characters of a value in a message
+_LONGEST = 1000  # characters of a value in a message: a path fits
 
 
 class BadValue(ValueError):
@@ -26,7 +26,7 @@ class BadValue(ValueError):
 
 
 def _shown(value: object) -> str:
-    """The value in at most some 200 characters."""
+    """The value in one line, without the middle of a very long one."""
     if isinstance(value, FunctionType | MethodType):  # whose repr has an address in place of a module
         return f"{value.__module__}.{value.__qualname__}"
     try:
@@ -34,7 +34,8 @@ def _shown(value: object) -> str:
     except ValueError:  # Python writes no whole number of more than 4,300 digits
         bits = f" of {value.bit_length():,} bits" if isinstance(value, int) else ""
         return f"<{type(value).__name__}{bits}>"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}...{text[-half:]}"
 
 
 class EndedByItself(RuntimeError):

@@ -14,7 +14,7 @@ REFUSED = [
     ("gil_scaling", "threads=10**9", ["threads=1000000000", "at most"]),
     ("gil_scaling", "threads=3000", ["threads=3000", "timeout=60: one lap of so many"]),
     ("gil_scaling", "timeout=1e300", ["timeout=1e+300", "seconds above 0, at most 100,000,000"]),
-    ("gil_scaling", "budget=10**400", ["budget=1000", "... (401 characters)", "seconds above 0, at most 100,000,000"]),
+    ("gil_scaling", "budget=10**400", ["budget=1000", "seconds above 0, at most 100,000,000"]),
     ("gil_scaling", "min_speedup=10**400", ["min_speedup=1000", "a number above 0"]),
     ("gil_scaling", "budget=float('nan')", ["budget=nan", "seconds above 0"]),
     ("gil_scaling", "warmup=10**12", ["warmup=1000000000000", "at most 1,000,000"]),
