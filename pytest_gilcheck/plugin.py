@@ -211,6 +211,9 @@ def _of_running_test(config: pytest.Config) -> Gilcheck | None:
 
 
 def _start(config: pytest.Config) -> CheckedTests:
+    known: CheckedTests | None = config.pluginmanager.get_plugin("gilcheck-session")
+    if known is not None:  # asked for by its name: a test may have emptied `sys.modules`, and an import would make a second one
+        return known
     from .adaptors.checked_tests import start
 
     return start(config)
