@@ -9,7 +9,6 @@ import itertools
 import logging
 import operator
 import os
-import random
 import re
 import threading
 import types
@@ -250,10 +249,6 @@ def read_cached(s):
     s.n += s.lazy.size
 
 
-def draw(s):
-    s.n += 1 + (random.random() > 2)
-
-
 add_one = functools.partial(lambda value, more: value + more, more=1)
 
 
@@ -297,7 +292,6 @@ PROGRAMS = {
     "sums of Counters": (add_counts, lambda s: s.counts == {"a": 2}),
     "list of an object with a generator": (gather, lambda s: s.rows == [1, 1]),
     "cached_property": (read_cached, lambda s: s.n == 2),
-    "random": (draw, lambda s: s.n == 2),
     "partial with keywords": (call_partial, lambda s: s.n == 2),
     "a match of re": (match_text, lambda s: s.n == 2),
 }

@@ -100,7 +100,7 @@ def with_unknown_code(counter):
 
 def with_unknown_function(counter):
     with counter.lock:
-        counter.value += int(next(itertools.chain("1")))
+        counter.value += int(next(itertools.compress("1", "1")))
 
 
 def with_random_number(counter):

@@ -1,5 +1,6 @@
 """What a search does with a budget that is short for the program. The clock advances by runs, switches and recordings alone."""
 
+import functools
 import math
 import re
 import threading
@@ -46,12 +47,12 @@ class Shared:
 
     def read(self):
         for _ in range(150):
-            max(self.words, key=str.upper)  # in C, on whatever it likes: no proof
+            functools.reduce(max, self.words)  # in C, on whatever it likes: no proof
 
     def count_up(self):
         for _ in range(50):
             self.count = self.count + 1
-            max(self.words, key=str.upper)
+            functools.reduce(max, self.words)
 
 
 def in_two_threads(thread, budget):
@@ -120,7 +121,7 @@ class MadeOnce:
         if self.made is None:
             with self.lock:
                 if self.made is None:
-                    made = {"name": "x"}
+                    made = functools.reduce(dict.__or__, ({"name": "x"},))  # in C, on whatever it likes: no proof
                     self.made = made
         return self.made["name"]
 
@@ -141,12 +142,12 @@ class Stepwise:
         for _ in range(10):
             self.one = self.two
             self.two = self.one
-        max(self.words, key=str.upper)  # in C, on whatever it likes: no proof
+        functools.reduce(max, self.words)  # in C, on whatever it likes: no proof
 
     def one_time(self):
         self.one = self.two
         self.two = self.one
-        max(self.words, key=str.upper)
+        functools.reduce(max, self.words)
 
 
 def slower_after(monkeypatch, clock, runs, seconds):
@@ -237,10 +238,10 @@ def before_and_after_much_in_c(body):
     def thread(state):
         state.one = state.two = state.three = state.four = state.five = 1  # races that do no harm
         for _ in range(100):
-            max(("b", "a"), key=str.upper)
+            functools.reduce(max, ("b", "a"))
         body(state)
         for _ in range(100):
-            max(("b", "a"), key=str.upper)
+            functools.reduce(max, ("b", "a"))
 
     return thread
 

@@ -874,3 +874,25 @@ def test_what_a_program_leaves_in_memory_is_there_after_a_check_whose_first_run_
             assert len(errors) > 200, "an assertion that there are none would pass"
     """)
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+@pytest.mark.slow
+def test_the_story_says_nothing_of_what_pytest_reads_to_explain_an_assertion(run):
+    source = """
+        import pytest
+        class Box: n = 0
+        @pytest.fixture
+        def box(): return Box()
+        @pytest.mark.gil_fuzz(budget=1)
+        def test_it(box):
+            before = box.n
+            box.n = before + 1
+            assert (
+                box.n == before + 1
+            ), "lost"
+            assert box.n, "lost"
+    """
+    text = run(source).stdout.str()
+    assert "writes box.n = 1" in text
+    assert "@py" not in text
+    assert "_saferepr" not in text

@@ -9,6 +9,7 @@ known for methods of the containers alone (`touches`).
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -137,6 +138,8 @@ class Recorder:
 
     def _look(self, step: RecordedStep, frame: FrameType) -> None:
         node = _expression(frame.f_code, frame.f_lasti)
+        if isinstance(node, (ast.Assert, ast.Constant)) or _is_pytests(step, frame.f_code):
+            step.verb = ""
         if node is None:
             return
         if step.access.kind == "call":
@@ -213,6 +216,12 @@ def _name(holder: Any, part: Any) -> str:
     if isinstance(part, str):  # an attribute, or a name of a module
         return f"[{part!r}]" if type(holder) is dict else f".{part}"
     return f"[{part[0]!r}]" if type(part[0]) in _PLAIN else "[?]"
+
+
+def _is_pytests(step: RecordedStep, code: CodeType) -> bool:
+    """Whether this reads a name that pytest has put into an assertion, to explain it."""
+    name = re.sub(r"^(\.|global )", "", step.access.name)
+    return "@pytest_ar" in code.co_names and name != "[]" and name not in step.source
 
 
 def _not_ours(file: str) -> bool:

@@ -24,11 +24,6 @@ _GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the fu
 _reseed = _random.Random.seed
 
 
-def begins_anew(thing: object) -> bool:
-    """Whether this is a generator that begins each run with the same numbers, whoever has drawn from it before."""
-    return thing is _GENERATOR
-
-
 class SharedGenerator(Protocol):
     """A generator that the process shares."""
 

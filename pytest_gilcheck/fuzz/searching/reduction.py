@@ -28,7 +28,6 @@ from ..conflicts.focus import Focus, focus_of
 from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace, told
-from ..running.generators import begins_anew
 from ..running.policy import PlannedAndLeft
 from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
@@ -211,7 +210,7 @@ class Reduction:
 
     def _doubt_of_state(self, trace: Trace) -> str:
         """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""
-        written = {number: each for number, each in trace.written().items() if not (begins_anew(each) or _only_grows(each))}
+        written = {number: each for number, each in trace.written().items() if not _only_grows(each)}
         if any(self._written.knows(each) for each in written.values()):
             return "what one run changes, the next one finds"
         if self.records <= _REMEMBERED:
