@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from pytest_gilcheck.fuzz.steps import operators, touches
+from pytest_gilcheck.fuzz.steps import attributes, operators
 
 from ..slow import one_in
 from . import derived
@@ -148,7 +148,7 @@ class Compares(list, metaclass=Meta):
 
 
 def test_super_of_a_class_looks_in_its_metaclasses_too():
-    found = touches._of_super(Compares, "tool", lambda file: True)
+    found = attributes.of_super(Compares, "tool", lambda file: True)
     assert {each.holder.__name__ for each in found} == {"Compares", "Meta", "Base"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_gilcheck.core.origin import under_test
 from pytest_gilcheck.fuzz.schedule import Token, checksum
 from pytest_gilcheck.fuzz.searching.search import Search
-from pytest_gilcheck.fuzz.steps import changing, touches
+from pytest_gilcheck.fuzz.steps import attributes, changing
 
 from ..slow import one_in
 from .programs import counted
@@ -237,9 +237,9 @@ class Notes:
 
 def test_a_store_touches_the_attribute_also_where_the_class_deletes_in_a_way_of_its_own():
     notes = Notes()
-    stored = touches._attribute_stored(notes, "count", under_test)
+    stored = attributes.attribute_stored(notes, "count", under_test)
     assert (notes, "count", True) in [(touch.holder, touch.part, touch.changes) for touch in stored]
-    assert touches._attribute_stored(notes, "count", under_test, deletes=True) == [], "its own code makes the steps"
+    assert attributes.attribute_stored(notes, "count", under_test, deletes=True) == [], "its own code makes the steps"
 
 
 def test_a_class_that_types_has_made_for_a_program_is_none_of_the_library():

@@ -20,7 +20,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from ..running.record import Deed
-from ..steps.touches import ALL
+from ..steps.touch import ALL
 from .trace import LOCK, Part, Trace
 
 _RARE = 60  # uses in a run of what is rarely touched

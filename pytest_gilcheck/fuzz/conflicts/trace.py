@@ -44,7 +44,8 @@ from ..steps import quiet_keys
 from ..steps.calls import makes_steps
 from ..steps.instructions import instruction_at
 from ..steps.stack import NOTHING, topmost
-from ..steps.touches import ALL, SIZE, UNKNOWN, Touch, Touches, assumed, behind_a_lock, touches
+from ..steps.touch import ALL, SIZE, UNKNOWN, Touch, Touches
+from ..steps.touches import assumed, behind_a_lock, touches
 from ..steps.visible import ENTRY, Access
 from .objects import Objects
 

@@ -11,7 +11,7 @@ from ..running.record import BlockedThread, ScheduleRun
 from ..schedule import Choice, Schedule
 from ..searching.explorer import Explorer, Failure
 from ..searching.minimise import observed
-from ..steps.touches import ALL
+from ..steps.touch import ALL
 from .recorder import RecordedStep, Recorder
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
 

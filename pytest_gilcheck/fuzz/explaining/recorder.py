@@ -26,7 +26,8 @@ from ..running.task import Task
 from ..steps.instructions import instruction_at, instructions_of
 from ..steps.operators import kind_of
 from ..steps.stack import locals_of
-from ..steps.touches import ALL, SIZE, touches
+from ..steps.touch import ALL, SIZE
+from ..steps.touches import touches
 from ..steps.visible import Access
 
 _NOTHING = object()

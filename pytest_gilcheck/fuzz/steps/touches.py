@@ -17,9 +17,8 @@ import io
 import itertools
 import opcode
 import sys
-from _thread import _local
-from collections.abc import Callable, Collection, Iterable
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable
+from functools import partial
 from inspect import CO_GENERATOR
 from operator import itemgetter
 from types import (
@@ -28,29 +27,44 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
-    GetSetDescriptorType,
     MappingProxyType,
-    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
-    SimpleNamespace,
     WrapperDescriptorType,
 )
 from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.classes import attributes_of, bases_of, in_class, is_a, module_of_class, name_of_class, names_of
+from ...core.classes import in_class, is_a, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
-from ...core.source import with_nested
 from . import contexts, in_c, in_python, ordering, pure, torn, values, waiting
+from .attributes import attribute_read, attribute_stored, by_classes, is_kept, of_super
 from .calls import _PLAIN_ERRORS, _PLAIN_MAKERS, _made_by_steps, _makes_steps, hands_over, makes_steps
+from .elements import (
+    CHANGING,
+    OF_POOLS,
+    PURE_OF_SCALARS,
+    VIEWS,
+    advanced,
+    asked,
+    begun,
+    calls_back,
+    holds_constants,
+    holds_scalars,
+    interrupted,
+    into,
+    into_elements,
+    makes_a_generator,
+    of_a_known_kind,
+    plain_slice,
+    whole,
+)
 from .instructions import instructions_of
 from .operands import immutable
 from .operators import (
-    HEAP_TYPE,
     all_methods_make_steps,
     asks_nobody,
     calls_code,
@@ -63,69 +77,13 @@ from .operators import (
 )
 from .quiet_keys import keys_compare_quietly
 from .stack import NOTHING, local_of, operands_of, topmost
+from .touch import ALL, CONTAINERS, DICTS, LISTS, SCALARS, SETS, SIZE, UNKNOWN, Touch, Touches, UnderTest, both
 
-ALL, SIZE = "*", "#"  # of a container: every part of it; how many elements it has, and in which order
-
-
-class Touch(NamedTuple):
-    """One thing that a step touches.
-
-    Attributes:
-        holder: the object.
-        part: of it: the name of an attribute, the key of an element in a tuple, `SIZE` or `ALL`.
-        changes: whether the step may change it.
-        inner: whether code of the standard library does, in several steps behind a lock of its own.
-        torn: whether C does, in several steps of which none is visible.
-    """
-
-    holder: Any
-    part: Any
-    changes: bool
-    inner: bool = False
-    torn: bool = False
-
-
-Touches = list[Touch] | None
-UNKNOWN = None
-UnderTest = Callable[[str], bool]
-
-_SCALARS = frozenset(
-    {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range}
-)  # no slice: its bounds may be anything
-_LISTS = frozenset({list, bytearray, collections.deque})
-_SETS = frozenset({set, frozenset})
-_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})  # no Counter: its methods are in Python
-_CONTAINERS = _LISTS | _SETS | _DICTS | {tuple}
-_CHANGING = _LISTS | _DICTS | {set}
-_VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
-_ITERABLE: tuple[Any, ...] = (
-    [], (), {}, {}.values(), {}.items(), set(), "", b"", bytearray(), range(0), collections.deque(), reversed([]),
-)  # fmt: skip
-_OF_POOLS = frozenset({itertools.product, itertools.permutations, itertools.combinations, itertools.combinations_with_replacement})
-_ITERATORS = frozenset(type(iter(each)) for each in _ITERABLE) | {
-    type(iter("\u0100")),
-    type(reversed({})),
-    type(iter(collections.OrderedDict())),
-    enumerate,
-    zip,
-    reversed,
-    itertools.count,
-    itertools.islice,
-    map,
-    filter,
-    itertools.chain,
-    itertools.cycle,
-    itertools.zip_longest,
-    *_OF_POOLS,
-}
 _LAZY = frozenset({map, filter, itertools.islice})
 _SIZED = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, bytes, bytearray, collections.deque})
 _DEEP = frozenset(
     {set, frozenset, dict, str, repr, sorted, min, max, sum, any, all, collections.OrderedDict, collections.defaultdict}
 )
-_PURE = frozenset(
-    {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
-)  # of scalars
 _GATHERING = frozenset({list, tuple, set, frozenset, sum, any, all, min, max, sorted})
 _LOOKING = frozenset({isinstance, issubclass, callable, object, range, slice, super})
 _READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
@@ -137,7 +95,6 @@ _CHANGING_ONE_KEY = frozenset({"setdefault", "pop", "__setitem__", "__delitem__"
 _SETTING = frozenset({"add", "discard", "remove"})
 _STORING_METHODS = frozenset({"append", "appendleft", "insert"})  # they ask nothing of what they store
 _BY_INDEX = frozenset({"insert", "pop", "rotate"})
-_MOST_ELEMENTS = 2000
 
 
 def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> Touches:
@@ -190,194 +147,22 @@ def _torn(found: list[Touch], doer: torn.Doer) -> list[Touch]:
     return [each._replace(torn=is_torn(each)) for each in found]
 
 
-def _both(*parts: Touches) -> Touches:
-    found: list[Touch] = []
-    for part in parts:
-        if part is UNKNOWN:
-            return UNKNOWN
-        found += part
-    return found
-
-
 # Attributes, globals and cells.
-
-_CLASS = names_of(object)["__class__"]
-_OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
-_SELF_OF_SUPER = names_of(super)["__self__"].__get__
-_OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
-_WITHOUT_ATTRIBUTES = _SCALARS | {tuple, frozenset, list, dict, set, bytearray}  # that can be stored
-_PLAIN_READERS = {  # by id: how these find an attribute is how `object` does
-    id(in_class(kind, "__getattribute__")) for kind in (*_WITHOUT_ATTRIBUTES, *_CONTAINERS, *in_c.KINDS, object, BaseException)
-}
-_PLAIN_STORERS = {name: {id(in_class(kind, name)) for kind in (object, BaseException)} for name in ("__setattr__", "__delattr__")}
-
-
-def _of_classes(kind: type, name: str) -> list[Touch]:
-    return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & HEAP_TYPE]
-
-
-def _attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
-    kind = type(holder)
-    if kind is super:  # up to 3.11
-        return _of_super(_SELF_OF_SUPER(holder), name, under_test)
-    if kind is ModuleType:
-        return [Touch(vars(holder), name, False)] if name in vars(holder) else UNKNOWN
-    if kind in _WITHOUT_ATTRIBUTES:
-        return []
-    if kind is SimpleNamespace:
-        return UNKNOWN if in_class(kind, name) else [Touch(holder, name, False)]
-    if values.has_constant_attributes(holder):
-        return _of_classes(kind, name) if in_class(kind, name) is not None else UNKNOWN
-    if _is_local(kind):
-        return [] if in_class(kind, name) is None else UNKNOWN
-    if in_class(kind, "__getattribute__") is type.__getattribute__:
-        return _attribute_of_class_read(holder, name, under_test)
-    if id(in_class(kind, "__getattribute__")) not in _PLAIN_READERS:
-        return UNKNOWN
-    found = in_class(kind, name)
-    of_classes = _of_classes(kind, name)
-    if found is in_c.ARGUMENTS:
-        return [*of_classes, Touch(holder, name, False)]
-    if not kind.__flags__ & HEAP_TYPE:
-        if type(found) not in (MethodDescriptorType, WrapperDescriptorType):
-            return UNKNOWN
-        own_names = kind not in _CONTAINERS and kind.__dictoffset__
-        return [Touch(holder, name, False)] if own_names else []
-    if (kept := in_c.attribute_of_a_member(found) or in_python.attribute_of_a_thread(found)) is not None:
-        return [*of_classes, Touch(holder, kept, False)]
-    if type(found) is MemberDescriptorType:
-        return [*of_classes, Touch(holder, found.__name__, False)]  # a slot may have several names
-    if type(found) is _OF_NAMED_TUPLES:
-        return of_classes
-    if type(found) is cached_property:
-        return [*of_classes, Touch(holder, name, False)] if name in dict(attributes_of(holder)) else UNKNOWN
-    if type(found) is property:
-        return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
-    if found is _CLASS:
-        return of_classes  # to store it is unknown
-    own = [*of_classes, Touch(holder, name, False)]
-    if found is None:
-        catcher = in_class(kind, "__getattr__")
-        return own if catcher is None or (type(catcher) is FunctionType and _makes_steps(catcher, under_test)) else UNKNOWN
-    return own if _binds_quietly(found, under_test) else UNKNOWN
-
-
-def _is_local(kind: type) -> bool:
-    """Whether this is `threading.local`, or ours that stands for it: each thread reads and stores what is its own."""
-    return kind is _local or (name_of_class(kind) == "local" and module_of_class(kind) == "_thread" and _local in bases_of(kind))
-
-
-def _attribute_of_class_read(holder: type, name: str, under_test: UnderTest) -> Touches:
-    """Likewise of a class. To store what operators look up in it, and anything in a class of a metaclass, is unknown."""
-    of_metaclass = in_class(type(holder), name)
-    if of_metaclass is not None and of_metaclass is not in_class(type, name):
-        return UNKNOWN
-    of_metaclasses = _of_classes(type(holder), name)
-    if type(of_metaclass) in (GetSetDescriptorType, MemberDescriptorType):  # it comes before what the class has
-        return of_metaclasses if name in _OF_ALL_CLASSES else UNKNOWN
-    found = in_class(holder, name)
-    if found is None and type(holder) is not type and in_class(type(holder), "__getattr__") is not None:
-        return UNKNOWN
-    return [*of_metaclasses, *_of_classes(holder, name)] if _binds_quietly(found, under_test) else UNKNOWN
-
-
-def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
-    """Whether nothing is touched when this is found in a class and bound."""
-    kind = type(found)
-    if kind is classmethod and type(found.__func__) is not FunctionType:  # up to 3.12 it binds what it wraps
-        return False
-    if kind in (FunctionType, classmethod, staticmethod, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType):
-        return True
-    getter = in_class(kind, "__get__")
-    return getter is None or (type(getter) is FunctionType and _makes_steps(getter, under_test))
-
-
-def _in_standard_library(thing: Any) -> bool:
-    """Whether this is a module of the standard library, or a class of one that is written in Python."""
-    if type(thing) is ModuleType:
-        name = vars(thing).get("__name__")
-    elif isinstance(thing, type) and thing.__flags__ & HEAP_TYPE:
-        name = names_of(thing).get("__module__")
-    else:
-        return False
-    top = str(name).partition(".")[0]
-    return top in sys.stdlib_module_names and top != "__main__"
-
-
-_used: dict[int, tuple[type, frozenset[str]]] = {}
-
-
-def _uses(kind: type, name: str) -> bool:
-    """Whether a method of a class of the standard library uses this name."""
-    key = id(kind)
-    known = looked_up(_used, key)
-    if known is None:
-        names: set[str] = set()
-        for value in list(names_of(kind).values()):
-            parts = (value, *(getattr(value, part, None) for part in ("__func__", "fget", "fset", "fdel", "func", "__wrapped__")))
-            for part in parts:
-                if type(part) is FunctionType:
-                    names.update(*(code.co_names for code in with_nested(part.__code__)))
-        known = _used[id(kind)] = kind, frozenset(names)
-    return name in known[1]
-
-
-def _attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: bool = False, by_object: bool = False) -> Touches:
-    """What is touched by storing an attribute, or deleting it; with ``by_object`` as `object` does it, whatever the class says."""
-    kind = type(holder)
-    if _is_local(kind):
-        return [] if in_class(kind, name) is None else UNKNOWN
-    if _in_standard_library(holder) or _in_standard_library(kind):
-        return UNKNOWN  # code that makes no steps may look it up
-    if any(_in_standard_library(base) and _uses(base, name) for base in bases_of(kind)):
-        return UNKNOWN  # code that makes no steps may look it up
-    if kind is ModuleType:
-        return [Touch(vars(holder), name, True)]
-    if kind is SimpleNamespace:
-        return UNKNOWN if in_class(kind, name) else [Touch(holder, name, True)]
-    if kind is type:
-        if name.startswith("__") and name.endswith("__"):
-            return UNKNOWN  # operators look it up, which no instruction shows
-        return [Touch(holder, name, True)]
-    own = "__delattr__" if deletes else "__setattr__"
-    found = in_class(kind, own)
-    if id(found) not in _PLAIN_STORERS[own] and not by_object:
-        return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
-    found = in_class(kind, name)
-    of_classes = _of_classes(kind, name)
-    if type(found) is property:
-        stores = found.fdel if deletes else found.fset
-        return of_classes if type(stores) is FunctionType and _makes_steps(stores, under_test) else UNKNOWN
-    setter = None if found is None else in_class(type(found), "__delete__" if deletes else "__set__")
-    if setter is not None and type(found) is not MemberDescriptorType:
-        return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
-    slot = found.__name__ if type(found) is MemberDescriptorType else name
-    return [*of_classes, Touch(holder, slot, True)] if kind.__flags__ & HEAP_TYPE else UNKNOWN
 
 
 def _load_attr(at: _At) -> Touches:
     found = at.top(1)
-    return UNKNOWN if found is None else _attribute_read(found[0], at.value, at.under_test)
+    return UNKNOWN if found is None else attribute_read(found[0], at.value, at.under_test)
 
 
 def _store_attr(at: _At) -> Touches:
     found = at.top(1)
-    return UNKNOWN if found is None else _attribute_stored(found[0], at.value, at.under_test, deletes=at.name == "DELETE_ATTR")
+    return UNKNOWN if found is None else attribute_stored(found[0], at.value, at.under_test, deletes=at.name == "DELETE_ATTR")
 
 
 def _load_super_attr(at: _At) -> Touches:
     found = at.top(1)
-    return UNKNOWN if found is None else _of_super(found[0], at.value, at.under_test)
-
-
-def _of_super(holder: Any, name: str, under_test: UnderTest) -> Touches:
-    """What ``super().name`` touches, for this instance, or this class."""
-    kinds = (holder, type(holder)) if is_a(holder, type) else (type(holder),)  # in a metaclass, a class is an instance
-    if not kinds[0].__flags__ & HEAP_TYPE:
-        return UNKNOWN
-    found = [names_of(base).get(name) for kind in kinds for base in bases_of(kind)]
-    quiet = all(_binds_quietly(each, under_test) and type(each) is not property for each in found)
-    return _both(*(_of_classes(kind, name) for kind in kinds)) if quiet else UNKNOWN
+    return UNKNOWN if found is None else of_super(found[0], at.value, at.under_test)
 
 
 def _load_global(at: _At) -> Touches:
@@ -398,71 +183,6 @@ def _cell(changes: bool) -> Callable[[_At], Touches]:
 
 
 # Containers.
-
-
-def _whole(thing: Any) -> Touches:
-    """What is touched by reading which elements an object has, but not into them."""
-    kind = kind_of(thing)
-    if kind in _SCALARS or kind is tuple or kind is frozenset:
-        return []
-    if kind in _CONTAINERS:
-        return [Touch(thing, ALL, False)]
-    if kind in _VIEWS:
-        return [Touch(each, ALL, False) for each in gc.get_referents(thing)]
-    if kind in _ITERATORS:
-        return _iterated(thing)
-    return UNKNOWN
-
-
-def _into(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
-    """What is touched by hashing or showing an object, or by passing on what it answers: its elements too."""
-    kind = kind_of(thing, compared=True, shown=True)
-    if kind in _SCALARS or (kind is slice and _plain_slice(thing)) or values.is_value(thing):
-        return []
-    if kind in _CONTAINERS or kind in _VIEWS:
-        return UNKNOWN if kind in _VIEWS else _into_elements(kind, thing, under_test, deep)
-    if deep and (of_error := in_c.shown_error(thing)) is not None:
-        return _both([Touch(thing, "args", False)], *(_asked(each, under_test, deep - 1) for each in of_error))
-    return [] if all_methods_make_steps(kind, under_test) else UNKNOWN
-
-
-def _into_elements(kind: type, container: Any, under_test: UnderTest, deep: int = 2) -> Touches:
-    """Likewise of a container, which its class is or is derived from."""
-    if deep == 0 or len(container) > _MOST_ELEMENTS:
-        return UNKNOWN
-    elements = list(itertools.chain(dict.keys(container), dict.values(container))) if kind in _DICTS else list(container)
-    which = [Touch(container, ALL, False)] if kind in _CHANGING else []
-    return _both(which, *(_asked(each, under_test, deep - 1) for each in elements))
-
-
-def _interrupted(operands: Iterable[Any], under_test: UnderTest) -> bool:
-    """Whether C may call code in the middle of its work on a container, after which it works on: that is more than one step."""
-    things = list(operands)
-    return any(kind_of(each) in _CHANGING for each in things) and any(_calls_back(each, under_test) for each in things)
-
-
-def _calls_back(thing: Any, under_test: UnderTest) -> bool:
-    if _of_a_known_kind(thing):
-        return False
-    return not asks_nobody(type(thing), under_test) or in_class(type(thing), "__call__") is not None
-
-
-def _of_a_known_kind(thing: Any) -> bool:
-    kind = kind_of(thing, compared=True)
-    return kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind in _ITERATORS or values.is_value(thing)
-
-
-def _asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
-    """What is touched by asking an object in C and going on with the answer: going through it, or deciding by how it compares.
-
-    What a method under test answers is not known before, and C may read that: the list of an iterator, whether it is empty.
-    """
-    kind = kind_of(thing, compared=True, shown=True)
-    if kind in _SCALARS or kind in _CONTAINERS or kind in _VIEWS or kind is slice:
-        return _into(thing, under_test, deep)
-    if kind in _ITERATORS:
-        return _iterated(thing) if _yields_values(thing) else UNKNOWN
-    return [] if asks_nobody(type(thing), under_test) or values.is_value(thing) else UNKNOWN
 
 
 def _key_part(key: Any, under_test: UnderTest) -> Any:
@@ -494,7 +214,7 @@ def _element(container: Any, key: Any, changes: bool, under_test: UnderTest, *, 
     container = _behind_a_proxy(container)
     operator = "__delitem__" if removes else "__setitem__" if changes else "__getitem__"
     kind = kind_of(container, asks=operator)
-    if kind in _CONTAINERS or kind is collections.Counter or kind in _SCALARS:
+    if kind in CONTAINERS or kind is collections.Counter or kind in SCALARS:
         return _element_of(kind, container, key, changes, under_test, removes=removes, asks=not changes)
     if calls_code(kind, operator, under_test):
         return []
@@ -513,17 +233,17 @@ def _element_of(
     Args:
         asks: whether ``__missing__`` is asked for the value of a key that a dict does not have.
     """
-    if type(key) is slice and not _plain_slice(key):  # C asks its bounds for `__index__`, and then looks at the container
+    if type(key) is slice and not plain_slice(key):  # C asks its bounds for `__index__`, and then looks at the container
         return UNKNOWN
-    if kind in _SCALARS:
-        return [] if kind in (str, bytes, range) and (type(key) in _SCALARS or type(key) is slice) else UNKNOWN
+    if kind in SCALARS:
+        return [] if kind in (str, bytes, range) and (type(key) in SCALARS or type(key) is slice) else UNKNOWN
     if kind is tuple:
         return [] if type(key) in (int, slice) else UNKNOWN
-    if kind in _LISTS:
+    if kind in LISTS:
         if type(key) is int and 0 <= key < len(container) and not removes:
             return [Touch(container, (key,), changes)]
         return [Touch(container, ALL, changes)] if type(key) in (int, slice) else UNKNOWN
-    if kind in _DICTS or (kind is collections.Counter and not removes):  # which has the methods of dict here
+    if kind in DICTS or (kind is collections.Counter and not removes):  # which has the methods of dict here
         part = _key_part(key, under_test)
         if part is None or not keys_compare_quietly(container):
             return UNKNOWN
@@ -534,15 +254,11 @@ def _element_of(
             known = kind is collections.Counter or _makes_steps(missing, under_test)
             return [Touch(container, part, False)] if known else UNKNOWN
         if asks and not there and kind is collections.defaultdict:
-            made_in_c = any(container.default_factory is each for each in (*_CONTAINERS, int, float, str, None))
+            made_in_c = any(container.default_factory is each for each in (*CONTAINERS, int, float, str, None))
             return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
     return UNKNOWN
-
-
-def _plain_slice(key: slice) -> bool:
-    return all(each is None or type(each) is int for each in (key.start, key.stop, key.step))
 
 
 def _subscript(at: _At) -> Touches:
@@ -553,11 +269,11 @@ def _subscript(at: _At) -> Touches:
 def _store_subscript(at: _At) -> Touches:
     removes = at.name == "DELETE_SUBSCR"
     found = at.top(2 if removes else 3)
-    if found is None or (type(found[-2]) is bytearray and not removes and type(found[0]) not in _SCALARS):
+    if found is None or (type(found[-2]) is bytearray and not removes and type(found[0]) not in SCALARS):
         return UNKNOWN  # C asks the value for `__index__` first
     stored = _element(found[-2], found[-1], True, at.under_test, removes=removes)
-    copies = type(found[-1]) is slice and kind_of(found[-2]) in _LISTS and not removes
-    return _both(stored, _whole(found[0])) if copies else stored
+    copies = type(found[-1]) is slice and kind_of(found[-2]) in LISTS and not removes
+    return both(stored, whole(found[0])) if copies else stored
 
 
 def _slice(at: _At) -> Touches:
@@ -569,7 +285,7 @@ def _store_slice(at: _At) -> Touches:
     found = at.top(4)
     if found is None or (type(found[1]) is bytearray and type(found[0]) not in (bytes, bytearray)):
         return UNKNOWN
-    return _both(_element(found[1], slice(found[2], found[3]), True, at.under_test), _whole(found[0]))
+    return both(_element(found[1], slice(found[2], found[3]), True, at.under_test), whole(found[0]))
 
 
 def _binary(at: _At) -> Touches:
@@ -579,57 +295,53 @@ def _binary(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     one, other = found
-    if _interrupted(found, at.under_test):
+    if interrupted(found, at.under_test):
         return UNKNOWN
     if type(one) is collections.Counter and type(other) is collections.Counter and at.sign in _OF_COUNTERS:
         changes = at.sign.endswith("=")
-        both = [Touch(one, ALL, changes, torn=FREE_THREADED_BUILD), Touch(other, ALL, False, torn=FREE_THREADED_BUILD)]
-        return both if all(_of_constants(each.keys()) and _of_constants(each.values()) for each in (one, other)) else UNKNOWN
+        added = [Touch(one, ALL, changes, torn=FREE_THREADED_BUILD), Touch(other, ALL, False, torn=FREE_THREADED_BUILD)]
+        return added if all(holds_constants(each.keys()) and holds_constants(each.values()) for each in (one, other)) else UNKNOWN
     kinds = [kind_of(each) for each in found]
     for each, kind in zip(found, kinds, strict=True):
         if (
-            kind not in _SCALARS
-            and kind not in _CONTAINERS
+            kind not in SCALARS
+            and kind not in CONTAINERS
             and not all_methods_make_steps(kind, at.under_test)
             and not values.is_value(each)
         ):
             return UNKNOWN
     parts = []
-    by_elements = any(kind in _SETS or kind in _DICTS for kind in kinds)
+    by_elements = any(kind in SETS or kind in DICTS for kind in kinds)
     for each, kind in zip(found, kinds, strict=True):
-        if kind in _CONTAINERS:
-            parts.append(_into(each, at.under_test) if by_elements else _whole(each))
-    if at.argument >= 13 and kinds[0] in _CONTAINERS and kinds[0] not in (tuple, frozenset):
+        if kind in CONTAINERS:
+            parts.append(into(each, at.under_test) if by_elements else whole(each))
+    if at.argument >= 13 and kinds[0] in CONTAINERS and kinds[0] not in (tuple, frozenset):
         parts.append([Touch(one, ALL, True)])
     if kinds[0] in (str, bytes, bytearray) and at.argument % 13 == 6:  # % formats
         parts.append(_formatted_by(one, other, at.under_test))
-    return _both(*parts)
+    return both(*parts)
 
 
 _OF_COUNTERS = frozenset({"+", "-", "&", "|", "+=", "-=", "&=", "|="})  # in Python, which makes no steps
 
 
-def _of_constants(elements: Collection[Any]) -> bool:
-    return len(elements) <= _MOST_ELEMENTS and all(map(values.is_constant, elements))
-
-
 def _formatted_by(text: Any, other: Any, under_test: UnderTest) -> Touches:
     if ("(" if isinstance(text, str) else b"(") not in text:
-        return _into(other, under_test)
-    return UNKNOWN if type(other) is collections.defaultdict else _asked(other, under_test)  # which may get a new key
+        return into(other, under_test)
+    return UNKNOWN if type(other) is collections.defaultdict else asked(other, under_test)  # which may get a new key
 
 
 def _compare(at: _At) -> Touches:
     found = at.top(2)
-    if found is None or _interrupted(found, at.under_test):
+    if found is None or interrupted(found, at.under_test):
         return UNKNOWN
     decides = at.name == "COMPARE_OP" and ((_COMPARES_TO_BOOL and at.argument & 16) or "!=" in str(at.value))
     if not decides:
-        return _both(*(_into(each, at.under_test) for each in found))
+        return both(*(into(each, at.under_test) for each in found))
     names = next(names for sign, names in _COMPARISONS.items() if sign in str(at.value))
-    if "__eq__" in names and all(type(each) in _SCALARS or values.is_value(each, ordered=False) for each in found):
+    if "__eq__" in names and all(type(each) in SCALARS or values.is_value(each, ordered=False) for each in found):
         return []
-    return _both(*(_into(each, at.under_test) if _answers(type(each), names) else _asked(each, at.under_test) for each in found))
+    return both(*(into(each, at.under_test) if _answers(type(each), names) else asked(each, at.under_test) for each in found))
 
 
 _COMPARES_TO_BOOL = sys.version_info >= (3, 13)  # then a comparison may test the truth of its result as well
@@ -675,16 +387,16 @@ def _contains(at: _At) -> Touches:
 def _sought(container: Any, key: Any, under_test: UnderTest) -> Touches:
     container = _behind_a_proxy(container)
     kind = kind_of(container, asks="__contains__")
-    if kind in _DICTS or kind in _SETS or kind is collections.Counter:
+    if kind in DICTS or kind in SETS or kind is collections.Counter:
         part = _key_part(key, under_test)
         return UNKNOWN if part is None or not keys_compare_quietly(container) else [Touch(container, part, False)]
-    if _interrupted((container, key), under_test):
+    if interrupted((container, key), under_test):
         return UNKNOWN
     if calls_code(kind, "__contains__", under_test) and _answers(kind, ["__contains__"]):
         return []
     if in_class(kind, "__contains__") is not None and _answers(kind, ["__contains__"]):
-        return _both(_into(container, under_test), _asked(key, under_test))
-    return _both(_asked(container, under_test), _asked(key, under_test))
+        return both(into(container, under_test), asked(key, under_test))
+    return both(asked(container, under_test), asked(key, under_test))
 
 
 def _truth(at: _At) -> Touches:
@@ -698,15 +410,15 @@ def _truth_of(thing: Any, under_test: UnderTest) -> Touches:
         return [Touch(thing, SIZE, False)]
     asked = next((name for name in ("__bool__", "__len__") if in_class(kind, name) is not None), None)
     if asked is None:
-        return _of_classes(kind, "__bool__")
+        return by_classes(kind, "__bool__")
     if calls_code(kind, asked, under_test):
         return []
-    return _into(thing, under_test, 0) if kind not in _CONTAINERS else _whole(thing)
+    return into(thing, under_test, 0) if kind not in CONTAINERS else whole(thing)
 
 
 def _unary(at: _At) -> Touches:
     found = at.top(1)
-    return UNKNOWN if found is None else _into(found[0], at.under_test)
+    return UNKNOWN if found is None else into(found[0], at.under_test)
 
 
 def _merged(at: _At) -> Touches:
@@ -715,14 +427,14 @@ def _merged(at: _At) -> Touches:
     if found is None:
         return UNKNOWN
     target, *_, added = found
-    if type(target) is not dict or kind_of(added) not in _DICTS:
+    if type(target) is not dict or kind_of(added) not in DICTS:
         return UNKNOWN
-    return _whole(added) if keys_compare_quietly(target) and keys_compare_quietly(added) else UNKNOWN
+    return whole(added) if keys_compare_quietly(target) and keys_compare_quietly(added) else UNKNOWN
 
 
 def _formatted(at: _At) -> Touches:
     found = at.top(2 if at.name == "FORMAT_WITH_SPEC" or (at.name == "FORMAT_VALUE" and at.argument & 4) else 1)
-    return UNKNOWN if found is None else _both(*(_into(each, at.under_test) for each in found))
+    return UNKNOWN if found is None else both(*(into(each, at.under_test) for each in found))
 
 
 def _iterate(at: _At) -> Touches:
@@ -732,108 +444,16 @@ def _iterate(at: _At) -> Touches:
         return UNKNOWN
     thing = found[0]
     if at.name in ("GET_ITER", "GET_YIELD_FROM_ITER"):
-        if type(thing) in _SCALARS:  # a text, bytes or a range, and never changes
+        if type(thing) in SCALARS:  # a text, bytes or a range, and never changes
             return []
         if in_c.is_enumeration(thing) or all_methods_make_steps(type(thing), at.under_test):
             return []
-        return _begun(thing, at.under_test)
-    if at.name != "GET_LEN" and (type(thing) is GeneratorType or _makes_a_generator(thing, at.under_test)):
-        return _advanced(thing, at.under_test) if type(thing) is GeneratorType else []
+        return begun(thing, at.under_test)
+    if at.name != "GET_LEN" and (type(thing) is GeneratorType or makes_a_generator(thing, at.under_test)):
+        return advanced(thing, at.under_test) if type(thing) is GeneratorType else []
     if at.name in ("LIST_EXTEND", "SET_UPDATE"):  # into what only this stack refers to
-        return _whole(thing) if at.name == "LIST_EXTEND" else _both(_whole(thing), _asked(thing, at.under_test))
-    return _whole(thing)
-
-
-def _of_scalars(thing: Any) -> bool:
-    """Whether C that asks each element for its number (`__index__`) calls no code."""
-    if type(thing) in _SCALARS or type(thing) is bytearray:
-        return True
-    return type(thing) in (list, tuple) and len(thing) <= _MOST_ELEMENTS and all(type(each) in _SCALARS for each in thing)
-
-
-def _begun(thing: Any, under_test: UnderTest) -> Touches:
-    """What is touched by making an iterator: of a dict, a set or a deque it remembers the size, or the number of changes."""
-    kind = kind_of(thing, asks="__iter__")
-    if kind is list or kind is GeneratorType or kind in _ITERATORS or calls_code(kind, "__iter__", under_test):
-        return []
-    return [Touch(thing, ALL, False)] if kind in _CHANGING else _whole(thing)
-
-
-def _iterated(iterator: Any) -> Touches:
-    """What one more element of an iterator touches."""
-    if type(iterator) in (map, filter):
-        return _mapped(iterator)
-    if type(iterator) in _OF_POOLS:  # it has gone through its sources when it was made
-        return [Touch(iterator, ALL, True)]
-    if type(iterator) is itertools.chain:
-        return _chained(iterator)
-    parts: list[Touches] = [[Touch(iterator, ALL, True)]]
-    for each in gc.get_referents(iterator):
-        kind = kind_of(each, asks="__iter__")
-        if kind in _CONTAINERS:
-            parts.append([Touch(each, ALL, False)] if kind in _CHANGING else [])
-        elif kind in _ITERATORS:
-            parts.append(_iterated(each))
-        elif kind not in _SCALARS and kind is not type:
-            return UNKNOWN
-    if type(iterator) is zip or type(iterator) is itertools.zip_longest:  # its iterators are in a tuple
-        for pack in gc.get_referents(iterator):
-            if type(pack) is tuple:
-                parts += [
-                    _iterated(each) if type(each) in _ITERATORS else [] if type(each) in _SCALARS else UNKNOWN for each in pack
-                ]
-    return _both(*parts)
-
-
-def _chained(iterator: Any) -> Touches:
-    """Likewise of `itertools.chain`, which makes the iterator of its next source only when it needs one."""
-    parts: list[Touches] = [[Touch(iterator, ALL, True)]]
-    for each in gc.get_referents(iterator):
-        if each is itertools.chain:  # from 3.12 on it refers to its class
-            continue
-        if type(each) not in _OF_TUPLES:  # the source at which it is
-            parts.append(_iterated(each) if type(each) in _ITERATORS else UNKNOWN)
-            continue
-        for pack in gc.get_referents(each):
-            sources = pack if type(pack) is tuple else ()
-            parts += [_whole(source) if kind_of(source) in _CONTAINERS | _SCALARS else UNKNOWN for source in sources]
-    return _both(*parts)
-
-
-_OF_TUPLES = frozenset({type(iter(()))})
-
-
-def _mapped(iterator: Any) -> Touches:
-    """Likewise, if the function of `map` or `filter` looks at values alone, and all elements are such values."""
-    inside, *function = [each for each in gc.get_referents(iterator) if each is not type(iterator)]
-    sources = list(inside) if type(inside) is tuple else [inside]  # the iterators of a `map`, or the one of a `filter`
-    known = all(each is None or any(each is pure_ for pure_ in _PURE) for each in function)
-    if len(function) != 1 or not known or not all(map(_yields_scalars, sources)):
-        return UNKNOWN
-    return _both([Touch(iterator, ALL, True)], *map(_iterated, sources))
-
-
-def _yields_scalars(iterator: Any) -> bool:
-    """Whether all that an iterator can yield now are plain values; of a `map`, if it is known (`_mapped`)."""
-    if type(iterator) in _YIELDING_TUPLES or type(iterator) not in _ITERATORS or type(iterator) is itertools.chain:
-        return False
-    sources = gc.get_referents(iterator)
-    if type(iterator) is map:  # its iterators are in a tuple
-        sources = [each for pack in sources if type(pack) is tuple for each in pack]
-    sources = [each for each in sources if kind_of(each) in _CONTAINERS or type(each) in _ITERATORS]
-    return all(_yields_scalars(each) if type(each) in _ITERATORS else _of_scalars(each) for each in sources)
-
-
-_YIELDING_TUPLES = frozenset({enumerate, zip, itertools.zip_longest, *_OF_POOLS})
-
-
-def _yields_values(iterator: Any) -> bool:
-    """Whether all that an iterator can yield now are plain values, or tuples of such."""
-    if type(iterator) is not zip and type(iterator) is not enumerate:
-        return _yields_scalars(iterator)
-    inside = gc.get_referents(iterator)
-    sources = [each for pack in inside if type(pack) is tuple for each in pack] if type(iterator) is zip else inside
-    return all(_yields_scalars(each) for each in sources if type(each) not in _SCALARS and type(each) is not tuple)
+        return whole(thing) if at.name == "LIST_EXTEND" else both(whole(thing), asked(thing, at.under_test))
+    return whole(thing)
 
 
 def _sent(at: _At) -> Touches:
@@ -843,7 +463,7 @@ def _sent(at: _At) -> Touches:
         return UNKNOWN
     if type(found[0]) is not GeneratorType and found[1] is not None:  # it asks for a method `send`
         return UNKNOWN
-    return _advanced(found[0], at.under_test)
+    return advanced(found[0], at.under_test)
 
 
 def _nothing(at: _At) -> Touches:
@@ -853,17 +473,17 @@ def _nothing(at: _At) -> Touches:
 def _matched(at: _At) -> Touches:
     """Whether something is a mapping or a sequence: a flag of its class, which registration in an abstract class changes."""
     found = at.top(1)
-    return [] if found is not None and _of_a_known_kind(found[0]) else UNKNOWN
+    return [] if found is not None and of_a_known_kind(found[0]) else UNKNOWN
 
 
 def _match_keys(at: _At) -> Touches:
     """The keys of a mapping pattern are looked up by the method `get` of what is matched."""
     found = at.top(2)
-    if found is None or type(found[1]) is not tuple or kind_of(found[0], asks="get") not in _DICTS:
+    if found is None or type(found[1]) is not tuple or kind_of(found[0], asks="get") not in DICTS:
         return UNKNOWN
     kind = kind_of(found[0], asks="get")
     keys = (_element_of(kind, found[0], key, False, at.under_test, removes=False, asks=False) for key in found[1])
-    return _both(*keys)
+    return both(*keys)
 
 
 def _match_class(at: _At) -> Touches:
@@ -881,19 +501,10 @@ def _match_class(at: _At) -> Touches:
         if names is not None and type(names) is not tuple:
             return UNKNOWN
         by_place = (names or ())[: at.argument]
-        parts.append(_of_classes(kind, "__match_args__"))
+        parts.append(by_classes(kind, "__match_args__"))
     for name in (*by_place, *named):
-        parts.append(_attribute_read(thing, name, at.under_test) if type(name) is str and _is_kept(thing, name) else UNKNOWN)
-    return _both(*parts)
-
-
-def _is_kept(holder: Any, name: str) -> bool:
-    """Whether an attribute is what an instance keeps under its name, or its class: no code computes it."""
-    kind = type(holder)
-    found = in_class(kind, name)
-    if found is None:
-        return in_class(kind, "__getattr__") is None
-    return type(found) in (MemberDescriptorType, _OF_NAMED_TUPLES) or in_class(type(found), "__get__") is None
+        parts.append(attribute_read(thing, name, at.under_test) if type(name) is str and is_kept(thing, name) else UNKNOWN)
+    return both(*parts)
 
 
 def _next(at: _At) -> Touches:
@@ -901,19 +512,10 @@ def _next(at: _At) -> Touches:
     if found is not None and found[0] is NOTHING:  # from 3.15 on, an index or a null is above what is iterated
         found = at.top(2)
         if found is not None and (type(found[0]) is list or type(found[0]) is tuple):
-            return _whole(found[0])
+            return whole(found[0])
     if found is None or found[0] is NOTHING:
         return UNKNOWN
-    return _advanced(found[0], at.under_test)
-
-
-def _advanced(iterator: Any, under_test: UnderTest) -> Touches:
-    if type(iterator) in _ITERATORS:
-        return _iterated(iterator)
-    if type(iterator) is GeneratorType:
-        known = makes_steps(iterator.gi_code, {}, under_test) or in_c.goes_through_an_enumeration(iterator)
-        return [Touch(iterator, ALL, True)] if known else UNKNOWN
-    return [] if all_methods_make_steps(type(iterator), under_test) else UNKNOWN
+    return advanced(found[0], at.under_test)
 
 
 def _enter(at: _At) -> Touches:
@@ -930,7 +532,7 @@ def _enter(at: _At) -> Touches:
         method = in_class(kind, name)
         if type(method) is not FunctionType or not _makes_steps(method, at.under_test):
             return UNKNOWN
-    return _of_classes(kind, "__enter__") if not ours(kind.__enter__.__code__.co_filename) else []
+    return by_classes(kind, "__enter__") if not ours(kind.__enter__.__code__.co_filename) else []
 
 
 # Calls.
@@ -975,7 +577,7 @@ def _callee_of(at: _At) -> tuple[Any, list[Any]] | None:
 def _call_with_packed(at: _At) -> Touches:
     """A call with ``*`` or ``**``: what it unpacks, and what the call touches. The keywords are in a dict of its own."""
     found, packed = _callee_of(at), at.top(2 if sys.version_info >= (3, 14) or at.argument & 1 else 1)
-    return UNKNOWN if found is None or packed is None else _both(_whole(packed[0]), called(*found, at.under_test))
+    return UNKNOWN if found is None or packed is None else both(whole(packed[0]), called(*found, at.under_test))
 
 
 def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -1008,7 +610,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         if (known := in_python.function(callee, arguments)) is not None:
             return _of_library(known)
         if pure.reads_its_arguments(callee):
-            return _both(*(_into(each, under_test) for each in arguments))
+            return both(*(into(each, under_test) for each in arguments))
         predicate = waiting.predicate_of(callee, arguments)
         if predicate is not None and not (type(predicate) is FunctionType and _returns_truths(predicate.__code__)):
             return UNKNOWN
@@ -1046,7 +648,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
     if callee is type and len(arguments) == 1:
         return []
     if callee is setattr and len(arguments) == 3 and type(arguments[1]) is str:
-        return _attribute_stored(arguments[0], arguments[1], under_test)
+        return attribute_stored(arguments[0], arguments[1], under_test)
     if callee is print and not FREE_THREADED_BUILD:  # where it writes its parts one by one, and others may come between
         return _printed(arguments, under_test)
     if (known := in_c.function(callee, arguments)) is not None:
@@ -1054,7 +656,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
     if values.makes_value(callee, "", arguments):
         return []
     if (callee is getattr or callee is hasattr) and len(arguments) > 1 and type(arguments[1]) is str:
-        return _attribute_read(arguments[0], arguments[1], under_test)
+        return attribute_read(arguments[0], arguments[1], under_test)
     if not any(callee is each for each in _KNOWN):
         return [] if _of_values(callee, arguments, under_test) else UNKNOWN
     if callee in (isinstance, issubclass):
@@ -1062,65 +664,65 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         decided = (type(each) is type or in_c.is_decided_by_the_type(arguments[0], each) for each in kinds)
         return [] if all(decided) else UNKNOWN
     if callee is range:
-        plain = (type(each) in _SCALARS or all_methods_make_steps(type(each), under_test) for each in arguments)
+        plain = (type(each) in SCALARS or all_methods_make_steps(type(each), under_test) for each in arguments)
         return [] if all(plain) else UNKNOWN
     if callee in _LOOKING:
         return []
     if callee in _GATHERING and len(arguments) == 1:
         if type(arguments[0]) is GeneratorType:
-            return _advanced(arguments[0], under_test)  # into what nobody else has yet
-        if _makes_a_generator(arguments[0], under_test):
+            return advanced(arguments[0], under_test)  # into what nobody else has yet
+        if makes_a_generator(arguments[0], under_test):
             return []
     if callee is map or callee is filter:
-        return _both(*(_begun(each, under_test) for each in arguments[1:]))  # it calls its function later
+        return both(*(begun(each, under_test) for each in arguments[1:]))  # it calls its function later
     if callee is len and len(arguments) == 1:
         kind = kind_of(arguments[0], asks="__len__")
-        if kind in _LISTS or kind in _SETS or kind in _DICTS:
+        if kind in LISTS or kind in SETS or kind in DICTS:
             return [Touch(arguments[0], SIZE, False)]
-        return [] if kind is tuple or kind in _SCALARS or calls_code(kind, "__len__", under_test) else _whole(arguments[0])
+        return [] if kind is tuple or kind in SCALARS or calls_code(kind, "__len__", under_test) else whole(arguments[0])
     if callee in _ORDERING and len(arguments) > 1 and (key := ordering.key_among(arguments[1:])) is not None:
         return _by_key(arguments[0], key, under_test, at_once=callee is sorted) if len(arguments) == 2 else UNKNOWN
-    if _interrupted(arguments, under_test):
+    if interrupted(arguments, under_test):
         return UNKNOWN
-    if callee in _PURE and all(type(each) in _SCALARS or values.is_value(each) for each in arguments):
+    if callee in PURE_OF_SCALARS and all(type(each) in SCALARS or values.is_value(each) for each in arguments):
         return [] if len(arguments) == 1 or callee not in (str, bytes) or _of_known_codec(arguments[1:]) else UNKNOWN
     if callee is next and arguments:
-        return _advanced(arguments[0], under_test)
-    if callee in _OF_POOLS:
-        return _both(*map(_whole, arguments))
+        return advanced(arguments[0], under_test)
+    if callee in OF_POOLS:
+        return both(*map(whole, arguments))
     if callee is itertools.chain:
         return []  # it keeps them
     if callee is itertools.islice and all(map(immutable, arguments[1:])):
-        return _begun(arguments[0], under_test) if arguments else UNKNOWN
+        return begun(arguments[0], under_test) if arguments else UNKNOWN
     if callee in (iter, enumerate, zip, reversed, itertools.cycle, itertools.zip_longest):
-        return _both(*(_whole(each) if callee is reversed else _begun(each, under_test) for each in arguments))
+        return both(*(whole(each) if callee is reversed else begun(each, under_test) for each in arguments))
     if callee is bool and len(arguments) == 1:
         return _truth_of(arguments[0], under_test)
     if callee in _SIZED:
         return _made(callee, arguments, under_test)
     if callee is str or callee is repr:
-        return _both(*(_into(each, under_test) for each in arguments))
+        return both(*(into(each, under_test) for each in arguments))
     return _made(callee, arguments, under_test) if callee in _DEEP else UNKNOWN
 
 
 def _printed(arguments: list[Any], under_test: UnderTest) -> Touches:
     """What `print` touches: a stream in C that is given to it, or else what stands for the standard output."""
     streams: list[Any] = [each for each in arguments if type(each) is io.StringIO]
-    if any(_calls_back(each, under_test) for each in arguments if type(each) is not io.StringIO):
+    if any(calls_back(each, under_test) for each in arguments if type(each) is not io.StringIO):
         return UNKNOWN
     if not streams:
         if not in_c.is_stream_in_c(sys.stdout):
             return UNKNOWN
         streams = [sys.stdout]
     parts = [[Touch(vars(sys), "stdout", False)], *([Touch(each, ALL, True)] for each in streams)]
-    return _both(*parts, *(_into(each, under_test) for each in arguments if type(each) is not io.StringIO))
+    return both(*parts, *(into(each, under_test) for each in arguments if type(each) is not io.StringIO))
 
 
 def _got(getter: Any, thing: Any, under_test: UnderTest) -> Touches:
     """What `operator.itemgetter` touches."""
-    if kind_of(thing, asks="__getitem__") not in _CONTAINERS | _SCALARS:
+    if kind_of(thing, asks="__getitem__") not in CONTAINERS | SCALARS:
         return UNKNOWN  # code of its own may be called more than once
-    return _both(*(_element(thing, each, False, under_test) for each in getter.__reduce__()[1]))
+    return both(*(_element(thing, each, False, under_test) for each in getter.__reduce__()[1]))
 
 
 _ORDERING = frozenset({sorted, min, max})
@@ -1132,43 +734,29 @@ def _by_key(source: Any, key: Any, under_test: UnderTest, *, at_once: bool) -> T
     Args:
         at_once: whether all elements are read before the function is called, so that it may make steps.
     """
-    if kind_of(source, compared=True, shown=True) not in _CONTAINERS or not _of_constants(source):
+    if kind_of(source, compared=True, shown=True) not in CONTAINERS or not holds_constants(source):
         return UNKNOWN
     if ordering.is_quiet(key):
-        return _whole(source)
+        return whole(source)
     if type(key) is FunctionType:
         plain = at_once and _makes_steps(key, under_test) and ordering.answers_of_its_argument(key)
-        return _whole(source) if plain else UNKNOWN
+        return whole(source) if plain else UNKNOWN
     table = ordering.table_of(key)
-    if table is None or not keys_compare_quietly(table) or not _of_constants(table.values()):
+    if table is None or not keys_compare_quietly(table) or not holds_constants(table.values()):
         return UNKNOWN
-    return _both(_whole(source), [Touch(table, ALL, False, torn=FREE_THREADED_BUILD)])  # between the elements
-
-
-def _makes_a_generator(thing: Any, under_test: UnderTest) -> bool:
-    """Whether C that goes through an object does so by a generator of code under test, and asks it nothing before."""
-    kind = type(thing)
-    maker = in_class(kind, "__iter__")
-    return (
-        type(kind) is type
-        and type(maker) is FunctionType
-        and bool(maker.__code__.co_flags & CO_GENERATOR)
-        and calls_code(kind, "__iter__", under_test)
-        and in_class(kind, "__len__") is None
-        and in_class(kind, "__length_hint__") is None
-    )
+    return both(whole(source), [Touch(table, ALL, False, torn=FREE_THREADED_BUILD)])  # between the elements
 
 
 def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What is touched by making a container, or another value, of what is asked for its elements."""
-    if _interrupted(arguments, under_test):
+    if interrupted(arguments, under_test):
         return UNKNOWN
     if callee in _SIZED:
         asks_elements = callee is bytes or callee is bytearray
-        return _both(*(UNKNOWN if asks_elements and not _of_scalars(each) else _whole(each) for each in arguments))
+        return both(*(UNKNOWN if asks_elements and not holds_scalars(each) else whole(each) for each in arguments))
     if callee is collections.defaultdict:
         arguments = arguments[1:]  # behind its factory
-    return _both(*(_asked(each, under_test) for each in arguments))
+    return both(*(asked(each, under_test) for each in arguments))
 
 
 def assumed(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> list[Touch]:
@@ -1184,7 +772,7 @@ def assumed(frame: FrameType, name: str, argument: int, value: Any, under_test: 
     found = [each for each in topmost(frame, 2 if name in _OF_TWO else 1) if each is not NOTHING]
     if name == "FOR_ITER":
         return [Touch(each, ALL, True, torn=True) for each in found if torn.is_iterator(each)]
-    containers = [each for each in found if container_of(type(each)) in _CHANGING]
+    containers = [each for each in found if container_of(type(each)) in CHANGING]
     if name == "BINARY_SUBSCR" or at.sign == "[]":  # the factory of a defaultdict comes before the change
         return [Touch(each, ALL, True, torn=True) for each in containers if container_of(type(each)) is collections.defaultdict]
     changes = name in ("STORE_SUBSCR", "DELETE_SUBSCR")
@@ -1208,14 +796,14 @@ def _assumed_of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -
     waiting = [doer.owner, *arguments]
     for each in itertools.islice(waiting, _MOST_ASSUMED):
         kind = type(each)
-        if kind in _VIEWS or kind is tuple:
+        if kind in VIEWS or kind is tuple:
             waiting += gc.get_referents(each)
         elif torn.is_iterator(each):
             waiting += gc.get_referents(each) if kind is not GeneratorType else []
             found.append(Touch(each, ALL, True))
         elif kind is BuiltinFunctionType or kind is MethodType:  # ``key=table.get``
             waiting.append(each.__self__)
-        elif container_of(kind) in _CHANGING:
+        elif container_of(kind) in CHANGING:
             own = each is doer.owner and callee.__name__ not in _READING_METHODS | _SET_READING | {"get"}
             found.append(Touch(each, ALL, own or doer.changes))
     return _torn(found, doer)
@@ -1255,40 +843,39 @@ _LOCKS = ("Lock", "RLock")
 _REPORTED = frozenset(  # functions of `primitives` that report what they do to whoever records a run
     f"{kind}.{name}" for kind in _LOCKS for name in ("acquire", "release", "locked", "__enter__", "__exit__")
 )
-_KNOWN = tuple(
-    {*_LOOKING, *_PURE, *_SIZED, *_DEEP, *_LAZY, *_OF_POOLS, len, next, itertools.chain, itertools.cycle, itertools.zip_longest}
-)
+_OF_ITERTOOLS = (*OF_POOLS, itertools.chain, itertools.cycle, itertools.zip_longest)
+_KNOWN = (*_LOOKING, *PURE_OF_SCALARS, *_SIZED, *_DEEP, *_LAZY, *_OF_ITERTOOLS, len, next)
 
 
 def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What a method in C of a built-in object touches."""
     if owner is dict and name == "fromkeys" and arguments:
-        return _asked(arguments[0], under_test)
+        return asked(arguments[0], under_test)
     kind = kind_for_method(owner, name)
-    if kind in _SCALARS:
+    if kind in SCALARS:
         if name == "translate" and len(arguments) == 1 and type(arguments[0]) is dict and keys_compare_quietly(arguments[0]):
             return [Touch(arguments[0], ALL, False)]  # its keys are numbers, and the values are asked nothing
         if all(immutable(each) for each in arguments):
             return [] if name not in ("encode", "decode") or _of_known_codec(arguments) else UNKNOWN
         if name == "join" and len(arguments) == 1 and type(arguments[0]) is GeneratorType:
-            return _advanced(arguments[0], under_test)
-        return _both(*(_asked(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
+            return advanced(arguments[0], under_test)
+        return both(*(asked(each, under_test) for each in arguments)) if name == "join" else UNKNOWN
     if kind is tuple or kind is frozenset:
-        return _both(_into(owner, under_test), *(_asked(each, under_test) for each in arguments))
+        return both(into(owner, under_test), *(asked(each, under_test) for each in arguments))
     if kind is GeneratorType and name in ("send", "__next__"):
-        return _advanced(owner, under_test)
+        return advanced(owner, under_test)
     if values.makes_value(owner, name, arguments):
         return []
     if values.has_constant_attributes(owner):
         return [] if all(map(values.is_constant, arguments)) else UNKNOWN
-    if kind not in _CONTAINERS:
+    if kind not in CONTAINERS:
         known = [] if pure.method_looks_at_its_arguments_alone(name, owner, arguments) else in_c.method(name, owner, arguments)
         return UNKNOWN if known is None else _of_library(known)
-    if (name in _OF_ONE_KEY and kind in _DICTS and arguments) or (name in _OF_ITEMS and arguments):
+    if (name in _OF_ONE_KEY and kind in DICTS and arguments) or (name in _OF_ITEMS and arguments):
         changes, removes, asks = name in _CHANGING_ONE_KEY, name in ("pop", "__delitem__"), name == "__getitem__"
         return _element_of(kind, owner, arguments[0], changes, under_test, removes=removes, asks=asks)
-    if name == "__init__" and kind in _CHANGING:
-        return _both([Touch(owner, ALL, True)], _made(kind, arguments, under_test))
+    if name == "__init__" and kind in CHANGING:
+        return both([Touch(owner, ALL, True)], _made(kind, arguments, under_test))
     if kind is set and name in _SETTING and arguments:
         part = _key_part(arguments[0], under_test)
         if part is None or not keys_compare_quietly(owner):
@@ -1296,26 +883,26 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         return [Touch(owner, part, True), Touch(owner, SIZE, True)]
     if kind is list and name == "append":
         return [Touch(owner, (len(owner),), True), Touch(owner, SIZE, True)]
-    if name in ("keys", "values", "items") and kind in _DICTS:
+    if name in ("keys", "values", "items") and kind in DICTS:
         return []
     if name == "move_to_end" and arguments and immutable(arguments[0]) and keys_compare_quietly(owner):
         return [Touch(owner, ALL, True)]
     parts: list[Touches] = [[Touch(owner, ALL, name not in _READING_METHODS and name not in _SET_READING)]]
     if name == "sort" and (key := ordering.key_among(arguments)) is not None:
-        return _both(parts[0], _by_key(owner, key, under_test, at_once=False))
+        return both(parts[0], _by_key(owner, key, under_test, at_once=False))
     if name in _STORING_METHODS:
-        if kind is bytearray and any(type(each) not in _SCALARS for each in arguments):  # `__index__` of what is stored
+        if kind is bytearray and any(type(each) not in SCALARS for each in arguments):  # `__index__` of what is stored
             return UNKNOWN
-    elif any(_calls_back(each, under_test) for each in arguments):
+    elif any(calls_back(each, under_test) for each in arguments):
         return UNKNOWN
     if name in _BY_INDEX and arguments and type(arguments[0]) is not int:  # `__index__` comes before the change
         return UNKNOWN
-    if ("update" in name or name in _SET_READING) and not all(map(_of_a_known_kind, arguments)):
+    if ("update" in name or name in _SET_READING) and not all(map(of_a_known_kind, arguments)):
         return UNKNOWN
     if name in _OF_ELEMENTS:
-        parts += [_into_elements(kind, owner, under_test), *(_asked(each, under_test) for each in arguments)]
+        parts += [into_elements(kind, owner, under_test), *(asked(each, under_test) for each in arguments)]
     elif name in ("extend", "extendleft"):
-        parts += [_whole(each) if kind is not bytearray or _of_scalars(each) else UNKNOWN for each in arguments]
+        parts += [whole(each) if kind is not bytearray or holds_scalars(each) else UNKNOWN for each in arguments]
     elif name not in (
         "append",
         "appendleft",
@@ -1330,7 +917,7 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         "__len__",
     ):
         return UNKNOWN
-    return _both(*parts)
+    return both(*parts)
 
 
 def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -1341,13 +928,13 @@ def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under
     """
     if of is object:
         if name in ("__setattr__", "__delattr__") and arguments and type(arguments[0]) is str:
-            return _attribute_stored(owner, arguments[0], under_test, deletes=name == "__delattr__", by_object=True)
+            return attribute_stored(owner, arguments[0], under_test, deletes=name == "__delattr__", by_object=True)
         return [] if name in ("__init__", "__eq__", "__ne__") else UNKNOWN
     if name == "__init__" and any(of is each for each in _PLAIN_ERRORS):
         return [Touch(owner, "args", True)]
     if of is type and name == "__call__":  # the rest of what the metaclass of a class does
         return [] if _made_by_steps(owner, under_test, by_type=True) else UNKNOWN
-    return _method(name, owner, arguments, under_test) if kind_for_method(owner, name) in _CONTAINERS else UNKNOWN
+    return _method(name, owner, arguments, under_test) if kind_for_method(owner, name) in CONTAINERS else UNKNOWN
 
 
 def _of_known_codec(names: list[Any]) -> bool:
@@ -1376,13 +963,13 @@ def _raised(at: _At) -> Touches:
             parts.append(called(each, [], at.under_test))
         elif each is not None:
             return UNKNOWN
-    return _both(*parts)
+    return both(*parts)
 
 
 def _keys(at: _At) -> Touches:
     count = {"BUILD_MAP": 2 * at.argument, "BUILD_SET": at.argument, "MAP_ADD": 2, "SET_ADD": 1}[at.name]
     found = at.top(count)
-    return UNKNOWN if found is None else _both(*(_asked(each, at.under_test) for each in found[:: 2 if "MAP" in at.name else 1]))
+    return UNKNOWN if found is None else both(*(asked(each, at.under_test) for each in found[:: 2 if "MAP" in at.name else 1]))
 
 
 def _imported(at: _At) -> Touches:
