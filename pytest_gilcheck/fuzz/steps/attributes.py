@@ -199,6 +199,8 @@ def is_kept(holder: Any, name: str) -> bool:
     """Whether an attribute is what an instance keeps under its name, or its class: no code computes it."""
     kind = type(holder)
     found = in_class(kind, name)
+    if in_class(kind, "__getattr__") is not None and name not in dict(attributes_of(holder)):
+        return False
     if found is None:
-        return in_class(kind, "__getattr__") is None
+        return True
     return type(found) in (MemberDescriptorType, _OF_NAMED_TUPLES) or in_class(type(found), "__get__") is None

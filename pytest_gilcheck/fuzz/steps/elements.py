@@ -46,7 +46,7 @@ PURE_OF_SCALARS = frozenset(
     {int, float, complex, str, bool, bytes, abs, repr, hash, ord, chr, round, divmod, pow, bin, hex, oct, ascii, format, min, max}
 )  # of scalars
 _MOST_ELEMENTS = 2000
-_OF_TUPLES = frozenset({type(iter(()))})
+_OF_TUPLES = type(iter(()))
 _YIELDING_TUPLES = frozenset({enumerate, zip, itertools.zip_longest, *OF_POOLS})
 
 
@@ -167,16 +167,25 @@ def _iterated(iterator: Any) -> Touches:
 def _chained(iterator: Any) -> Touches:
     """Likewise of `itertools.chain`, which makes the iterator of its next source only when it needs one."""
     parts: list[Touches] = [[Touch(iterator, ALL, True)]]
-    for each in gc.get_referents(iterator):
-        if each is itertools.chain:  # from 3.12 on it refers to its class
-            continue
-        if type(each) not in _OF_TUPLES:  # the source at which it is
-            parts.append(_iterated(each) if type(each) in _ITERATORS else UNKNOWN)
-            continue
-        for pack in gc.get_referents(each):
-            sources = pack if type(pack) is tuple else ()
-            parts += [whole(source) if kind_of(source) in CONTAINERS | SCALARS else UNKNOWN for source in sources]
+    inside = [each for each in gc.get_referents(iterator) if each is not itertools.chain]  # from 3.12 on, its class too
+    if not inside:  # it has come to its end
+        return both(*parts)
+    sources = inside.pop(_PLACE_OF_SOURCES if len(inside) > 1 else 0)
+    if type(sources) is not _OF_TUPLES:  # `from_iterable`
+        return UNKNOWN
+    parts += [[Touch(sources, ALL, True)], *(_iterated(each) if type(each) in _ITERATORS else UNKNOWN for each in inside)]
+    for pack in gc.get_referents(sources):
+        parts += [whole(each) if kind_of(each) in CONTAINERS | SCALARS else UNKNOWN for each in pack if type(pack) is tuple]
     return both(*parts)
+
+
+def _place_of_sources() -> int:
+    begun_ = itertools.chain([0, 0])
+    next(begun_)
+    return [type(each) for each in gc.get_referents(begun_) if each is not itertools.chain].index(_OF_TUPLES)
+
+
+_PLACE_OF_SOURCES = _place_of_sources()  # among what it refers to, beside the source at which it is
 
 
 def _mapped(iterator: Any) -> Touches:

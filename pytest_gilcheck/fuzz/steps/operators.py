@@ -21,7 +21,7 @@ _DATA = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}
 )
 _OF_CLASSES = frozenset({"__init_subclass__", "__class_getitem__", "__subclasshook__", "__prepare__"})
-_OF_NO_OPERATOR: frozenset[str] = frozenset({
+OF_NO_OPERATOR: frozenset[str] = frozenset({
     "__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__call__", "__init_subclass__", "__annotate__",
     "__annotate_func__",
 })  # fmt: skip
@@ -47,17 +47,17 @@ def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
         for base in kind.__mro__[:-1] if plain else ():
             made = bool(base.__flags__ & HEAP_TYPE)
             for name, value in list(vars(base).items()):
-                if not (name.startswith("__") and name.endswith("__")) or _of_no_instance(name, value):
+                if not (name.startswith("__") and name.endswith("__")) or of_no_instance(name, value):
                     continue
                 made = made and type(value) is FunctionType and _makes_steps(value, under_test)
                 by_address = name == "__hash__" and made and ours(value.__code__.co_filename)
-                quiet = quiet and (name in _OF_NO_OPERATOR or by_address)
+                quiet = quiet and (name in OF_NO_OPERATOR or by_address)
             plain = plain and made
         known = _plain_kinds[id(kind)] = kind, plain, plain and quiet
     return known[1], known[2]
 
 
-def _of_no_instance(name: str, value: Any) -> bool:
+def of_no_instance(name: str, value: Any) -> bool:
     """Whether no operator calls what a class keeps under this special name; a descriptor need not be callable itself."""
     kind = type(value)
     if (name in _DATA and kind in (GetSetDescriptorType, MemberDescriptorType)) or (kind is classmethod and name in _OF_CLASSES):
@@ -113,10 +113,10 @@ def _derivation(kind: type) -> tuple[type, frozenset[str]]:
                 special = name.startswith("__") and name.endswith("__")
                 if special and _of_a_named_tuple(value):
                     continue
-                asked = not _of_no_instance(name, value) if special else name in inherited
+                asked = not of_no_instance(name, value) if special else name in inherited
                 if asked and (first or name not in inherited):
                     own.add(name)
-        known = _derived[key] = kind, base, frozenset(own) - _OF_NO_OPERATOR
+        known = _derived[key] = kind, base, frozenset(own) - OF_NO_OPERATOR
     return known[1], known[2]
 
 

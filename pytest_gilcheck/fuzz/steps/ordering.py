@@ -6,6 +6,7 @@ else's, if the elements are constants.
 
 from __future__ import annotations
 
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from operator import itemgetter
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType
 from typing import Any
@@ -35,7 +36,15 @@ def is_quiet(key: Any) -> bool:
     """Whether a function in C looks at the values of a constant alone, and answers with one, or with a part of it."""
     if type(key) is MethodDescriptorType:  # ``str.lower``
         return any(key.__objclass__ is each for each in SCALARS)
-    return type(key) is itemgetter or any(key is each for each in _PURE)
+    if type(key) is itemgetter:
+        return all(map(immutable, items_of(key)))
+    return any(key is each for each in _PURE)
+
+
+def items_of(getter: Any) -> tuple[Any, ...]:
+    """What an `operator.itemgetter` looks up."""
+    items: tuple[Any, ...] = getter.__reduce__()[1]
+    return items
 
 
 def table_of(key: Any) -> dict[Any, Any] | None:
@@ -51,7 +60,8 @@ def answers_of_its_argument(function: FunctionType) -> bool:
     known = looked_up(_plain, key)
     if known is None:
         instructions = instructions_of(code)
-        plain = {each.opname for each in instructions} <= _PLAIN_CODE and code.co_argcount == 1
+        one = code.co_argcount == 1 and not code.co_kwonlyargcount and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
+        plain = one and {each.opname for each in instructions} <= _PLAIN_CODE
         constants = all(immutable(each.argval) for each in instructions if each.opname == "LOAD_CONST")
         attributes = not any(name.startswith("_") for name in code.co_names)
         known = _plain[key] = code, plain and constants and attributes and not code.co_freevars and not code.co_cellvars

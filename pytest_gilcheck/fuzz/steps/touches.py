@@ -109,7 +109,10 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
         return UNKNOWN
     at = _At(frame, name, argument, value, under_test)
     found = rule(at)
-    return _torn(found, torn.of_instruction(name, at.sign)) if FREE_THREADED_BUILD and found else found
+    if not found or not FREE_THREADED_BUILD:
+        return found
+    operands = at.top(2) if name in ("BINARY_OP", "COMPARE_OP") else None
+    return _in_parts(_torn(found, torn.of_instruction(name, at.sign)), operands or ())
 
 
 class _At(NamedTuple):
@@ -130,6 +133,7 @@ class _At(NamedTuple):
         return operands_of(self.frame, count)
 
 
+_MISSING = names_of(collections.defaultdict)["__missing__"]
 _OPERATORS = [sign for _, sign in vars(opcode)["_nb_ops"]]
 
 
@@ -145,6 +149,24 @@ def _torn(found: list[Touch], doer: torn.Doer) -> list[Touch]:
         return each.part is ALL and id(each.holder) not in changed and torn.reads_in_parts(doer, each.holder)
 
     return [each._replace(torn=is_torn(each)) for each in found]
+
+
+def _in_parts(found: list[Touch], operands: Iterable[Any] = ()) -> list[Touch]:
+    """Likewise: what reads several things reads one after the other, each perhaps in one step. Classes hardly change.
+
+    Args:
+        operands: of an operator in C, which are read together, as far as each is read in one step.
+    """
+    together = set(map(id, operands))
+    reads = [each for each in found if not (each.changes or each.inner or is_a(each.holder, type))]
+    parts = {(0 if id(each.holder) in together else id(each.holder), _identity(each.part)) for each in reads}
+    if len(parts) < 2:
+        return found
+    return [each._replace(torn=True) if any(each is read for read in reads) else each for each in found]
+
+
+def _identity(part: Any) -> str | int:
+    return part if type(part) is str else id(part)
 
 
 # Attributes, globals and cells.
@@ -250,9 +272,10 @@ def _element_of(
         if part is ALL:
             return [Touch(container, ALL, changes)]
         there = dict.__contains__(container, key)
-        if asks and not there and type(missing := in_class(type(container), "__missing__")) is FunctionType:
-            known = kind is collections.Counter or _makes_steps(missing, under_test)
-            return [Touch(container, part, False)] if known else UNKNOWN
+        missing = in_class(type(container), "__missing__") if asks and not there else None
+        if missing is not None and missing is not _MISSING:
+            steps = type(missing) is FunctionType and (kind is collections.Counter or _makes_steps(missing, under_test))
+            return [Touch(container, part, False)] if steps else UNKNOWN
         if asks and not there and kind is collections.defaultdict:
             made_in_c = any(container.default_factory is each for each in (*CONTAINERS, int, float, str, None))
             return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
@@ -328,7 +351,7 @@ _OF_COUNTERS = frozenset({"+", "-", "&", "|", "+=", "-=", "&=", "|="})  # in Pyt
 def _formatted_by(text: Any, other: Any, under_test: UnderTest) -> Touches:
     if ("(" if isinstance(text, str) else b"(") not in text:
         return into(other, under_test)
-    return UNKNOWN if type(other) is collections.defaultdict else asked(other, under_test)  # which may get a new key
+    return asked(other, under_test) if in_class(type(other), "__missing__") is None else UNKNOWN  # before further keys
 
 
 def _compare(at: _At) -> Touches:
@@ -479,10 +502,9 @@ def _matched(at: _At) -> Touches:
 def _match_keys(at: _At) -> Touches:
     """The keys of a mapping pattern are looked up by the method `get` of what is matched."""
     found = at.top(2)
-    if found is None or type(found[1]) is not tuple or kind_of(found[0], asks="get") not in DICTS:
+    if found is None or type(found[1]) is not tuple or type(found[0]) not in DICTS:  # another may have a `get` of its own
         return UNKNOWN
-    kind = kind_of(found[0], asks="get")
-    keys = (_element_of(kind, found[0], key, False, at.under_test, removes=False, asks=False) for key in found[1])
+    keys = (_element_of(type(found[0]), found[0], key, False, at.under_test, removes=False, asks=False) for key in found[1])
     return both(*keys)
 
 
@@ -589,11 +611,12 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if type(callee) is partial:
         if callee.keywords and not hands_over(callee.func, under_test):
             return UNKNOWN
-        return called(callee.func, [*callee.args, *arguments], under_test)
+        return both([Touch(callee.keywords, ALL, False)], called(callee.func, [*callee.args, *arguments], under_test))
     found = _called(callee, arguments, under_test)
-    if not found or not FREE_THREADED_BUILD or not (type(callee) in torn.IN_C or pure.reads_its_arguments(callee)):
+    if not found or not FREE_THREADED_BUILD:
         return found
-    return _torn(found, torn.of_call(callee, arguments))
+    goes_through = type(callee) in torn.IN_C or pure.reads_its_arguments(callee)
+    return _in_parts(_torn(found, torn.of_call(callee, arguments)) if goes_through else found)
 
 
 def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -708,7 +731,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
 def _printed(arguments: list[Any], under_test: UnderTest) -> Touches:
     """What `print` touches: a stream in C that is given to it, or else what stands for the standard output."""
     streams: list[Any] = [each for each in arguments if type(each) is io.StringIO]
-    if any(calls_back(each, under_test) for each in arguments if type(each) is not io.StringIO):
+    if not all(of_a_known_kind(each) for each in arguments if type(each) is not io.StringIO):  # another may be the stream
         return UNKNOWN
     if not streams:
         if not in_c.is_stream_in_c(sys.stdout):
@@ -720,9 +743,10 @@ def _printed(arguments: list[Any], under_test: UnderTest) -> Touches:
 
 def _got(getter: Any, thing: Any, under_test: UnderTest) -> Touches:
     """What `operator.itemgetter` touches."""
-    if kind_of(thing, asks="__getitem__") not in CONTAINERS | SCALARS:
-        return UNKNOWN  # code of its own may be called more than once
-    return both(*(_element(thing, each, False, under_test) for each in getter.__reduce__()[1]))
+    items, kind = ordering.items_of(getter), kind_of(thing, asks="__getitem__")
+    if len(items) > 1 and (kind not in CONTAINERS or in_class(type(thing), "__missing__") is not None):
+        return UNKNOWN  # code may be called between
+    return both(*(_element(thing, each, False, under_test) for each in items))
 
 
 _ORDERING = frozenset({sorted, min, max})
@@ -740,7 +764,7 @@ def _by_key(source: Any, key: Any, under_test: UnderTest, *, at_once: bool) -> T
         return whole(source)
     if type(key) is FunctionType:
         plain = at_once and _makes_steps(key, under_test) and ordering.answers_of_its_argument(key)
-        return whole(source) if plain else UNKNOWN
+        return whole(source) if plain and all(map(immutable, source)) else UNKNOWN  # attributes of others may change
     table = ordering.table_of(key)
     if table is None or not keys_compare_quietly(table) or not holds_constants(table.values()):
         return UNKNOWN

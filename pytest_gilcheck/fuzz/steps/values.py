@@ -12,20 +12,22 @@ import fractions
 import uuid
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta, timezone
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
-from ...core.classes import bases_of, in_class, module_of_class
+from ...core.classes import bases_of, in_class, module_of_class, names_of
+from ...core.lookup import looked_up
 from .operands import immutable
+from .operators import HEAP_TYPE, OF_NO_OPERATOR, of_no_instance
 
 _TIMED = (datetime, time)  # as they are before a check replaces their names
 _KINDS = frozenset(
     {timedelta, date, timezone, decimal.Decimal, fractions.Fraction, uuid.UUID, *_TIMED}
 )  # no more than the values that they are made of decides what they do
 _FIXED = (type(None), timezone)  # time zones that are no code of a program
-_OF_MEMBERS = ("__eq__", "__ne__", "__hash__", "__repr__", "__str__", "__format__", "__bool__", "__len__", "__getattribute__")
+_OF_ENUM = OF_NO_OPERATOR | {"__new_member__"}
 _PLAIN_READERS = tuple(in_class(kind, "__getattribute__") for kind in (object, int, str, float, bytes))
-_ORDERING = ("__lt__", "__gt__", "__le__", "__ge__")
+_ORDERING = frozenset({"__lt__", "__gt__", "__le__", "__ge__"})
 _BY_CLOCK = frozenset({"now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp"})
 
 
@@ -63,6 +65,31 @@ def _is_plain_member(thing: Any, ordered: bool) -> bool:
     kind = type(thing)
     if type(kind) is not enum.EnumType or not any(in_class(kind, "__getattribute__") is each for each in _PLAIN_READERS):
         return False
-    found = (in_class(kind, name) for name in (*_OF_MEMBERS, *(_ORDERING if ordered else ())))
-    plain = all(type(each) is not FunctionType or each.__globals__.get("__name__") == "enum" for each in found)
-    return plain and immutable(getattr(thing, "_value_", thing))
+    own = _own_operators(kind)
+    return own <= (frozenset() if ordered else _ORDERING) and immutable(getattr(thing, "_value_", thing))
+
+
+def _own_operators(kind: type) -> frozenset[str]:
+    """The special methods of an enumeration that are neither those of `enum` nor of a built-in class."""
+    key = id(kind)
+    known = looked_up(_known, key)
+    if known is None:
+        own = {
+            name
+            for base in bases_of(kind)
+            if base.__flags__ & HEAP_TYPE and module_of_class(base) != "enum"
+            for name, value in list(names_of(base).items())
+            if name.startswith("__") and name.endswith("__") and name not in _OF_ENUM and not _is_inherited(name, value)
+        }
+        known = _known[key] = kind, frozenset(own)
+    return known[1]
+
+
+_known: dict[int, tuple[type, frozenset[str]]] = {}  # with a reference to the class, so that its id stays in use
+
+
+def _is_inherited(name: str, value: Any) -> bool:
+    """Whether `enum` has put this there, or it is no method."""
+    if type(value) is FunctionType:
+        return value.__globals__.get("__name__") == "enum"
+    return type(value) in (WrapperDescriptorType, MethodDescriptorType) or of_no_instance(name, value)
