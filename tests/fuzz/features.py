@@ -93,7 +93,8 @@ class Shared:
         self.couple, self.number, self.text, self.out = Couple(0, 1), Number(0), "", io.StringIO()
         self.rows, self.table, self.counts = [], {"a": 0}, collections.Counter()
         self.view, self.lazy = types.MappingProxyType(self.table), Lazy()
-        self.seen = self.lazy.size
+        self.seen, self.adding = self.lazy.size, functools.partial(add, more=1)
+        self.keywords = self.adding.keywords
 
 
 def values(s):
@@ -249,11 +250,21 @@ def read_cached(s):
     s.n += s.lazy.size
 
 
-add_one = functools.partial(lambda value, more: value + more, more=1)
+def add(value, more):
+    return value + more
+
+
+add_one = functools.partial(add, more=1)
 
 
 def call_partial(s):
     s.n = add_one(s.n)
+
+
+def change_keywords(s):
+    added = s.keywords["more"]
+    s.keywords["more"] = added + 1
+    s.n = s.adding(added)
 
 
 def match_text(s):
@@ -293,6 +304,7 @@ PROGRAMS = {
     "list of an object with a generator": (gather, lambda s: s.rows == [1, 1]),
     "cached_property": (read_cached, lambda s: s.n == 2),
     "partial with keywords": (call_partial, lambda s: s.n == 2),
+    "keywords of a partial": (change_keywords, lambda s: s.keywords == {"more": 3} and s.n == 5),
     "a match of re": (match_text, lambda s: s.n == 2),
 }
 NAMED_WHEN_CALLED = {"setattr", "a __setattr__ of its own", "a frozen dataclass"}  # from 3.12 on

@@ -26,6 +26,7 @@ class Shared:
         self.taken, self.objects, self.turns = collections.deque([1]), [], itertools.cycle([1, 2])
         self.queues, self.own_objects = collections.defaultdict(collections.deque), collections.defaultdict(lambda: object())
         self.seen, self.handle = [], Handler()
+        self.point, self.named, self.pair = Point(), {"x": 0, "y": 0}, ([], [])
 
 
 def see(shared, value):
@@ -47,6 +48,36 @@ class Lists(collections.defaultdict):
 
 class Rows(list):
     pass
+
+
+class Point:
+    def __init__(self):
+        self.x = self.y = 0
+
+
+def match_attributes(s):
+    match s.point:
+        case Point(x=x, y=y):
+            see(s, (x, y))
+    s.point.x = 1
+    s.point.y = 1
+
+
+def both_keys(s):
+    s.named["x"] = 1
+    s.named["y"] = 1
+
+
+def match_keys(s):
+    match s.named:
+        case {"x": x, "y": y}:
+            see(s, (x, y))
+    both_keys(s)
+
+
+def both_lists(s):
+    for rows in s.pair:
+        rows.append(1)
 
 
 SEVERAL_STEPS = {
@@ -74,6 +105,11 @@ SEVERAL_STEPS = {
     "deque * 2 beside an append": lambda s: (see(s, s.taken * 2), s.taken.append(1)),
     "sort beside len": lambda s: (s.heap.sort(), see(s, len(s.heap))),
     "max by a key beside a new key": lambda s: (see(s, max(s.table, key=s.table.get)), s.table.update({len(s.table) + 1: 1})),
+    "a pattern of two attributes": match_attributes,
+    "a pattern of two keys": match_keys,
+    "itemgetter of two keys": lambda s: (see(s, operator.itemgetter("x", "y")(s.named)), both_keys(s)),
+    "the text of a tuple of lists": lambda s: (see(s, str(s.pair)), both_lists(s)),
+    "== of tuples of lists": lambda s: (see(s, s.pair == ([], [1])), both_lists(s)),
     "functools.reduce beside an append": lambda s: (see(s, functools.reduce(operator.add, s.rows)), s.rows.append(3)),
     "fmean beside an append": lambda s: (see(s, statistics.fmean(s.rows)), s.rows.append(3)),
     "itertools.chain beside an append": lambda s: (see(s, list(itertools.chain(s.rows, [1]))), s.rows.append(3)),

@@ -152,13 +152,14 @@ def _torn(found: list[Touch], doer: torn.Doer) -> list[Touch]:
 
 
 def _in_parts(found: list[Touch], operands: Iterable[Any] = ()) -> list[Touch]:
-    """Likewise: what reads several things reads one after the other, each perhaps in one step. Classes hardly change.
+    """Likewise: what reads several things, and does not change them, reads one after the other. Classes hardly change.
 
     Args:
         operands: of an operator in C, which are read together, as far as each is read in one step.
     """
     together = set(map(id, operands))
-    reads = [each for each in found if not (each.changes or each.inner or is_a(each.holder, type))]
+    changed = {id(each.holder) for each in found if each.changes}
+    reads = [each for each in found if not (id(each.holder) in changed or each.inner or is_a(each.holder, type))]
     parts = {(0 if id(each.holder) in together else id(each.holder), _identity(each.part)) for each in reads}
     if len(parts) < 2:
         return found
