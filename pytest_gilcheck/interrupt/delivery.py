@@ -190,7 +190,9 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
     if first is not None and first.running:  # it computes, so a request for stacks does not wake it
         stacks = process.stacks()
     patience = max(_LEAST_PATIENCE, _PATIENCE * claim.within) - claim.within
-    log.wait(patience, lambda log: log.entered or log.gone)
+    log.wait(_LOOK, lambda log: log.entered or log.gone)
+    trial = replace(trial, slept=_slept(first, process_snapshot.take(process.pid)))
+    log.wait(patience - _LOOK, lambda log: log.entered or log.gone)
     until = time.monotonic() + _MOST_PATIENCE
     while not (log.entered or log.gone) and time.monotonic() < until:  # CPU time without a handler is proof on any machine
         if not _starved(before, process_snapshot.take(process.pid), claim.within):
@@ -209,26 +211,34 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
         by_default = "no handler is set for it, and by default it has no effect (SIG_DFL)"
         detail = "the process ignores it (SIG_IGN)" if number in now.ignored else by_default
         return replace(trial, outcome=SignalOutcome.IGNORED, detail=detail, stacks=process.stacks())
-    slept = first is None or now is None or now.asleep_since(first)
+    slept = _slept(first, now)
+    watched = first is not None and now is not None
     dozed, others_busy = not slept and _idled(first, now, patience), _worked(first, now, patience)
-    trial = replace(trial, denied=_denied(before, now, 0.0), dozed=dozed, others_busy=others_busy)
-    if slept:
+    trial = replace(trial, denied=_denied(before, now, 0.0), dozed=dozed, others_busy=others_busy, slept=slept)
+    if slept or not watched:
         send(process.pid, number)
         if log.wait(_SECOND_CHANCE, lambda log: log.entered or log.gone) and log.entered:
             detail = "the main thread slept on until a second signal was sent"
             return replace(_with_handler(trial, log), outcome=SignalOutcome.LOST, detail=detail)
+        if not log.gone:
+            stacks = process.stacks()  # the system restarts its calls after this request
+            trial = replace(trial, stacks=stacks)
+        if log.wait(0, lambda log: log.entered or log.gone):
+            return trial
     probe(process.pid)
     log.wait(_SECOND_CHANCE, lambda log: log.probed or log.entered or log.gone)
-    if log.entered:
-        return trial
+    unseen = (time.monotonic_ns() - trial.sent) / 1e9
+    late = unseen - trial.denied > claim.within
+    if log.entered:  # after the probe, which interrupts system calls
+        woken = replace(_with_handler(trial, log), outcome=SignalOutcome.DEAF, detail=f"{unseen:.2g}", unhandled=unseen, woken=True)
+        return woken if slept and late and woken.restarts else trial
     if log.probed:
         detail = "; ".join(log.probed[2]) or "the main thread checks for signals, but runs no handler of this one"
         return replace(trial, outcome=SignalOutcome.REPLACED, detail=detail, place=log.probed[1])
     if log.gone:
         return trial
-    unseen = (time.monotonic_ns() - trial.sent) / 1e9
     last = process_snapshot.take(process.pid)
-    busy = unseen - trial.denied <= claim.within or _starved(before, last, claim.within) or process.pid in _held(before, last)
+    busy = not late or _starved(before, last, claim.within) or process.pid in _held(before, last)
     outcome = SignalOutcome.BUSY if busy else SignalOutcome.DEAF
     return replace(trial, outcome=outcome, detail=f"{unseen:.2g}", stacks=stacks or process.stacks(), unhandled=unseen)
 
@@ -280,8 +290,8 @@ def _with_handler(trial: Trial, log: TargetLog) -> Trial:
     """The trial with the first handler that was entered, if it does not have one yet."""
     if not log.entered or trial.entered is not None:
         return trial
-    entered, place, handler, _imported = log.entered[0]
-    return replace(trial, entered=entered, place=place, handler=handler)
+    entered, place, handler, _imported, restarts = log.entered[0]
+    return replace(trial, entered=entered, place=place, handler=handler, restarts=restarts)
 
 
 def _imported(log: TargetLog, trial: Trial) -> str:
@@ -309,6 +319,11 @@ def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known
 def _held(before: ProcessSnapshot | None, now: ProcessSnapshot | None) -> frozenset[int]:
     """The threads that wait for the kernel of a machine that had no idle core between two snapshots."""
     return frozenset() if before is None or now is None else now.held_by_kernel_since(before)
+
+
+def _slept(first: ProcessSnapshot | None, now: ProcessSnapshot | None) -> bool:
+    """Whether the main thread is known to have slept without a break between two snapshots."""
+    return first is not None and now is not None and now.asleep_since(first)
 
 
 def _idled(first: ProcessSnapshot | None, now: ProcessSnapshot | None, seconds: float) -> bool:

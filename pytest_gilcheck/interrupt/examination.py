@@ -11,7 +11,7 @@ from .catcher import Catcher
 from .ccalls import CCalls
 from .claim import InterruptClaim
 from .delivery import deliver
-from .explain import culprit_of, refined, shows_who_caught
+from .explain import culprit_of, refined, shows_who_caught, sleeps_in_restarted_call
 from .starting import Starter
 from .trial import SignalOutcome, Trial
 
@@ -27,7 +27,7 @@ def find_culprit(
     Args:
         limit: seconds that the setup of the workload may take.
     """
-    if trial.outcome in (SignalOutcome.DEAF, SignalOutcome.LATE):
+    if trial.outcome in (SignalOutcome.DEAF, SignalOutcome.LATE) and not sleeps_in_restarted_call(trial):
         progress("once more, to see in which C call")
         return _examine_c_calls(starter, trial, claim, limit)
     if trial.outcome is SignalOutcome.SWALLOWED:

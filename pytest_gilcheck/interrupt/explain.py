@@ -147,8 +147,44 @@ def _stopping_clause(trial: Trial) -> Clause | None:
     return seen
 
 
+def sleeps_in_restarted_call(trial: Trial) -> bool:
+    """Whether the system is known to have restarted the call in which the main thread slept after the signal.
+
+    A signal after which it restarts none and that woke the thread, where two of this one had not, proves it. If the call returned
+    by itself, it is known only of a call that looks for signals: without a restart the first one would have ended it.
+    """
+    return trial.restarts and trial.slept and bool(trial.place) and (trial.woken or _waits(_call_at(trial)))
+
+
+def _restarts(trial: Trial) -> str:
+    name = signal_name(trial.number)
+    return f"the system restarts after {name} (signal.siginterrupt({name}, False))"
+
+
+def _call_at(trial: Trial) -> str:
+    """The source of what the handler interrupted."""
+    file, line, function, *rest = trial.place
+    return expression(file, line, *rest) or Frame(file, line, function).source
+
+
+def _waits(text: str) -> bool:
+    """Whether this is a call that looks for signals while it waits."""
+    return text.partition("(")[0].rpartition(".")[2] in WAITING
+
+
 def _deaf(trial: Trial, calls: Sequence[CCall], main: int | None) -> str:
     stack = threads(trial.stacks)
+    if sleeps_in_restarted_call(trial):
+        where = Frame(*trial.place[:3])
+        own = own_frame(stack[0]) if stack and stack[0] and stack[0][0] == where else None
+        text = f"`{_call_at(trial)}` at {_path(where, own)}"
+        return f"{text}, a call that {_restarts(trial)}, so that the interpreter does not look for signals"
+    if trial.restarts and trial.slept:
+        return f"{_not_looking(trial, stack, calls, main)}, or of a system call that {_restarts(trial)}"
+    return _not_looking(trial, stack, calls, main)
+
+
+def _not_looking(trial: Trial, stack: list[list[Frame]], calls: Sequence[CCall], main: int | None) -> str:
     running = next((call for call in calls if call.thread == main), None)
     checks = running is not None and running.name.rpartition(".")[2] in WAITING  # with the GIL it would have handled the signal
     if trial.dozed and build() == GIL and len(stack) > 1 and (trial.others_busy or checks):
@@ -164,11 +200,12 @@ def _deaf(trial: Trial, calls: Sequence[CCall], main: int | None) -> str:
         text = statement(where)
         return f"`{text}` at {_path(where, own)}" if text else _path(where, own)
     if trial.place:
-        file, line, function, *rest = trial.place
-        where = Frame(file, line, function)
-        text = expression(file, line, *rest) or where.source
-        if build() == GIL and text.partition("(")[0].rpartition(".")[2] in WAITING:  # it would have handled the signal at once
+        where = Frame(*trial.place[:3])
+        text = _call_at(trial)
+        if build() == GIL and _waits(text):  # it would have handled the signal at once
             kept = "another thread, which kept the GIL, or what ran in C just before"
+            if trial.restarts:
+                kept += f", or a system call that {_restarts(trial)}"
             return f"{kept}: the main thread was in `{text}` at {where}, which waits and checks for signals"
         return f"{f'`{text}` at ' if text else ''}{where}, or what ran in C just before"
     return "the main thread, at an unknown place"
@@ -268,7 +305,8 @@ def _at_exit(trial: Trial) -> str:
 
 
 def _waiting(trial: Trial) -> str:
-    return f"the wait{_at(trial)}; wait with a timeout, in a loop, to avoid this"
+    restarted = f", or its system call, which {_restarts(trial)}" if trial.restarts else ""
+    return f"the wait{_at(trial)}{restarted}; wait with a timeout, in a loop, to avoid this"
 
 
 def _at(trial: Trial) -> str:

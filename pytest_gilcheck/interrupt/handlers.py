@@ -62,6 +62,26 @@ def inspect_handler(number: int, getsignal: Callable[[int], Any]) -> HandlerFact
     return HandlerFacts(signal_name(number), _address(number), _name(handler), blocked)
 
 
+def restarts_can_be_told(number: int) -> bool:
+    """Whether `restarts_calls` is right on this system: it must see what is set for this signal, which interrupts calls after that.
+
+    Where the flags are in the structure of ``sigaction`` is known of most systems, and not of every one.
+    """
+    seen = []
+    for interrupts in (True, False, True):
+        signal.siginterrupt(number, interrupts)
+        seen.append(restarts_calls(number))
+    return seen == [False, True, False]
+
+
+def restarts_calls(number: int) -> bool:
+    """Whether the system restarts its calls after this signal now (SA_RESTART); False where it cannot be asked."""
+    if (current := _action(number)) is None:
+        return False
+    flags, restart = (128, 0x10000000) if sys.platform == "linux" else (4, 0x2)  # bytes of the mask, which comes before the flags
+    return bool(ctypes.c_int.from_buffer(current, ctypes.sizeof(ctypes.c_void_p) + flags).value & restart)
+
+
 def _name(handler: Any) -> str:
     if handler is None:
         return "of C code"
@@ -72,12 +92,16 @@ def _name(handler: Any) -> str:
 
 def _address(number: int) -> int | None:
     """Address of the C handler: on Linux and macOS the first field of the structure that ``sigaction`` fills in."""
+    current = _action(number)
+    return None if current is None else ctypes.c_void_p.from_buffer(current).value or 0
+
+
+def _action(number: int) -> ctypes.Array[ctypes.c_char] | None:
+    """The structure that ``sigaction`` fills in; None where the system cannot be asked."""
     if sys.platform not in ("linux", "darwin"):
         return None
     current = (ctypes.c_char * 512)()
-    if ctypes.CDLL(None).sigaction(number, None, current) != 0:
-        return None
-    return ctypes.c_void_p.from_buffer(current).value or 0
+    return current if ctypes.CDLL(None).sigaction(number, None, current) == 0 else None
 
 
 def _owner(address: int | None) -> str:

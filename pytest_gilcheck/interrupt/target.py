@@ -35,7 +35,7 @@ from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.source import code_position
 from .awaiting import waiting_coroutines
-from .handlers import HandlerFacts, inspect_handler
+from .handlers import HandlerFacts, inspect_handler, restarts_calls, restarts_can_be_told
 from .sending import PROBE
 
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
@@ -91,6 +91,7 @@ class Target:
         self._running = False  # whether the workload runs, and a signal is meant for it
         self._handlers: dict[int, tuple[Any, Any]] = {}  # by signal: what is installed, and what the workload set
         self._facts: dict[int, HandlerFacts] = {}
+        self._tells_restarts = False
 
     def run(self, work: Callable[[], Any], setup: Callable[[], object] | None, imports: tuple[str, ...] = ()) -> NoReturn:
         """Run the workload, and exit as an interpreter would.
@@ -152,7 +153,8 @@ class Target:
                     return handler(signum, frame)
                 if not self._running:
                     return None
-                self._note("entered", now, signum, _place(frame), where, _imported(frame))
+                restarts = self._tells_restarts and restarts_calls(signum)
+                self._note("entered", now, signum, _place(frame), where, _imported(frame), restarts)
                 self._report_suicide()
                 self._instrument.entered(frame)
                 result = handler(signum, frame)
@@ -188,6 +190,7 @@ class Target:
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [*self._signals, PROBE])
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
+            self._tells_restarts = restarts_can_be_told(PROBE)
 
     def _report_suicide(self) -> None:
         """From now on, report the signals that this process sends to itself: a SIGKILL of its own is an exit."""

@@ -19,8 +19,8 @@ class TargetLog:
     Attributes:
         process: the target.
         began: when the workload began; None before that.
-        entered: for each handler that was entered: when, what it interrupted, where the handler was set, and the module that was
-            being imported (empty without one).
+        entered: for each handler that was entered: when, what it interrupted, where the handler was set, the module that was
+            being imported (empty without one), and whether the system restarts its calls after this signal.
         left: when the workload ended, how, and the [name, kind] of each thread that keeps the process from exiting; None before
             that.
         error: what the workload raised by itself.
@@ -31,7 +31,7 @@ class TargetLog:
 
     process: Process
     began: int | None = None
-    entered: list[tuple[int, tuple[Any, ...], str, str]] = field(default_factory=list)
+    entered: list[tuple[int, tuple[Any, ...], str, str, bool]] = field(default_factory=list)
     left: tuple[int, str, list[list[str]]] | None = None
     error: BaseException | None = None
     probed: tuple[int, tuple[Any, ...], list[str]] | None = None
@@ -57,7 +57,7 @@ class TargetLog:
             case "began":
                 self.began = values[0]
             case "entered":
-                self.entered.append((values[0], tuple(values[2]), values[3], values[4]))
+                self.entered.append((values[0], tuple(values[2]), values[3], values[4], values[5]))
             case "left":
                 self.left = (values[0], values[1], values[2])
                 self.error = unpacked(values[3]) if values[3] else None

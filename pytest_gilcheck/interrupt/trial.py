@@ -55,6 +55,9 @@ class Trial:
         awaits: where coroutines of the user's were suspended at that time, each as (file, line, function).
         notes: what the instrument reported.
         unhandled: seconds for which the signal was not handled, when the trial was given up; None if it was handled.
+        restarts: whether the system restarts its calls after this signal (``signal.siginterrupt``), as its handler found.
+        slept: whether the main thread is known to have slept without a break while the signal was not handled.
+        woken: whether two of this signal had no effect, and the next one after which calls are not restarted woke the main thread.
     """
 
     number: int
@@ -77,6 +80,9 @@ class Trial:
     awaits: tuple[tuple[str, int, str], ...] = ()
     notes: tuple[tuple[Any, ...], ...] = ()
     unhandled: float | None = None
+    restarts: bool = False
+    slept: bool = False
+    woken: bool = False
 
     @property
     def delivery(self) -> float | None:
