@@ -1,4 +1,4 @@
-"""The C call that each thread is in, and since when, readable from outside the process while the call lasts.
+"""The C call that each thread is in, where it is, and since when, readable from outside the process while the call lasts.
 
 A stack dump ends at the innermost Python line; it does not contain the C function that this line called. So in a run made for this,
 every C call is written to memory that parent and target share when it begins, and erased when it ends. The entry that is left when
@@ -17,16 +17,19 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from ..core.clocks import monotonic_ns
 from ..core.monitoring import take_over
+from ..core.source import Position, code_position
 from .target import Instrument
 
 _SLOTS = 64
-_SIZE = 512
-_HEAD = struct.Struct("qqH")  # native thread id, since when, length of the name
+_SIZE = 1024
+_HEAD = struct.Struct("qqiiiiHH")  # native thread id, since when, the position, lengths of the name and of the file's
+_UNKNOWN = -1  # part of a position
+_NOWHERE = Position()
 _TOOL_ID = 4
 
 
@@ -38,11 +41,14 @@ class CCall:
         thread: native id of its thread.
         since: when it began, by ``time.monotonic_ns``.
         name: name of the callable, such as ``"sum"`` or ``"_json.Encoder"``.
+        file, position: where it is called.
     """
 
     thread: int
     since: int
     name: str
+    file: str = ""
+    position: Position = _NOWHERE
 
 
 class CCalls(Instrument):
@@ -51,20 +57,24 @@ class CCalls(Instrument):
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, _SLOTS * _SIZE)
         self._slots: dict[int, int] = {}
-        self._stacks: dict[int, list[tuple[int, str]]] = {}
-        self._seen: list[CCall] | None = None
+        self._stacks: dict[int, list[CCall]] = {}
+        self._positions: dict[tuple[int, int], tuple[CodeType, Position]] = {}
+        self._first: list[CCall] | None = None
+        self._last: list[CCall] = []
         self._read_at = 0
 
     def when_stuck(self) -> list[CCall] | None:
-        """The calls that were running when the target was found stuck; None if it never was."""
-        return self._seen
+        """The calls that were running when the target was first found stuck; None if it never was."""
+        return self._first
 
     def long_calls(self, main: int, seconds: float) -> list[CCall]:
-        """The calls of threads other than ``main`` that had been running for more than ``seconds`` by then."""
-        return [call for call in self._seen or [] if call.thread != main and self._read_at - call.since > seconds * 1e9]
+        """The calls of threads other than ``main`` that had been running for more than ``seconds`` when it was last found stuck."""
+        return [call for call in self._last if call.thread != main and self._read_at - call.since > seconds * 1e9]
 
     def stuck(self) -> None:
-        self._seen, self._read_at = self._read(), monotonic_ns()
+        self._last, self._read_at = self._read(), monotonic_ns()
+        if self._first is None:  # a signal that was not handled in time may be swallowed in addition, somewhere else
+            self._first = self._last
 
     def begin(self, send_note: Callable[..., None]) -> None:
         self._pid = os.getpid()
@@ -84,25 +94,25 @@ class CCalls(Instrument):
 
     def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
         if not isinstance(called, (FunctionType, MethodType)):
-            self._push(_name(called))
+            self._push(_name(called), code, offset)
 
     def _returned(self, code: CodeType, offset: int, called: object, first: object) -> None:
         if not isinstance(called, (FunctionType, MethodType)):
             self._pop()
 
-    def _profile(self, frame: object, event: str, argument: Any) -> None:
+    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call":
-            self._push(_name(argument))
+            self._push(_name(argument), frame.f_code, frame.f_lasti)
         elif event in ("c_return", "c_exception"):
             self._pop()
 
-    def _push(self, name: str) -> None:
+    def _push(self, name: str, code: CodeType, offset: int) -> None:
         if os.getpid() != self._pid:  # a fork of the workload shares the memory
             return
         thread = threading.get_native_id()
         stack = self._stacks.setdefault(thread, [])
-        stack.append((monotonic_ns(), name))
-        self._write(thread, *stack[-1])
+        stack.append(CCall(thread, monotonic_ns(), name, code.co_filename, self._position(code, offset)))
+        self._write(thread, stack[-1])
 
     def _pop(self) -> None:
         if os.getpid() != self._pid:
@@ -111,21 +121,34 @@ class CCalls(Instrument):
         stack = self._stacks.get(thread)
         if stack:
             stack.pop()
-            self._write(thread, *(stack[-1] if stack else (0, "")))
+            self._write(thread, stack[-1] if stack else CCall(thread, 0, ""))
 
-    def _write(self, thread: int, since: int, name: str) -> None:
+    def _position(self, code: CodeType, offset: int) -> Position:
+        """The position of a call, looked up once for each; a code object that is kept has a number of its own."""
+        known = self._positions.get((id(code), offset))
+        if known is None:
+            known = self._positions[id(code), offset] = code, code_position(code, offset)
+        return known[1]
+
+    def _write(self, thread: int, call: CCall) -> None:
         slot = self._slots.setdefault(thread, len(self._slots))
         if slot < _SLOTS:
-            text = name.encode()[: _SIZE - _HEAD.size]
-            self._memory[slot * _SIZE : slot * _SIZE + _HEAD.size + len(text)] = _HEAD.pack(thread, since, len(text)) + text
+            name = call.name.encode()[: _SIZE // 4]
+            file = call.file.encode(errors="surrogateescape")[: _SIZE - _HEAD.size - len(name)]
+            position = (_UNKNOWN if part is None else part for part in call.position)
+            head = _HEAD.pack(thread, call.since, *position, len(name), len(file))
+            self._memory[slot * _SIZE : slot * _SIZE + _HEAD.size + len(name) + len(file)] = head + name + file
 
     def _read(self) -> list[CCall]:
         calls = []
         for slot in range(_SLOTS):
-            thread, since, length = _HEAD.unpack_from(self._memory, slot * _SIZE)
+            thread, since, *parts, length, of_file = _HEAD.unpack_from(self._memory, slot * _SIZE)
             if since:
                 start = slot * _SIZE + _HEAD.size
-                calls.append(CCall(thread, since, self._memory[start : start + length].decode(errors="replace")))
+                name = self._memory[start : start + length].decode(errors="replace")
+                file = self._memory[start + length : start + length + of_file].decode(errors="surrogateescape")
+                position = Position(*(None if part == _UNKNOWN else part for part in parts))
+                calls.append(CCall(thread, since, name, file, position))
         return calls
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..core.origin import foreign, ours
 from ..core.source import Position, line_text, place, position_text, syntax_tree
+from .ccalls import CCall
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 
@@ -69,40 +70,27 @@ def expression(file: str, line: int, end_line: int | None, column: int | None, e
     return position_text(file, Position(line, end_line, column, end_column))
 
 
-def slow_part(frame: Frame) -> str:
-    """The operator on this line that runs in C, with its operands; empty if there are several, or none."""
-    node = _statement(frame)
-    if node is None:
-        return ""
-    found = [
-        part for part in ast.walk(node) if isinstance(part, (ast.Compare, ast.BinOp)) and not isinstance(part.left, ast.Constant)
-    ]
-    found += [part for part in ast.walk(node) if isinstance(part, ast.Compare) and isinstance(part.left, ast.Constant)]
-    return ast.unparse(found[0]) if len(found) == 1 else ""
-
-
 def statement(frame: Frame) -> str:
-    """The innermost statement at a line, as one line; the source line if it cannot be determined or is long."""
-    node = _statement(frame)
-    text = "" if node is None else ast.unparse(node)
+    """The statement at a line, as one line of source; the line itself if it has several or none, or the statement is long."""
+    found = _statements(frame)
+    text = "" if len(found) != 1 else ast.unparse(found[0])
     return text if text and "\n" not in text and len(text) <= 100 else frame.source
 
 
-def call_text(frame: Frame, name: str) -> str:
-    """The call of this name as written in the source; without one, the only call of the statement, or the statement itself.
+def call_text(frame: Frame, call: CCall) -> str:
+    """The C call as written in the source; with its name alone where its columns do not tell; empty if the frame is not at it.
 
-    Without any source it is ``name()``.
+    A stack shows lines only, and it may be of another run than the call.
     """
-    node = _statement(frame)
-    short = name.rpartition(".")[2]
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)] if node is not None else []
-    for part in calls:
-        if ast.unparse(part.func).rpartition(".")[2] == short:
-            return _shortened(part)
-    if len(calls) == 1:
-        return _shortened(calls[0])
+    if (call.file, call.position.line) != (frame.file, frame.line):
+        return ""
+    tree = syntax_tree(frame.file)
+    calls = [part for part in (ast.walk(tree) if tree is not None else ()) if isinstance(part, ast.Call)]
+    end = call.position.end_line, call.position.end_column
+    if (exact := next((part for part in calls if (part.end_lineno, part.end_col_offset) == end), None)) is not None:
+        return _shortened(exact)
     text = statement(frame)
-    return f"{name}() in `{text}`" if text else f"{name}()"
+    return f"{call.name}() in `{text}`" if text else f"{call.name}()"
 
 
 def _shortened(call: ast.Call) -> str:
@@ -214,19 +202,18 @@ def _has_in_body(node: ast.AST, line: int) -> bool:
     return isinstance(node, kinds) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
 
 
-def _statement(frame: Frame) -> ast.stmt | None:
-    """The innermost statement at a line."""
+def _statements(frame: Frame) -> list[ast.stmt]:
+    """The statements that may run at a line: simple ones, and the heads of those that have a body."""
     tree = syntax_tree(frame.file)
-    inside = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.stmt) and node.lineno <= frame.line <= (node.end_lineno or 0) and not hasattr(node, "body")
-    ]
-    if inside:
-        return max(inside, key=lambda node: node.lineno)
-    lambdas = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.stmt) and node.lineno == frame.line and not isinstance(node, (ast.FunctionDef, ast.ClassDef))
-    ]
-    return lambdas[0] if lambdas else None
+    nodes = [node for node in (ast.walk(tree) if tree is not None else ()) if isinstance(node, ast.stmt)]
+    return [node for node in nodes if node.lineno <= frame.line <= _end_of_head(node)]
+
+
+def _end_of_head(node: ast.stmt) -> int:
+    """The last line of a statement without its body; 0 if that has no head which takes time, as a ``def`` or a ``try``."""
+    match node:
+        case ast.If(test=last) | ast.While(test=last) | ast.For(iter=last) | ast.AsyncFor(iter=last) | ast.Match(subject=last):
+            return last.end_lineno or 0
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return (items[-1].optional_vars or items[-1].context_expr).end_lineno or 0
+    return 0 if hasattr(node, "body") else node.end_lineno or 0

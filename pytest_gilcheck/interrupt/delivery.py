@@ -154,11 +154,12 @@ def _watched(log: TargetLog, trial: Trial, claim: InterruptClaim, instrument: In
     )
     if to_leave and not log.gone:
         late = trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim)
+        stacks = trial.stacks
         trial = _leaving(log, trial, claim)
         if trial.outcome is SignalOutcome.SWALLOWED:
             instrument.stuck()
             if late:  # that is proved, and the rest may follow from it (a large list that is freed on the way out, say)
-                trial = replace(trial, outcome=SignalOutcome.LATE)
+                trial = replace(trial, outcome=SignalOutcome.LATE, stacks=stacks)
     if log.left is not None:
         trial = replace(trial, left=log.left[0], left_by=log.left[1])
     trial = replace(trial, gone=process.gone_at, status=process.status)

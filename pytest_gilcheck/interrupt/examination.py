@@ -41,7 +41,7 @@ def _examine_c_calls(starter: Starter, trial: Trial, claim: InterruptClaim, limi
     if seen is None:
         return trial, culprit_of(trial)
     calls, examined = seen
-    if not trial.stacks:
+    if not trial.stacks and examined.outcome in (SignalOutcome.DEAF, SignalOutcome.LATE):  # of others, they are of a later time
         trial = replace(trial, stacks=examined.stacks, place=trial.place or examined.place)
     return trial, culprit_of(trial, calls.when_stuck() or [], examined.pid)
 

@@ -12,7 +12,7 @@ from ..core.signal_names import signal_name
 from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Clause, Frame, call_text, clause_around, expression, own_frame, slow_part, statement, stop, threads, with_at
+from .culprit import Clause, Frame, call_text, clause_around, expression, own_frame, statement, stop, threads, with_at
 from .trial import SignalOutcome, Trial
 
 
@@ -27,7 +27,7 @@ def culprit_of(trial: Trial, calls: Sequence[CCall] = (), main: int | None = Non
         case SignalOutcome.DEAF | SignalOutcome.LATE:
             return _deaf(trial, calls, main)
         case SignalOutcome.UNWINDING if calls:
-            return _gil_keeper(threads(trial.stacks), [call for call in calls if call.thread != main])
+            return _gil_keeper(threads(trial.stacks), _may_keep_gil(calls, main))
         case SignalOutcome.SWALLOWED | SignalOutcome.UNWINDING:
             return _caught(trial)
         case SignalOutcome.LOST:
@@ -188,17 +188,18 @@ def _not_looking(trial: Trial, stack: list[list[Frame]], calls: Sequence[CCall],
     running = next((call for call in calls if call.thread == main), None)
     checks = running is not None and running.name.rpartition(".")[2] in WAITING  # with the GIL it would have handled the signal
     if trial.dozed and build() == GIL and len(stack) > 1 and (trial.others_busy or checks):
-        return _gil_keeper(stack, [call for call in calls if call.thread != main])
+        return _gil_keeper(stack, _may_keep_gil(calls, main))
     inner = stack[0][0] if stack and stack[0] else None
     own = own_frame(stack[0]) if stack else None
-    if running is not None and inner is not None:
-        return f"{call_text(inner, running.name)} at {_path(inner, own)}, a C call that did not check for signals"
-    if inner is not None and (part := slow_part(inner)):
-        return f"`{part}` at {_path(inner, own)}, which runs in C and did not check for signals"
-    if inner is not None:
+    kept = ""  # where another thread may sleep while it keeps the GIL, nothing tells which of them it was
+    if trial.dozed and build() == GIL and len(stack) > 1 and (running is None or _may_keep_gil(calls, main)):
+        kept = ", or because of another thread, which kept the GIL"
+    if running is not None and inner is not None and (call := call_text(inner, running)):
+        return f"{call} at {_path(inner, own)}, a C call that did not check for signals{kept}"
+    if inner is not None:  # which part of the line it was, no stack shows
         where = inner if statement(inner) or own is None else own  # there is no source of frozen modules
         text = statement(where)
-        return f"`{text}` at {_path(where, own)}" if text else _path(where, own)
+        return f"{f'`{text}` at ' if text else ''}{_path(where, own)}, which runs in C and did not check for signals{kept}"
     if trial.place:
         where = Frame(*trial.place[:3])
         text = _call_at(trial)
@@ -211,15 +212,25 @@ def _not_looking(trial: Trial, stack: list[list[Frame]], calls: Sequence[CCall],
     return "the main thread, at an unknown place"
 
 
+def _may_keep_gil(calls: Sequence[CCall], main: int | None) -> list[CCall]:
+    """The calls of other threads that may keep the GIL, the oldest first: those that wait have released it."""
+    found = [call for call in calls if call.thread != main and call.name.rpartition(".")[2] not in WAITING]
+    return sorted(found, key=lambda call: call.since)
+
+
 def _gil_keeper(stack: list[list[Frame]], calls: list[CCall]) -> str:
     others = [thread for thread in stack[1:] if thread]
     waiting = f" (the main thread waited for the GIL at {own_frame(stack[0])})" if stack and stack[0] else ""
-    if calls and others:
-        oldest = min(calls, key=lambda call: call.since)
-        for thread in others:
-            text = call_text(thread[0], oldest.name)
-            if oldest.name.rpartition(".")[2] in text.partition("(")[0] or len(others) == 1:
-                return f"{text} at {_path(thread[0], own_frame(thread))} in another thread, a C call that keeps the GIL{waiting}"
+    found = dict.fromkeys(
+        f"{text} at {_path(thread[0], own_frame(thread))}"
+        for call in calls
+        for thread in others
+        if (text := call_text(thread[0], call))
+    )
+    if len(found) == 1:
+        return f"{next(iter(found))} in another thread, a C call that keeps the GIL{waiting}"
+    if found:
+        return f"one of these C calls in other threads, which keeps the GIL: {' and '.join(list(found)[:3])}{waiting}"
     if len(others) == 1:
         where = own_frame(others[0])
         return f"another thread, which keeps the GIL at {where}{waiting}"

@@ -1,6 +1,13 @@
 """Names of places, made of stacks and source lines."""
 
-from pytest_gilcheck.interrupt.culprit import Frame, call_text, clause_around, own_frame, slow_part, stop, threads, trimmed
+import ast
+from pathlib import Path
+
+import pytest
+
+from pytest_gilcheck.core.source import Position
+from pytest_gilcheck.interrupt.ccalls import CCall
+from pytest_gilcheck.interrupt.culprit import Frame, call_text, clause_around, own_frame, statement, stop, threads, trimmed
 
 SOURCE = """\
 def work(items):
@@ -53,16 +60,70 @@ def test_the_main_thread_comes_first_and_without_our_frames():
     assert "other.py" in trimmed(dump())
 
 
-def test_a_call_is_shown_as_written_in_the_source(tmp_path):
-    path = source(tmp_path)
-    assert call_text(Frame(path, 4, "work"), "max") == "max(items)"
-    assert call_text(Frame(path, 4, "work"), "_json.Encoder") == "_json.Encoder() in `both = sum(items) + max(items)`"
+def position_of(path, call, line):
+    """The position of this call in the source, as a code object has it."""
+    tree = ast.parse(Path(path).read_text())
+    found = [part for part in ast.walk(tree) if isinstance(part, ast.Call) and ast.unparse(part) == call and part.lineno == line]
+    [node] = found
+    return Position(node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
 
 
-def test_an_operator_is_named_only_if_the_line_has_one(tmp_path):
-    path = source(tmp_path)
-    assert slow_part(Frame(path, 3, "work")) == "5 in items"
-    assert slow_part(Frame(path, 2, "work")) == ""
+CALLS = """\
+def work(items):
+    found = sum([1]) + sum(items)
+    a(); b(items)
+    if c(): d()
+    for x in e(): f()
+    with g() as h: i()
+    total = (
+        j(1)
+        + k(2)
+    ); l(3)
+    x = a in items and b(x)
+    def m(): return n(items)
+    if c():
+        x = (items)
+"""
+
+
+@pytest.fixture
+def calls(tmp_path):
+    path = tmp_path / "calls.py"
+    path.write_text(CALLS)
+    return str(path)
+
+
+@pytest.mark.parametrize("text", ["sum([1])", "sum(items)"])
+def test_of_two_calls_of_one_name_in_a_line_the_one_at_the_position_is_shown(calls, text):
+    call = CCall(1, 1, "sum", calls, position_of(calls, text, 2))
+    assert call_text(Frame(calls, 2, "work"), call) == text
+
+
+def test_a_call_without_columns_is_shown_by_its_name_and_one_at_another_line_not_at_all(calls):
+    frame = Frame(calls, 2, "work")
+    assert call_text(frame, CCall(1, 1, "sum", calls, Position(2))) == "sum() in `found = sum([1]) + sum(items)`"
+    assert call_text(frame, CCall(1, 1, "sum", calls, Position(3))) == ""
+    assert call_text(frame, CCall(1, 1, "sum", "other.py", Position(2))) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (2, "found = sum([1]) + sum(items)"),
+        (3, "a(); b(items)"),
+        (4, "if c(): d()"),
+        (5, "for x in e(): f()"),
+        (6, "with g() as h: i()"),
+        (8, "total = j(1) + k(2)"),
+        (10, "); l(3)"),
+        (11, "x = a in items and b(x)"),
+        (12, "return n(items)"),
+        (13, "if c():"),
+        (14, "x = items"),
+    ],
+)
+def test_a_line_is_shown_as_a_statement_only_if_it_has_no_other(calls, line, text):
+    assert statement(Frame(calls, line, "work")) == text
 
 
 def test_the_lines_that_ran_show_which_clause_stopped_an_exception(tmp_path):
