@@ -13,7 +13,7 @@ from ..core.fork_safety import can_fork
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
 from ..core.workloads import Workload, name_of
-from . import judgement
+from . import judgement, leftovers
 from .claim import InterruptClaim
 from .culprit import trimmed
 from .delivery import deliver
@@ -71,6 +71,16 @@ def interrupt(
     )
     if (why := starter.impossible()) is not None:
         return replace(template, reason=f"no child process can run this workload: {why}")
+    try:
+        return _checked(starter, template, plan, begun, progress)
+    finally:
+        leftovers.remove(starter.token)
+
+
+def _checked(
+    starter: Starter, template: InterruptResult, plan: InterruptPlan, begun: float, progress: Callable[[str], None]
+) -> InterruptResult:
+    claim = template.claim
     progress("an idle process")
     template = replace(template, idle=_idle())
     progress("the workload alone")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..core.workloads import Workload
 
@@ -19,6 +20,7 @@ class Job:
         imports: names of the modules to import after the setup.
         spawn: whether to run in a new interpreter, also where this process can be forked. It ends as interpreters do; a fork only
             imitates that.
+        token: what the names of that carry which its targets make and would remove (`leftovers`).
     """
 
     work: Workload
@@ -26,3 +28,4 @@ class Job:
     signals: tuple[int, ...]
     imports: tuple[str, ...] = ()
     spawn: bool = False
+    token: str = field(default_factory=lambda: secrets.token_hex(4))

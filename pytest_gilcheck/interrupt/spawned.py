@@ -22,6 +22,7 @@ from ..core.clocks import time
 from ..core.lifecycle import start_program
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from .job import Job
+from .leftovers import mark_names
 from .sending import WINDOWS
 from .target import Instrument, Target
 
@@ -139,6 +140,7 @@ def main() -> None:
 
     try:
         job, instrument = pickle.loads(sys.stdin.buffer.read())
+        mark_names(job.token)
         Target(send_note, job.signals, instrument, real_end=True).run(job.work, job.setup, job.imports)
     except SystemExit:  # from the target, after the workload
         raise

@@ -10,6 +10,7 @@ from ..core import lineage
 from ..core.child import ParentSide, fork
 from ..core.fork_safety import can_fork
 from .job import Job
+from .leftovers import mark_names
 from .spawned import Spawned, unpicklable
 from .target import Instrument, Target
 
@@ -56,6 +57,7 @@ class Starter(Job):
             return side
         try:
             lineage.mark()
+            mark_names(self.token)
             Target(side.send_note, self.signals, instrument).run(self.work, self.setup, self.imports)
         finally:  # also when a signal arrives in our own code: this process must never return into the parent's
             os._exit(1)

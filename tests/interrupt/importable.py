@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 import time
 
 if os.environ.get("GILCHECK_TEST_SLOW_HOOK"):
@@ -39,3 +40,8 @@ lingering = Lingering()
 def leaves_a_slow_finalizer():
     kept.append(1)
     time.sleep(60)
+
+
+def sleeps_with_a_folder():
+    with tempfile.TemporaryDirectory():
+        time.sleep(60)
