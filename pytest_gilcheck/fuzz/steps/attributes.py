@@ -42,11 +42,12 @@ _PLAIN_STORERS = {name: {id(in_class(kind, name)) for kind in (object, BaseExcep
 
 
 def by_classes(kind: type, name: str) -> list[Touch]:
-    """What is touched by looking a name up in a class."""
+    """What is touched by looking a name up in a class and its bases, as far as they can change."""
     return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & HEAP_TYPE]
 
 
 def attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
+    """What is touched by reading an attribute of an object."""
     kind = type(holder)
     if kind is super:  # up to 3.11
         return of_super(_SELF_OF_SUPER(holder), name, under_test)

@@ -92,12 +92,14 @@ def interrupted(operands: Iterable[Any], under_test: UnderTest) -> bool:
 
 
 def calls_back(thing: Any, under_test: UnderTest) -> bool:
+    """Whether C that is given this object may call code in it, or it itself."""
     if of_a_known_kind(thing):
         return False
     return not asks_nobody(type(thing), under_test) or in_class(type(thing), "__call__") is not None
 
 
 def of_a_known_kind(thing: Any) -> bool:
+    """Whether this is a built-in container, iterator or value, of which C calls no code but that of its elements."""
     kind = kind_of(thing, compared=True)
     return kind in SCALARS or kind in CONTAINERS or kind in VIEWS or kind in _ITERATORS or values.is_value(thing)
 
@@ -116,10 +118,12 @@ def asked(thing: Any, under_test: UnderTest, deep: int = 2) -> Touches:
 
 
 def plain_slice(key: slice) -> bool:
+    """Whether C asks no code for the bounds of this slice."""
     return all(each is None or type(each) is int for each in (key.start, key.stop, key.step))
 
 
 def holds_constants(elements: Collection[Any]) -> bool:
+    """Whether all of these are constants (`values.is_constant`), and not too many to look at."""
     return len(elements) <= _MOST_ELEMENTS and all(map(values.is_constant, elements))
 
 
@@ -219,6 +223,7 @@ def _yields_values(iterator: Any) -> bool:
 
 
 def advanced(iterator: Any, under_test: UnderTest) -> Touches:
+    """What is touched by asking an iterator for its next element."""
     if type(iterator) in _ITERATORS:
         return _iterated(iterator)
     if type(iterator) is GeneratorType:
