@@ -432,10 +432,10 @@ def _truth_of(thing: Any, under_test: UnderTest) -> Touches:
     kind = kind_of(thing, asks="__bool__")
     if kind in (list, dict, set, collections.deque):
         return [Touch(thing, SIZE, False)]
-    asked = next((name for name in ("__bool__", "__len__") if in_class(kind, name) is not None), None)
-    if asked is None:
+    method = next((name for name in ("__bool__", "__len__") if in_class(kind, name) is not None), None)
+    if method is None:
         return by_classes(kind, "__bool__")
-    if calls_code(kind, asked, under_test):
+    if calls_code(kind, method, under_test):
         return []
     return into(thing, under_test, 0) if kind not in CONTAINERS else whole(thing)
 
@@ -512,7 +512,7 @@ def _match_keys(at: _At) -> Touches:
 def _match_class(at: _At) -> Touches:
     """A class pattern: whether it is an instance, and its attributes, which are read in the middle of this."""
     found = at.top(3)
-    if found is None or type(found[2]) is not tuple or not isinstance(found[1], type):
+    if found is None or type(found[2]) is not tuple or not is_a(found[1], type):
         return UNKNOWN
     thing, kind, named = found
     parts = [called(isinstance, [thing, kind], at.under_test)]
