@@ -26,6 +26,7 @@ class Shared:
         self.taken, self.objects, self.turns = collections.deque([1]), [], itertools.cycle([1, 2])
         self.queues, self.own_objects = collections.defaultdict(collections.deque), collections.defaultdict(lambda: object())
         self.seen, self.handle = [], Handler()
+        self.taken_names, self.latest = {0}, collections.deque([1, 2], 2)
         self.point, self.named, self.pair = Point(), {"x": 0, "y": 0}, ([], [])
 
 
@@ -75,6 +76,12 @@ def match_keys(s):
     both_keys(s)
 
 
+def add_both(s):
+    names = s.taken_names
+    names |= {1, 2}
+    see(s, len(names))
+
+
 def both_lists(s):
     for rows in s.pair:
         rows.append(1)
@@ -105,6 +112,11 @@ SEVERAL_STEPS = {
     "deque * 2 beside an append": lambda s: (see(s, s.taken * 2), s.taken.append(1)),
     "sort beside len": lambda s: (s.heap.sort(), see(s, len(s.heap))),
     "max by a key beside a new key": lambda s: (see(s, max(s.table, key=s.table.get)), s.table.update({len(s.table) + 1: 1})),
+    "dict.update beside len": lambda s: (s.table.update({2: 2, 3: 3}), see(s, len(s.table))),
+    "|= of a set beside len": add_both,
+    "deque.extend beside len": lambda s: (s.taken.extend((1, 2)), see(s, len(s.taken))),
+    "list.extend of a text beside len": lambda s: (s.rows.extend("ab"), see(s, len(s.rows))),
+    "append to a full deque beside len": lambda s: (s.latest.append(1), see(s, len(s.latest))),
     "a pattern of two attributes": match_attributes,
     "a pattern of two keys": match_keys,
     "itemgetter of two keys": lambda s: (see(s, operator.itemgetter("x", "y")(s.named)), both_keys(s)),

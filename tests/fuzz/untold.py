@@ -3,8 +3,10 @@
 Each run has classes of its own, so that nothing is left of the run before, which would keep it from a proof as well.
 """
 
+import collections
 import enum
 import itertools
+import json
 import logging
 import operator
 
@@ -117,6 +119,26 @@ class Untold:
             def __int__(self):
                 return len(rows)
 
+        class Copied(collections.deque):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+
+        class Answering:
+            def __new__(cls, *arguments):
+                return dict.__new__(Answer)
+
+        class Answer(Answering, dict):
+            pass
+
+        class Shown(enum.Enum):
+            ONE = 1
+
+        Shown._value_repr_ = {1: "one"}.get
+        self.copied, self.answering, self.shown = Copied([1, 2]), Answering, Shown.ONE
+        self.computed = type("Computed", (), {"__cl" + "ass__": property(operator.attrgetter("kind"))})()
+        self.computed.kind, self.ordered = int, collections.OrderedDict()
+        self.with_items, self.with_keys = Named(a=1), Named(a=1, b=2)
+        self.with_items.items, self.with_keys.keys = rows.copy, ["a"].copy
         Placed.ONE.rows = rows
         self.equal, self.compared, self.table = Equal("a"), Compared, {"a": 0, Compared: 0}
         self.answered, self.asking, self.member, self.members = Answered(), Asking(a=0), Placed.ONE, [Placed.ONE, Placed.ONE]
@@ -182,6 +204,12 @@ NOT_KNOWN = {
     "two items by code": lambda s: operator.itemgetter(0, 1)(s.items),
     "two items that code answers for": lambda s: s.of_two(s.asking),
     "a format of keys that code answers for": lambda s: "%(k)s %(a)s" % s.asking,  # noqa: UP031 # that is what it is about
+    "a sum of deques that code copies": lambda s: s.copied + s.copied,
+    "a class that makes another one": lambda s: s.answering([("a", 1)]),
+    "a class that is computed": lambda s: isinstance(s.computed, Line),
+    "a member that is shown in C": lambda s: repr(s.shown),
+    "json of a dict with items of its own": lambda s: json.dumps(s.with_items),
+    "an OrderedDict of a dict with keys of its own": lambda s: s.ordered.update(s.with_keys),
     "a __missing__ in C": lambda s: s.answered["k"],
     "a stream with a method of its own": lambda s: print("x", file=s.sink),
     "a logger that is switched on": lambda s: LOUD.error("%s", s.n),

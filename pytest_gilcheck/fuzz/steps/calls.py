@@ -24,7 +24,7 @@ from types import (
 )
 from typing import Any
 
-from ...core.classes import in_class
+from ...core.classes import derived_from, in_class
 from ...core.origin import ours
 from .library import makes_steps_always
 
@@ -117,9 +117,19 @@ def _made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -
         maker = in_class(kind, name)
         maker = maker.__func__ if type(maker) is staticmethod else maker
         if type(maker) is FunctionType:
-            if not _makes_steps(maker, under_test):
+            if not _makes_steps(maker, under_test) or (name == "__new__" and not _derived_are_made_by_steps(kind, under_test)):
                 return False
         elif id(maker) not in plain:
+            return False
+    return True
+
+
+def _derived_are_made_by_steps(kind: type, under_test: UnderTest) -> bool:
+    """Whether what a ``__new__`` may answer with, an instance of a derived class, is initialised by such code too."""
+    for each in derived_from(kind):
+        maker = in_class(each, "__init__")
+        known = _makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in _PLAIN_MAKERS["__init__"]
+        if not known:
             return False
     return True
 

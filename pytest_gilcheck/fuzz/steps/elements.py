@@ -85,6 +85,16 @@ def into_elements(kind: type, container: Any, under_test: UnderTest, deep: int =
     return both(which, *(asked(each, under_test, deep - 1) for each in elements))
 
 
+def is_exact(thing: Any, deep: int = 3) -> bool:
+    """Whether this is a built-in container or value, as is all in it: no attribute of an instance stands for a method."""
+    if type(thing) in SCALARS or values.is_constant(thing):
+        return True
+    if deep == 0 or type(thing) not in CONTAINERS or type(thing) is collections.OrderedDict or len(thing) > _MOST_ELEMENTS:
+        return False
+    elements = itertools.chain(thing, thing.values()) if type(thing) in DICTS else thing
+    return all(is_exact(each, deep - 1) for each in list(elements))
+
+
 def interrupted(operands: Iterable[Any], under_test: UnderTest) -> bool:
     """Whether C may call code in the middle of its work on a container, after which it works on: that is more than one step."""
     things = list(operands)
@@ -227,8 +237,11 @@ def advanced(iterator: Any, under_test: UnderTest) -> Touches:
     if type(iterator) in _ITERATORS:
         return _iterated(iterator)
     if type(iterator) is GeneratorType:
-        known = makes_steps(iterator.gi_code, {}, under_test) or in_c.goes_through_an_enumeration(iterator)
-        return [Touch(iterator, ALL, True)] if known else UNKNOWN
+        if in_c.goes_through_an_enumeration(iterator):
+            return both(
+                [Touch(iterator, ALL, True)], *(_iterated(each) for each in gc.get_referents(iterator) if type(each) in _ITERATORS)
+            )
+        return [Touch(iterator, ALL, True)] if makes_steps(iterator.gi_code, {}, under_test) else UNKNOWN
     return [] if all_methods_make_steps(type(iterator), under_test) else UNKNOWN
 
 

@@ -67,6 +67,8 @@ def function(callee: Any, arguments: Sequence[Any]) -> State | None:
         return _counted(*arguments)
     if type(callee) is BuiltinFunctionType and type(callee.__self__) is ModuleType and _makes_digest(callee):
         return [] if all(map(immutable, arguments)) else None
+    if callee is functools.partial and arguments and type(arguments[0]) is functools.partial:  # it copies what that one keeps
+        return [(arguments[0].keywords, None, False)]
     if any(callee is each for each in _KEEPING) and arguments:
         return []
     if callee is threading.get_ident or callee is threading.get_native_id or callee is os.getpid:

@@ -121,6 +121,40 @@ def changes_in_parts(doer: Doer, holder: Any) -> bool:
     return doer.changes or container_of(type(holder)) in _KINDS
 
 
+def changes_many(doer: str, holder: Any, sources: tuple[Any, ...]) -> bool:
+    """Whether an operator or a method changes several elements of a container, which others read without its lock meanwhile.
+
+    Tried on 3.13.5 free-threaded, two threads with one call each on each of 150,000 containers and more: ``len`` saw a part of
+    what ``update``, ``|=``, ``-=`` or ``extend`` did to a dict, a set or a deque in 1 of 19 to 880, and of ``list.extend("abc")``
+    in 1 of 690; of ``list.extend`` with a list, a tuple or a dict never. A full deque that has a greatest length is longer for
+    a moment, in 1 of 48.
+    """
+    base = container_of(type(holder))
+    if base is collections.deque and doer in _ADDING:
+        most = _MOST_OF_DEQUE(holder)
+        return most is not None and len(holder) >= most
+    if doer not in _BULK or (base is list and len(sources) == 1 and type(sources[0]) in (list, tuple, dict)):
+        return False
+    return len(sources) != 1 or not _is_one(sources[0])
+
+
+def _is_one(source: Any) -> bool:
+    """Whether what is given to such a method has one element at most, or is the value of a keyword."""
+    base: Any = container_of(type(source))
+    if any(base is each for each in _SIZED):
+        return int(base.__len__(source)) <= 1
+    return any(base is each for each in (int, float, bool, type(None)))
+
+
+_SIZED: tuple[Any, ...] = (*_NAMES, tuple, frozenset, str, bytes, bytearray)
+_ADDING = frozenset({"append", "appendleft", "insert"})
+_BULK: frozenset[str] = frozenset({
+    "update", "extend", "extendleft", "intersection_update", "difference_update", "symmetric_difference_update",
+    "|=", "&=", "-=", "^=", "+=", "*=",
+})  # fmt: skip
+_MOST_OF_DEQUE: Any = vars(collections.deque)["maxlen"].__get__
+
+
 def reads_in_parts(doer: Doer, holder: Any) -> bool:
     """Whether an object is gone through in several steps.
 

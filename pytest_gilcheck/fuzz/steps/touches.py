@@ -11,6 +11,7 @@ Nothing here runs code of the program, nor asks its objects anything.
 from __future__ import annotations
 
 import builtins
+import codecs
 import collections
 import gc
 import io
@@ -57,6 +58,7 @@ from .elements import (
     interrupted,
     into,
     into_elements,
+    is_exact,
     makes_a_generator,
     of_a_known_kind,
     plain_slice,
@@ -111,8 +113,9 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
     found = rule(at)
     if not found or not FREE_THREADED_BUILD:
         return found
-    operands = at.top(2) if name in ("BINARY_OP", "COMPARE_OP") else None
-    return _in_parts(_torn(found, torn.of_instruction(name, at.sign)), operands or ())
+    operands = (at.top(2) if name in ("BINARY_OP", "COMPARE_OP") else None) or ()
+    found = _torn(found, torn.of_instruction(name, at.sign))
+    return _in_parts(_in_bulk(found, at.sign, operands[1:]) if operands else found, operands)
 
 
 class _At(NamedTuple):
@@ -133,6 +136,7 @@ class _At(NamedTuple):
         return operands_of(self.frame, count)
 
 
+_CLASS = names_of(object)["__class__"]
 _MISSING = names_of(collections.defaultdict)["__missing__"]
 _OPERATORS = [sign for _, sign in vars(opcode)["_nb_ops"]]
 
@@ -164,6 +168,15 @@ def _in_parts(found: list[Touch], operands: Iterable[Any] = ()) -> list[Touch]:
     if len(parts) < 2:
         return found
     return [each._replace(torn=True) if any(each is read for read in reads) else each for each in found]
+
+
+def _in_bulk(found: list[Touch], doer: str, sources: Iterable[Any]) -> list[Touch]:
+    """Likewise: what changes several elements changes one after the other for whoever reads the size or an element."""
+    given = tuple(sources)
+    return [
+        each._replace(torn=True) if each.changes and each.part is ALL and torn.changes_many(doer, each.holder, given) else each
+        for each in found
+    ]
 
 
 def _identity(part: Any) -> str | int:
@@ -326,6 +339,10 @@ def _binary(at: _At) -> Touches:
         added = [Touch(one, ALL, changes, torn=FREE_THREADED_BUILD), Touch(other, ALL, False, torn=FREE_THREADED_BUILD)]
         return added if all(holds_constants(each.keys()) and holds_constants(each.values()) for each in (one, other)) else UNKNOWN
     kinds = [kind_of(each) for each in found]
+    if any(kind in _COPIED_BY_CLASS and type(each) is not kind for each, kind in zip(found, kinds, strict=True)):
+        return UNKNOWN  # code of the class may make the result, in the middle
+    if kinds[0] is collections.OrderedDict and _asked_for_keys([other]):
+        return UNKNOWN
     for each, kind in zip(found, kinds, strict=True):
         if (
             kind not in SCALARS
@@ -346,6 +363,7 @@ def _binary(at: _At) -> Touches:
     return both(*parts)
 
 
+_COPIED_BY_CLASS = frozenset({collections.deque, collections.OrderedDict, collections.defaultdict})
 _OF_COUNTERS = frozenset({"+", "-", "&", "|", "+=", "-=", "&=", "|="})  # in Python, which makes no steps
 
 
@@ -381,7 +399,8 @@ _TRUTHS = frozenset({"CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"})
 def _answers(kind: type, names: Iterable[str]) -> bool:
     """Whether these methods of a class, if it has them, surely return a truth value, of which nobody reads more."""
     return all(
-        type(found) is not FunctionType or _returns_truths(found.__code__) for found in (in_class(kind, name) for name in names)
+        type(found) is not FunctionType or ("NotImplemented" not in found.__globals__ and _returns_truths(found.__code__))
+        for found in (in_class(kind, name) for name in names)
     )
 
 
@@ -616,8 +635,10 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     found = _called(callee, arguments, under_test)
     if not found or not FREE_THREADED_BUILD:
         return found
-    goes_through = type(callee) in torn.IN_C or pure.reads_its_arguments(callee)
-    return _in_parts(_torn(found, torn.of_call(callee, arguments)) if goes_through else found)
+    if type(callee) in torn.IN_C or pure.reads_its_arguments(callee):
+        doer = torn.of_call(callee, arguments)
+        found = _in_bulk(_torn(found, doer), callee.__name__, doer.arguments)
+    return _in_parts(found)
 
 
 def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -634,7 +655,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         if (known := in_python.function(callee, arguments)) is not None:
             return _of_library(known)
         if pure.reads_its_arguments(callee):
-            return both(*(into(each, under_test) for each in arguments))
+            return both(*(into(each, under_test) if is_exact(each) else UNKNOWN for each in arguments))
         predicate = waiting.predicate_of(callee, arguments)
         if predicate is not None and not (type(predicate) is FunctionType and _returns_truths(predicate.__code__)):
             return UNKNOWN
@@ -686,7 +707,8 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
     if callee in (isinstance, issubclass):
         kinds = arguments[-1] if arguments and type(arguments[-1]) is tuple else arguments[-1:]
         decided = (type(each) is type or in_c.is_decided_by_the_type(arguments[0], each) for each in kinds)
-        return [] if all(decided) else UNKNOWN
+        says = callee is isinstance and in_class(type(arguments[0]), "__class__") is not _CLASS  # which is asked, too
+        return [] if all(decided) and not says else UNKNOWN
     if callee is range:
         plain = (type(each) in SCALARS or all_methods_make_steps(type(each), under_test) for each in arguments)
         return [] if all(plain) else UNKNOWN
@@ -774,7 +796,7 @@ def _by_key(source: Any, key: Any, under_test: UnderTest, *, at_once: bool) -> T
 
 def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """What is touched by making a container, or another value, of what is asked for its elements."""
-    if interrupted(arguments, under_test):
+    if interrupted(arguments, under_test) or (callee is collections.OrderedDict and _asked_for_keys(arguments)):
         return UNKNOWN
     if callee in _SIZED:
         asks_elements = callee is bytes or callee is bytearray
@@ -782,6 +804,11 @@ def _made(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     if callee is collections.defaultdict:
         arguments = arguments[1:]  # behind its factory
     return both(*(asked(each, under_test) for each in arguments))
+
+
+def _asked_for_keys(arguments: Iterable[Any]) -> bool:
+    """Whether an `OrderedDict` asks one of these for its method ``keys``, which an instance may have otherwise."""
+    return any(container_of(type(each)) in DICTS and type(each) is not dict for each in arguments)
 
 
 def assumed(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> list[Touch]:
@@ -924,6 +951,8 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         return UNKNOWN
     if ("update" in name or name in _SET_READING) and not all(map(of_a_known_kind, arguments)):
         return UNKNOWN
+    if kind is collections.OrderedDict and name == "update" and _asked_for_keys(arguments):
+        return UNKNOWN
     if name in _OF_ELEMENTS:
         parts += [into_elements(kind, owner, under_test), *(asked(each, under_test) for each in arguments)]
     elif name in ("extend", "extendleft"):
@@ -964,7 +993,26 @@ def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under
 
 def _of_known_codec(names: list[Any]) -> bool:
     """Whether all of these name encodings and error handlers that no program registers, which may be code that reads anything."""
-    return all(type(each) is str and each.lower().replace("_", "-") in _CODECS for each in names)
+    return all(
+        type(each) is str and each.lower().replace("_", "-") in _CODECS
+        and (each not in _HANDLERS or codecs.lookup_error(each) is _HANDLERS[each])
+        for each in names
+    )  # fmt: skip
+
+
+_HANDLERS = {
+    name: codecs.lookup_error(name)
+    for name in (
+        "strict",
+        "ignore",
+        "replace",
+        "backslashreplace",
+        "surrogateescape",
+        "surrogatepass",
+        "xmlcharrefreplace",
+        "namereplace",
+    )
+}  # of errors, which a program may register otherwise
 
 
 _CODECS = frozenset(  # and their error handlers

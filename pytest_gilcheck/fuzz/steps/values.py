@@ -66,7 +66,11 @@ def _is_plain_member(thing: Any, ordered: bool) -> bool:
     if type(kind) is not enum.EnumType or not any(in_class(kind, "__getattribute__") is each for each in _PLAIN_READERS):
         return False
     own = _own_operators(kind)
-    return own <= (frozenset() if ordered else _ORDERING) and immutable(getattr(thing, "_value_", thing))
+    if not own <= (frozenset() if ordered else _ORDERING) or type(getattr(thing, "_name_", None)) not in (str, type(None)):
+        return False
+    shows = in_class(kind, "_value_repr_")
+    plain = shows is None or shows is repr or type(shows) is WrapperDescriptorType or _is_inherited("", shows)
+    return plain and immutable(getattr(thing, "_value_", thing))
 
 
 def _own_operators(kind: type) -> frozenset[str]:
