@@ -13,7 +13,18 @@ from hypothesis.strategies import booleans
 
 from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.steps import calls, changing, dropping, namespaces, opcodes, operands, sources, touches, waiting
+from pytest_gilcheck.fuzz.steps import (
+    attributes,
+    calls,
+    changing,
+    dropping,
+    namespaces,
+    opcodes,
+    operands,
+    sources,
+    touches,
+    waiting,
+)
 
 from ..slow import one_in, only
 from .generated import Drawn, programs
@@ -265,7 +276,7 @@ REDUCTIONS = {
     "a load touches the attribute": (reader("names", "y = s.limit", "s.limit = 4"), untouched("LOAD_ATTR")),
     "a load touches the class": (
         reader("names", "y = s.kind", "State.kind = 2"),
-        replaced(touches, "_of_classes", lambda kind, name: []),
+        replaced(attributes, "by_classes", lambda kind, name: []),
     ),
     "a store touches the global": (reader("names", "y = level", "rebound()"), untouched("STORE_GLOBAL")),
     "a store touches the cell": (reader("cells", "y = cell_twice()", "cell_set(4)"), untouched("STORE_DEREF")),
@@ -280,7 +291,7 @@ REDUCTIONS = {
     ),
     "a call touches its arguments": (
         reader("lists", "y = sorted(items)", "items.append(9)"),
-        replaced(touches, "_into", lambda *arguments: []),
+        replaced(touches, "asked", lambda *arguments: []),
     ),
     "a method touches its object": (
         reader("lists", "y = items[0]", "items.clear()"),
