@@ -23,7 +23,7 @@ from ...core.origin import ours
 from ...core.source import code_position, innermost, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
-from ..steps.instructions import instruction_at, instructions_of
+from ..steps.instructions import instruction_at
 from ..steps.operators import kind_of
 from ..steps.stack import locals_of
 from ..steps.touch import ALL, SIZE
@@ -186,12 +186,12 @@ def _verb(access: Access, frame: FrameType) -> str:
     The instructions by which an exception leaves a ``with`` statement have the text of its lock, and the end of a generator that
     of the call that made it. A test of what a call has returned is no second call.
     """
-    before, instruction = _instructions_to(frame)
+    instruction = instruction_at(frame.f_code, frame.f_lasti)[0] if frame.f_lasti >= 0 else ""
     if access.kind == "write":
         if access.name == "[]" and not instruction.startswith(("STORE", "DELETE")):
             return ""
         return "deletes" if instruction.startswith("DELETE") else "writes"
-    if "WITH_EXCEPT_START" in (before, instruction):
+    if "WITH_EXCEPT_START" in (instruction, _before(frame.f_code, frame.f_lasti)):
         return ""
     if instruction == "FOR_ITER":
         return "takes the next of"
@@ -201,13 +201,13 @@ def _verb(access: Access, frame: FrameType) -> str:
     return "tests" if tests else "reads"
 
 
-def _instructions_to(frame: FrameType) -> tuple[str, str]:
-    """The names of the instruction before the one at which a frame stands, and of that one."""
-    if frame.f_lasti < 0:
-        return "", ""
-    names = {each.offset: each.opname for each in instructions_of(frame.f_code) if each.offset <= frame.f_lasti}
-    *_, before, instruction = ["", "", *names.values()]
-    return before, instruction
+def _before(code: CodeType, offset: int) -> str:
+    """The name of the instruction before an offset, if it has no cache behind it, which would be between."""
+    before = "EXTENDED_ARG"
+    while before == "EXTENDED_ARG":
+        offset -= 2
+        before = instruction_at(code, offset)[0]
+    return before
 
 
 def _name(holder: Any, part: Any) -> str:

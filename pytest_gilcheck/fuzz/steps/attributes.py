@@ -30,7 +30,7 @@ from .calls import _makes_steps
 from .operators import HEAP_TYPE
 from .touch import CONTAINERS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
 
-_CLASS = names_of(object)["__class__"]
+CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
 _OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
 _SELF_OF_SUPER = names_of(super)["__self__"].__get__
 _OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
@@ -84,7 +84,7 @@ def attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         return [*of_classes, Touch(holder, name, False)] if name in dict(attributes_of(holder)) else UNKNOWN
     if type(found) is property:
         return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
-    if found is _CLASS:
+    if found is CLASS:
         return of_classes  # to store it is unknown
     own = [*of_classes, Touch(holder, name, False)]
     if found is None:

@@ -113,25 +113,19 @@ def _made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -
     """
     if type(kind) is not type and not by_type and in_class(type(kind), "__call__") is not in_class(type, "__call__"):
         return False
-    for name, plain in _PLAIN_MAKERS.items():
-        maker = in_class(kind, name)
-        maker = maker.__func__ if type(maker) is staticmethod else maker
-        if type(maker) is FunctionType:
-            if not _makes_steps(maker, under_test) or (name == "__new__" and not _derived_are_made_by_steps(kind, under_test)):
-                return False
-        elif id(maker) not in plain:
-            return False
-    return True
+    in_python = type(_maker(kind, "__new__")) is FunctionType
+    answered = derived_from(kind) if in_python else (kind,)  # it may answer with an instance of a derived class
+    return _makes_by_steps(kind, "__new__", under_test) and all(_makes_by_steps(each, "__init__", under_test) for each in answered)
 
 
-def _derived_are_made_by_steps(kind: type, under_test: UnderTest) -> bool:
-    """Whether what a ``__new__`` may answer with, an instance of a derived class, is initialised by such code too."""
-    for each in derived_from(kind):
-        maker = in_class(each, "__init__")
-        known = _makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in _PLAIN_MAKERS["__init__"]
-        if not known:
-            return False
-    return True
+def _makes_by_steps(kind: type, name: str, under_test: UnderTest) -> bool:
+    maker = _maker(kind, name)
+    return _makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in _PLAIN_MAKERS[name]
+
+
+def _maker(kind: type, name: str) -> Any:
+    maker = in_class(kind, name)
+    return maker.__func__ if type(maker) is staticmethod else maker
 
 
 _PLAIN_MAKERS = {  # by id; of classes that cannot change

@@ -61,7 +61,7 @@ def attribute_of_a_thread(found: object) -> str | None:
 
 def keeps_its_arguments(kind: type) -> bool:
     """Whether an instance of this class is made by code that only keeps the arguments."""
-    return (kind is _suppress or kind is _nullcontext) and id(in_class(kind, "__init__")) in _MAKERS
+    return entered(kind) and id(in_class(kind, "__init__")) in _MAKERS
 
 
 def entered(kind: type) -> bool:

@@ -69,8 +69,7 @@ def _is_plain_member(thing: Any, ordered: bool) -> bool:
     if not own <= (frozenset() if ordered else _ORDERING) or type(getattr(thing, "_name_", None)) not in (str, type(None)):
         return False
     shows = in_class(kind, "_value_repr_")
-    plain = shows is None or shows is repr or type(shows) is WrapperDescriptorType or _is_inherited("", shows)
-    return plain and immutable(getattr(thing, "_value_", thing))
+    return (shows is repr or _is_inherited("_value_repr_", shows)) and immutable(getattr(thing, "_value_", thing))
 
 
 def _own_operators(kind: type) -> frozenset[str]:
