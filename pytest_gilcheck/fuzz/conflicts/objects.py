@@ -46,10 +46,11 @@ class Objects:
 
     def number(self, thing: Any) -> int:
         """The number of an object; a new one, if it has none."""
-        key = id(thing)
-        known = looked_up(self._numbers, key)
-        if known is not None and ((alive := known[1]) is None or alive() is thing):
-            return known[0]
+        key, numbers = id(thing), self._numbers
+        if key in numbers:  # no `looked_up`, and no `get`: this is asked for most of what a step touches
+            known, alive = numbers[key]
+            if alive is None or alive() is thing:
+                return known
         self._last += 1
         if _REFERABLE(type(thing)):
             self._numbers[key] = self._last, weakref.ref(thing)

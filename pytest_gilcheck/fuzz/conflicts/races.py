@@ -82,8 +82,8 @@ class Races:
         self.races: list[Race] = []
         self.contended: list[Race] = []
         self.first_touch: dict[int, int] = {}
-        counts = Counter((part.holder, part.part) for parts in trace.parts.values() for part in parts)
-        self._uses: Counter[tuple[int, Any]] = counts
+        self._shared = _shared(trace)
+        self._uses = Counter[tuple[int, Any]](part[:2] for parts in self._shared.values() for part in parts)
         now: dict[int, dict[int, int]] = {}
         barrier: dict[int, int] = {}  # what comes before all that touches anything from here on
         for point in range(1, points + 1):
@@ -91,22 +91,20 @@ class Races:
             if thread is None:
                 continue
             self._of_thread.setdefault(thread, []).append(point)
-            if not cautious and point not in trace.parts:  # nothing that a transition of another thread has to do with
-                self._before[point] = now.get(thread, {})
-                if point in trace.not_known:
-                    self.first_touch.setdefault(thread, point)
+            touches = point in trace.parts or point in trace.not_known
+            if touches:
+                self.first_touch.setdefault(thread, point)
+            self._before[point] = self._so_far = before = now.get(thread, {})
+            if not cautious and point not in self._shared:  # nothing that a transition of another thread has to do with
                 continue
-            before = now.get(thread, {})
-            self._before[point] = self._so_far = before
             if held := self._holding.get(thread):
                 self._held[point] = frozenset(held)
             after = dict(before)
-            if point in trace.parts or point in trace.not_known:
-                self.first_touch.setdefault(thread, point)
-            for part in trace.parts.get(point, ()):
+            for part in self._shared.get(point, ()):
                 for other in self._conflicting(part, point, thread):
-                    _merge(after, self._clocks[other])
-            if cautious and (point in trace.parts or point in trace.not_known):
+                    if self._owners[other] != thread:  # all that comes before its own is in its clock
+                        _merge(after, self._clocks[other])
+            if cautious and touches:
                 _merge(after, barrier)
                 if point in trace.not_known:
                     for clock in now.values():
@@ -204,9 +202,9 @@ class Races:
         Acquisitions of a lock are among them where the first thread holds another lock, or has read without one what others change.
         """
         groups: dict[Any, list[tuple[int, Deed]]] = {}
-        whole = {part.holder for parts in self._trace.parts.values() for part in parts if part.part == ALL}
-        for point in sorted(self._trace.parts):
-            for part in self._trace.parts[point]:
+        whole = {part.holder for parts in self._shared.values() for part in parts if part.part == ALL}
+        for point in sorted(self._shared):
+            for part in self._shared[point]:
                 if part.part is not LOCK or part.deed in (Deed.ACQUIRE, Deed.WAIT):
                     groups.setdefault(part.holder if part.holder in whole else part[:2], []).append((point, part.deed))
         contested = [
@@ -256,6 +254,19 @@ class Races:
         clock = self._before[race.second]
         needed = [thread for thread, last in clock.items() if last > race.first and thread != self._owners[race.second]]
         return [self._owners[race.second], *needed]
+
+
+def _shared(trace: Trace) -> dict[int, list[Part]]:
+    """By point, what a transition touches of locks, and of objects that several threads touch: most are one thread's own."""
+    owner: dict[int, int] = {}
+    several: set[int] = set()
+    for point, parts in trace.parts.items():
+        thread = trace.owners[point]
+        for holder, part, _ in parts:
+            if part is LOCK or owner.setdefault(holder, thread) != thread:
+                several.add(holder)
+    found = {point: [part for part in parts if part.holder in several] for point, parts in trace.parts.items()}
+    return {point: parts for point, parts in found.items() if parts}
 
 
 def _merge(clock: dict[int, int], other: dict[int, int]) -> None:

@@ -17,7 +17,6 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import partial
-from inspect import CO_GENERATOR
 from sys import getrefcount
 from types import (
     BuiltinFunctionType,
@@ -55,6 +54,7 @@ _CODE = (FunctionType, ModuleType, type)
 _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
 _HELD_BY_US = 4  # references to an operand, with that of the stack: the tuple of operands, a loop's variable, and an argument
 _NEVER_SHARED = frozenset({*_CODE, type(None), bool, int, float, str, bytes, tuple, BuiltinFunctionType})
+_READ, _WRITE = Deed.READ, Deed.WRITE
 LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
 
 
@@ -113,7 +113,8 @@ class Trace:
         self._notifications: set[int] = set()
         self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
         self._reached: set[tuple[int, Any]] = set()  # what other code touches
-        self._generators: dict[int, weakref.ref[GeneratorType[Any, Any, Any]]] = {}  # advanced, by the ids of their frames
+        self._generators: dict[int, tuple[weakref.ref[GeneratorType[Any, Any, Any]], int]] = {}  # advanced, by ids of their frames
+        self._inside: list[tuple[int, int]] = []  # steps of the code of generators: their points, and the numbers of these
 
     def __enter__(self) -> Trace:
         self._engine.observer = self._engine.recorder = self
@@ -201,31 +202,53 @@ class Trace:
 
     def _touched(self, found: Touches) -> None:
         """The running thread touches this."""
-        for holder, part, changes, inner, _ in found or ():
-            if type(holder) is GeneratorType and changes:
-                self._generators[id(holder.gi_frame)] = weakref.ref(holder)
+        if not found:
+            return
+        point = self._engine.point
+        parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
+        for holder, part, changes, inner, _ in found:
             number = self.objects.number(holder)
+            if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
+                self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
             if changes and part is ALL:
                 self._quiet_keys.changed(number)
-            reached = number, part if type(part) is str and part not in (ALL, SIZE) else None  # of a container, any part
-            (self._inner if inner else self._reached).add(reached)
-            if reached in (self._reached if inner else self._inner):  # in the middle of several steps, perhaps
-                self.not_known.setdefault(
-                    self._engine.point, "what a queue, a condition or an event keeps, and the program reaches into,"
-                )
-            deed = Deed.WRITE if changes else Deed.READ
-            self.parts.setdefault(self._engine.point, []).append(Part(number, part, deed))
+            if inner or self._inner:
+                self._from_within(number, part, inner)
+            parts.append(Part(number, part, _WRITE if changes else _READ))
+
+    def _from_within(self, number: int, part: Any, inner: bool) -> None:
+        """Take note of what is touched if it may be in the middle of several steps of the library's behind a lock of its own."""
+        if not self._inner:  # up to now, all has been touched by other code
+            self._reached = {_reached(each) for parts in self.parts.values() for each in parts if each.part is not LOCK}
+        reached = _reached((number, part))
+        (self._inner if inner else self._reached).add(reached)
+        if reached in (self._reached if inner else self._inner):
+            what = "what a queue, a condition or an event keeps, and the program reaches into,"
+            self.not_known.setdefault(self._engine.point, what)
 
     def _within(self, frame: FrameType) -> None:
         """This step is one of the generators whose code is running: up to its end, which may be an exception that no step shows,
         another thread that advances such a generator gets an error."""
+        point, generators, inside = self._engine.point, self._generators, self._inside
         inner: FrameType | None = frame
-        while inner is not None:
-            known = self._generators.get(id(inner)) if inner.f_code.co_flags & CO_GENERATOR else None
-            generator = None if known is None else known()
-            if generator is not None and generator.gi_frame is inner:
-                self._touched([Touch(generator, ALL, True)])
+        while inner is not None:  # by ids: to ask each frame for its code takes most of a step
+            if id(inner) in generators:
+                reference, number = generators[id(inner)]
+                generator = reference()
+                if generator is not None and generator.gi_frame is inner:
+                    inside.append((point, number))
             inner = inner.f_back
+
+    def _touched_by_running(self) -> None:
+        """Enter the steps of the code of generators as touching these, where several threads touch one: most are one thread's."""
+        owner: dict[int, int] = {}
+        numbers = {number for _, number in self._inside}
+        touching = [(point, part.holder) for point, parts in self.parts.items() for part in parts if part.holder in numbers]
+        users = ((number, self.owners[point]) for point, number in (*touching, *self._inside))
+        several = {number for number, user in users if owner.setdefault(number, user) != user}
+        for point, number in self._inside:
+            if number in several:
+                self.parts.setdefault(point, []).append(Part(number, ALL, _WRITE))
 
     def _unknown_on(self, task: Task, operands: Iterable[Any]) -> None:
         """Some are made for the step alone: what they lead to is taken note of as well."""
@@ -271,6 +294,7 @@ class Trace:
 
     def ended(self, run: ScheduleRun) -> None:
         """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come."""
+        self._touched_by_running()
         self._let_go(all_of_them=True)
         if self._focusing:
             self.outlasting = self.objects.outlasting()
@@ -315,6 +339,12 @@ class Trace:
         place = bisect_right(self._spans, point, key=lambda span: span[0]) - 1
         _, owner, others = self._spans[place]
         return (owner, *[each for each in others if each != owner])
+
+
+def _reached(touched: tuple[Any, ...]) -> tuple[int, Any]:
+    """An object that is touched, by its number, and which attribute of it; of a container, any part."""
+    number, part = touched[:2]
+    return number, part if type(part) is str and part not in (ALL, SIZE) else None
 
 
 def told(code: CodeType, offset: int) -> str:

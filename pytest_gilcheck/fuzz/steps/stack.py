@@ -29,6 +29,7 @@ _FIRST, _LAST = 7, 16  # words of the interpreter's frame among which its locals
 _TAGS = 3  # the low bits of a reference, from 3.14 on
 _TAGGED = sys.version_info >= (3, 14)
 _REFERENCE, _SIZE = ctypes.py_object, ctypes.c_size_t
+_reference_at, _size_at = _REFERENCE.from_address, _SIZE.from_address
 _codes: dict[int, tuple[CodeType, dict[int, int], int, dict[int, int]]] = {}
 
 
@@ -185,16 +186,21 @@ def depths(code: CodeType) -> dict[int, int]:
 
 def _object_at(address: int) -> Any:
     """The object whose reference is there. (`ctypes.cast` is Python code, which needs room on the stack of the program.)"""
-    word = _SIZE.from_address(address).value
+    if not _TAGGED:
+        try:
+            return _reference_at(address).value
+        except ValueError:  # a null
+            return NOTHING
+    word = _size_at(address).value
     if not word:
         return NOTHING
-    if not _TAGGED or not word & _TAGS:
-        return _REFERENCE.from_address(address).value
+    if not word & _TAGS:
+        return _reference_at(address).value
     return NOTHING if word & _TAGS == _TAGS or not word & ~_TAGS else _REFERENCE.from_buffer(_SIZE(word & ~_TAGS)).value
 
 
 def _locals_at(frame: FrameType) -> int:
-    inner: int = _SIZE.from_address(id(frame) + _FRAME).value
+    inner: int = _size_at(id(frame) + _FRAME).value
     return inner + OFFSET * _WORD
 
 
@@ -217,8 +223,8 @@ def _calibrated() -> int:
 
 
 def _words(frame: FrameType) -> list[int]:
-    inner = ctypes.c_size_t.from_address(id(frame) + _FRAME).value
-    return [ctypes.c_size_t.from_address(inner + index * _WORD).value for index in range(_LAST + 3)]
+    inner = _size_at(id(frame) + _FRAME).value
+    return [_size_at(inner + index * _WORD).value for index in range(_LAST + 3)]
 
 
 OFFSET = 0
