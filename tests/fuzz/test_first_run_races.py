@@ -13,7 +13,11 @@ import pytest
 from pytest_gilcheck import ReplayDiverged, gilcheck
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.crashing.first_run import _Branched, _KnownSchedules
+from pytest_gilcheck.core.clocks import monotonic
+from pytest_gilcheck.fuzz import isolated
+from pytest_gilcheck.fuzz.crashing import first_run
+from pytest_gilcheck.fuzz.crashing.first_run import _Branched, _FirstRuns, _KnownSchedules
+from pytest_gilcheck.fuzz.deadline import Deadline
 from pytest_gilcheck.fuzz.schedule import Choice, Schedule
 from pytest_gilcheck.fuzz.searching.search import Branch
 from tests.slow import only
@@ -177,6 +181,28 @@ def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(p
     again = gilcheck.fuzz(**program, replay=result.token)
     assert (again.verdict, again.symptom, again.replays) == ("violated", result.symptom, (3, 3)), str(again)
     assert Client.made == 0, "nothing has run in the process of the caller"
+
+
+@pytest.mark.parametrize(("orders", "schedules_fit"), [(0, False), (2, False), (4, True)])
+def test_the_first_run_gets_no_more_processes_once_there_is_no_time_for_a_schedule(orders, schedules_fit, monkeypatch):
+    """Each process takes a second of a clock that nothing else moves. Two orders run twice before any schedule."""
+    begun = monotonic()
+    runs, real = [], _FirstRuns._answer
+
+    def answer(self, job):
+        runs.append(job)
+        return real(self, job)
+
+    monkeypatch.setattr(_FirstRuns, "_answer", answer)
+    monkeypatch.setattr(first_run, "monotonic", lambda: begun + len(runs))
+    monkeypatch.setattr(Deadline, "is_past", lambda self, time: begun + len(runs) > time)
+    monkeypatch.setattr(isolated, "Deadline", lambda *of, **named: Deadline(orders + 0.5 if orders else -1.0, begun=begun))
+    result = gilcheck.fuzz(threads=[ready(published_early)] * 2, budget=0.001, seed=1, judge=False)
+    assert (len(runs) > orders) is schedules_fit, len(runs)
+    assert len(runs) >= orders
+    if not schedules_fit:
+        assert result.verdict == "inconclusive"
+        assert "cut short by budget" in result.reason
 
 
 @pytest.mark.slow

@@ -214,8 +214,10 @@ class _FirstRuns(ApartExamination):
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
+        if self._no_time_for(1):
+            return None
         with installed(self._program, self._plan) as (self._events, self._explorer_of):
-            if not self._begins():
+            if not self._begins(in_time=True):
                 return None
             for found in self._failing():
                 if (result := self.result(found, broken=True)) is not None:
@@ -230,7 +232,7 @@ class _FirstRuns(ApartExamination):
         return replace(result, schedules=self._attempts)
 
     def _replayed(self, token: Token) -> FuzzResult:
-        if not self._begins():
+        if not self._begins(in_time=False):
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
         went = self._answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
         if went is None:
@@ -259,17 +261,24 @@ class _FirstRuns(ApartExamination):
         which = "all with at most one preemption" if self._all_with_one else "all that turn a likely conflict round"
         return f"{self.runs:,} schedules, each in a process of its own, {which} among them: no failure"
 
-    def _begins(self) -> bool:
+    def _begins(self, *, in_time: bool) -> bool:
         """Run the sequential orders; returns whether one of them does not fail.
 
         Twice: the first time shows which code starts, and of names what its step tables have to know. These are made here, once for
         all forks: each would spend most of its time on them. A replay makes the same.
+
+        Args:
+            in_time: whether to give up if there is no time for the second time, and so for no schedule.
         """
-        if not self._runs_in_order():
+        if not self._runs_in_order() or (in_time and self._no_time_for(len(self._orders))):
             return False
         self._learnt = tuple(sorted({*self._learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
         self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._learnt)
         return self._runs_in_order()
+
+    def _no_time_for(self, runs: int) -> bool:
+        """Whether the time ends before so many runs have, as far as the last one tells."""
+        return self._deadline.is_past(self._deadline.until - runs * self._pace)
 
     def _runs_in_order(self) -> bool:
         for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED_BUILD)):

@@ -168,11 +168,11 @@ class Repeatable(Chance):
         """Hash the instances that these classes will have by their number."""
         wanted = {id(kind) for kind in kinds if self._change(kind)}
         known: dict[int, bool] = {}
-        for thing in gc.get_objects() if wanted else ():
+        for thing in gc.get_objects() if wanted else ():  # a hundred thousand
             kind = type(thing)  # isinstance would ask the thing
-            if id(kind) not in known:
-                known[id(kind)] = not wanted.isdisjoint(map(id, bases_of(kind)))
-            if known[id(kind)]:
+            if (concerned := known.get(id(kind))) is None:
+                concerned = known[id(kind)] = not wanted.isdisjoint(map(id, bases_of(kind)))
+            if concerned:
                 try:
                     self._before[id(thing)] = weakref.ref(thing)
                 except TypeError:  # another object could come to its address: keep it
