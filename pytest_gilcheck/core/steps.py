@@ -14,6 +14,8 @@ What does not work:
 - To raise an exception *at* a call in place of directly after it: the call has not happened yet.
 - A second tool with instruction events: it silently takes them from the first one. So steps are observed in a child process, from
   which all other tools are removed.
+- A trace function, a profiler or a tool that begins in the middle of the run: from 3.12 on, CPython then instruments the functions
+  on the stack anew, and their instruction events never come again. So the frame that holds the `with` is watched too, and tells.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ WAITING = frozenset(  # names of calls that check for signals while they wait: a
     }
 )  # fmt: skip
 AFTER_CALL, AT_ENTRY = "after a call", "at function entry"
-_OWN_TOOL = 3
+_OWN_TOOL, _NAME = 3, "gilcheck-steps"
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ class Steps:
     Attributes:
         seen: all code that ran and is stepped through, by id.
         passed: files with code that ran and is not stepped through.
-        lost: whether other code replaced the trace function; set on exit, before Python 3.12 only.
+        lost: whether other code took the events of the steps: it replaced the trace function or, from Python 3.12 on, set one,
+            began a profiler or a monitoring tool, or ended ours; set on exit.
     """
 
     def __init__(
@@ -130,11 +133,14 @@ class Steps:
         self._entered: dict[int, CodeType] = {}  # by id: all other code that such code has entered
         self._python_callee: dict[tuple[int, int], bool] = {}  # by id of the code and offset of the step after the call
         self.lost = False
+        self._around: FrameType | None = None  # has the `with` of this object, so it is on the stack for the whole run
+        self._last_around = -1  # offset of the last instruction of that frame of which we were told
         self._count = 0
         self._thread = threading.get_ident()
 
     def __enter__(self) -> Steps:
         if sys.version_info >= (3, 12):
+            self._around = sys._getframe(1)
             self._monitor()
         else:
             sys.settrace(self._trace)
@@ -143,8 +149,13 @@ class Steps:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+            around, self._around = sys._getframe(1), None
+            self.lost = self._last_around != around.f_lasti  # the instruction that calls us
+            if monitoring.get_tool(_OWN_TOOL) != _NAME:  # the code under test has ended the tool
+                self.lost = True
+                return
             monitoring.set_events(_OWN_TOOL, 0)
-            for code in (*self.seen.values(), *self._entered.values()):
+            for code in (*self.seen.values(), *self._entered.values(), around.f_code):
                 monitoring.set_local_events(_OWN_TOOL, code, 0)
             monitoring.free_tool_id(_OWN_TOOL)
         else:
@@ -152,9 +163,10 @@ class Steps:
             sys.settrace(None)
 
     def _monitor(self) -> None:
-        sys.settrace(None)
-        sys.setprofile(None)
-        monitoring = take_over(_OWN_TOOL, "gilcheck-steps")
+        for module in (sys, threading):  # what a thread of the workload would begin with takes the events of all threads
+            module.settrace(None)
+            module.setprofile(None)
+        monitoring = take_over(_OWN_TOOL, _NAME)
         monitoring.register_callback(_OWN_TOOL, monitoring.events.PY_START, self._started)
         monitoring.register_callback(
             _OWN_TOOL, monitoring.events.PY_RESUME, self._started
@@ -164,6 +176,8 @@ class Steps:
         monitoring.register_callback(_OWN_TOOL, monitoring.events.CALL, self._called)
         events = monitoring.events
         monitoring.set_events(_OWN_TOOL, events.PY_START | events.PY_RESUME | events.PY_THROW)
+        if self._around is not None:
+            monitoring.set_local_events(_OWN_TOOL, self._around.f_code, events.INSTRUCTION)
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
@@ -174,6 +188,8 @@ class Steps:
         code = frame.f_code
         if id(code) in self.seen or id(code) in self._entered:
             return monitoring.DISABLE
+        if monitoring.get_tool(_OWN_TOOL) != _NAME:  # ended by the code under test, which still sends the events of a start
+            return None
         if self._is_stepped(frame):
             monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         elif self._enters(frame):
@@ -211,6 +227,12 @@ class Steps:
         self._python_callee[id(code), after] = type(function) is FunctionType
 
     def _instruction(self, code: CodeType, offset: int) -> object:
+        around = self._around
+        if around is not None and code is around.f_code:
+            if sys._getframe(1) is around:
+                self._last_around = offset
+            if id(code) not in self.seen:
+                return None
         entered = id(code) in self._entered
         if offset not in (_entries(code) if entered else _table(code)):
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]

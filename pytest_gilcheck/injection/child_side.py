@@ -164,7 +164,10 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
         return {"error": "the workload raises KeyboardInterrupt by itself, without any injection", "raised_at": None}
     if failure is not None:
         return {"failure": packed(failure)}
-    untraced = "the workload replaced the trace function (sys.settrace) before its end, so its steps cannot be counted"
+    untraced = (
+        "the workload, or what it calls, began or ended a trace function, a profiler or a tool of sys.monitoring, which takes the "
+        "events of the steps away, so its later lines cannot be examined; leave that out of the body"
+    )
     return {
         "steps": counter.steps,
         "reachable": counter.reachable,

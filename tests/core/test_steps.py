@@ -1,5 +1,7 @@
 """Visible steps: the same on every run, and an exception raised at one comes out of that very line."""
 
+import contextlib
+import cProfile
 import sys
 import threading
 
@@ -136,3 +138,83 @@ def test_the_return_of_a_python_function_is_no_place_for_signals_and_that_of_c_c
         return [step.reachable for step in found if step.kind == "after a call" and step.code is work.__code__]
 
     assert in_child(steps) == [False, True, True]
+
+
+def _profiled(work):
+    with cProfile.Profile():
+        work()
+
+
+def _traced(work):
+    sys.settrace(lambda *_: None)
+    work()
+    sys.settrace(None)
+
+
+def _with_profile_function(work):
+    sys.setprofile(lambda *_: None)
+    work()
+    sys.setprofile(None)
+
+
+def _with_a_tool(work):
+    sys.monitoring.use_tool_id(0, "another")
+    sys.monitoring.set_events(0, sys.monitoring.events.PY_START)
+    work()
+
+
+def _without_our_tool(work):
+    for tool in range(6):
+        if sys.monitoring.get_tool(tool) is not None:
+            sys.monitoring.free_tool_id(tool)
+    work()
+
+
+def _lost(work):
+    """Whether a run says that its events were taken."""
+    stepped = Steps(lambda step: None)
+    with stepped:
+        work()
+    return stepped.lost
+
+
+FROM_3_12 = pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="there is no sys.monitoring, and a profiler takes no trace function"
+)
+
+
+@pytest.mark.parametrize(
+    "taking",
+    [
+        _traced,
+        *(pytest.param(taking, marks=FROM_3_12) for taking in (_profiled, _with_profile_function, _with_a_tool, _without_our_tool)),
+    ],
+)
+def test_a_run_whose_events_were_taken_says_so(taking):
+    counter = Counter()
+    assert in_child(lambda: _lost(lambda: taking(lambda: counter.add(3))))
+
+
+def test_a_run_that_keeps_its_events_says_nothing_of_that_also_where_it_raises():
+    counter = Counter()
+
+    def raising():
+        counter.add(3)
+        raise LookupError
+
+    def run():
+        threading.settrace(lambda *_: None)  # of the process, before the run: its threads do not begin with it
+        threading.setprofile(lambda *_: None)
+
+        def work():
+            thread = threading.Thread(target=counter.look)
+            thread.start()
+            thread.join()
+            counter.add(3)
+
+        stepped = Steps(lambda step: None)
+        with contextlib.suppress(LookupError), stepped:
+            raising()
+        return _lost(work) if sys.version_info >= (3, 12) else False, stepped.lost
+
+    assert in_child(run) == (False, False)

@@ -1,5 +1,6 @@
 """An exception at every step finds the unsafe line, and nothing in the fixed version of the program."""
 
+import cProfile
 import sys
 import threading
 import time
@@ -379,3 +380,47 @@ def test_a_generator_begun_before_the_run_is_stepped_through_where_an_exception_
     result = gilcheck.interrupt(lambda: begun.throw(LookupError()), inject="every-step", invariant=lambda: account.whole)
     result.assert_violated()
     assert "audit" in result.reason
+
+
+def _tracing(account):
+    sys.settrace(lambda *_: None)
+    account.transfer(10)
+    sys.settrace(None)
+
+
+def _profiling(account):
+    with cProfile.Profile():
+        account.transfer(10)
+
+
+def _with_a_thread(account):
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    account.transfer(10)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _tracing,
+        pytest.param(_profiling, marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="a profiler takes no trace function")),
+    ],
+)
+def test_lines_whose_events_other_code_takes_are_no_pass(body):
+    account = Account()
+    result = gilcheck.interrupt(lambda: body(account), inject="every-step", invariant=lambda: account.whole, judge=False)
+    assert str(result.verdict) == "inconclusive", str(result)
+    assert "so its later lines cannot be examined" in result.reason
+
+
+def test_a_trace_function_for_threads_takes_nothing():
+    account = Account()
+    threading.settrace(lambda *_: None)  # as a tool of coverage has set it before the check
+    try:
+        result = gilcheck.interrupt(
+            lambda: _with_a_thread(account), inject="every-step", invariant=lambda: account.whole, include=(), judge=False
+        )
+    finally:
+        threading.settrace(None)
+    assert str(result.verdict) == "violated", str(result)
