@@ -142,7 +142,8 @@ class Tally:
 
     def add_library(self, index: int, run: InjectionRun) -> None:
         if run.raised_at is None:
-            self.library_missed += 1
+            self.library_missed += not run.error
+            self.error = self.error or run.error
             return
         self.library_tried += 1
         self._add_effect(index, run)

@@ -1,6 +1,7 @@
 """An exception at every step finds the unsafe line, and nothing in the fixed version of the program."""
 
 import cProfile
+import os
 import sys
 import threading
 import time
@@ -424,3 +425,29 @@ def test_a_trace_function_for_threads_takes_nothing():
     finally:
         threading.settrace(None)
     assert str(result.verdict) == "violated", str(result)
+
+
+def test_a_run_that_ends_before_a_step_of_a_library_is_no_pass(tmp_path):
+    condition, count = threading.Condition(), tmp_path / "runs"
+
+    def setup():
+        with count.open("a") as runs:
+            runs.write(".")
+
+    def work(most):
+        if count.stat().st_size > most:
+            os._exit(0)
+        with condition:
+            pass
+
+    def check(most):
+        count.write_text("")
+        return gilcheck.interrupt(lambda: work(most), inject="every-step", include=(threading,), setup=setup, judge=False)
+
+    whole = check(10**9)
+    assert str(whole.verdict) in ("holds", "violated"), str(whole)
+    assert whole.library_tried, str(whole)
+    without_an_exception = 2
+    cut = check(without_an_exception + whole.tried)
+    assert str(cut.verdict) == "inconclusive", str(cut)
+    assert "exited with status 0" in cut.reason
