@@ -203,7 +203,7 @@ MUTANTS = (
     Mutant(
         "steps-other-threads",
         "core/steps.py",
-        "        if threading.get_ident() == self._thread and (not entered or",
+        "        if get_ident() == self._thread and (not entered or",
         "        if (not entered or",
         "an injected exception comes in another thread of the workload, and the run counts as not deterministic",
         ("tests/core/test_steps.py",),

@@ -34,6 +34,7 @@ from typing import Any
 from .monitoring import take_over
 from .origin import ours, under_test
 from .source import line_text, place, syntax_tree, with_nested
+from .system import get_ident, getframe
 
 VISIBLE = frozenset(
     {
@@ -136,11 +137,11 @@ class Steps:
         self._around: FrameType | None = None  # has the `with` of this object, so it is on the stack for the whole run
         self._last_around = -1  # offset of the last instruction of that frame of which we were told
         self._count = 0
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
 
     def __enter__(self) -> Steps:
         if sys.version_info >= (3, 12):
-            self._around = sys._getframe(1)
+            self._around = getframe(1)
             self._monitor()
         else:
             sys.settrace(self._trace)
@@ -149,7 +150,7 @@ class Steps:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-            around, self._around = sys._getframe(1), None
+            around, self._around = getframe(1), None
             self.lost = self._last_around != around.f_lasti  # the instruction that calls us
             if monitoring.get_tool(_OWN_TOOL) != _NAME:  # the code under test has ended the tool
                 self.lost = True
@@ -181,7 +182,7 @@ class Steps:
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
-        return self._enter(sys._getframe(1))
+        return self._enter(getframe(1))
 
     def _enter(self, frame: FrameType) -> object:
         monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
@@ -219,7 +220,7 @@ class Steps:
         return True
 
     def _thrown_into(self, code: CodeType, offset: int, error: BaseException) -> None:
-        self._enter(sys._getframe(1))  # this event cannot be disabled
+        self._enter(getframe(1))  # this event cannot be disabled
 
     def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
         after, methods = _after_calls(code).get(offset, (-1, False))  # LOAD_SUPER_ATTR is a call as well, without a check
@@ -229,14 +230,14 @@ class Steps:
     def _instruction(self, code: CodeType, offset: int) -> object:
         around = self._around
         if around is not None and code is around.f_code:
-            if sys._getframe(1) is around:
+            if getframe(1) is around:
                 self._last_around = offset
             if id(code) not in self.seen:
                 return None
         entered = id(code) in self._entered
         if offset not in (_entries(code) if entered else _table(code)):
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
-        if threading.get_ident() == self._thread and (not entered or self._enters(sys._getframe(1))):
+        if get_ident() == self._thread and (not entered or self._enters(getframe(1))):
             self._step(code, offset)
         return None
 

@@ -10,10 +10,13 @@ found in its file system, or in the middle of a measurement by another thread.
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from io import FileIO
 from typing import IO, cast
 
 getpid, exit_at_once = os.getpid, os._exit  # a test may replace those of os
+get_ident, getframe = threading.get_ident, sys._getframe  # and these
 FACILITIES = ("proc", "fork", "pidfd", "eventfd", "affinity")
 _HIDDEN = frozenset(filter(None, os.environ.get("GILCHECK_HIDE", "").split(",")))
 assert set(FACILITIES) >= _HIDDEN, f"GILCHECK_HIDE={','.join(sorted(_HIDDEN))}: expected some of {', '.join(FACILITIES)}"

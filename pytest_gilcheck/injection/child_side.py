@@ -6,9 +6,7 @@ import asyncio
 import gc
 import inspect
 import json
-import os
 import signal
-import sys
 import zlib
 from collections.abc import Awaitable, Callable
 from types import FrameType
@@ -22,6 +20,7 @@ from ..core.origin import foreign, module_of, ours, standard
 from ..core.packing import packed
 from ..core.source import innermost
 from ..core.steps import AT_ENTRY, Step, Steps, identity
+from ..core.system import exit_at_once, getframe, getpid
 from ..core.workloads import Workload
 from . import library
 from .leaks import ResourceBaseline
@@ -29,6 +28,8 @@ from .plan import InjectionPlan
 
 SET_UP = b"set up"  # the note before the workload begins; a further one names the step at which the exception is raised
 Target = int | str
+# What runs beside the workload, which may have replaced those of the modules.
+_dumps, _crc32, _getsignal, _mask = json.dumps, zlib.crc32, signal.getsignal, getattr(signal, "pthread_sigmask", None)
 
 
 class StepCounter:
@@ -49,9 +50,9 @@ class StepCounter:
 
     def __init__(self, send_note: Callable[[bytes], None], plan: InjectionPlan, target: Target | None) -> None:
         self._send_note, self._plan, self._target = send_note, plan, target
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._anywhere = issubclass(plan.exception_class, MemoryError)  # any instruction may raise it
-        self._first_handler = signal.getsignal(signal.SIGINT)
+        self._first_handler = _getsignal(signal.SIGINT)
         self._first_ignored = _ignored()  # as in a shell's background job; a user at a terminal has it not
         self.stepped = library.chosen(plan.include)
         self._visits: dict[str, int] = {}
@@ -61,7 +62,7 @@ class StepCounter:
         self.raised_at: tuple[str, str, str, bool, str, str] | None = None
 
     def __call__(self, step: Step) -> None:
-        if self.raised_at is not None or os.getpid() != self._pid:  # a process that the workload forked is not examined
+        if self.raised_at is not None or getpid() != self._pid:  # a process that the workload forked is not examined
             return
         can_occur = step.reachable or self._anywhere
         if step.library:
@@ -71,7 +72,7 @@ class StepCounter:
         self.steps = step.index + 1
         if can_occur and self._target is None:
             self.reachable.append(step.index)
-        self.digest = zlib.crc32(f"{step.code.co_qualname}:{step.offset}".encode(), self.digest)
+        self.digest = _crc32(f"{step.code.co_qualname}:{step.offset}".encode(), self.digest)
         if step.index == self._target:
             self._interrupt(step, can_occur)
 
@@ -99,10 +100,10 @@ class StepCounter:
         user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if foreign(step.code.co_filename) else None
         origin = origin if user is not None and not library.made(step.code.co_filename) else ""
         self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))
-        self._send_note(json.dumps(self.raised_at).encode())  # the parent needs it if this run never ends
+        self._send_note(_dumps(self.raised_at).encode())  # the parent needs it if this run never ends
         if self._plan.interrupts and _ignored() and not self._first_ignored:
             return
-        handler = signal.getsignal(signal.SIGINT)
+        handler = _getsignal(signal.SIGINT)
         if self._plan.interrupts and handler is not self._first_handler and callable(handler):
             handler(signal.SIGINT, frame)
         else:
@@ -111,15 +112,14 @@ class StepCounter:
 
 def _ignored() -> bool:
     """Whether a SIGINT would not be handled now. (Where that ends is another step.)"""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    if _getsignal(signal.SIGINT) is signal.SIG_IGN:
         return True
-    mask = getattr(signal, "pthread_sigmask", None)
-    return mask is not None and signal.SIGINT in mask(signal.SIG_BLOCK, ())
+    return _mask is not None and signal.SIGINT in _mask(signal.SIG_BLOCK, ())
 
 
 def _stepped_frame(step: Step) -> FrameType | None:
     """The frame that is at this step; called below `StepCounter.__call__`."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = getframe(1)
     while frame is not None and frame.f_code is not step.code:
         frame = frame.f_back
     return frame
@@ -134,7 +134,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
     Returns:
         The fields of `InjectionRun`; or ``{"failure": packed exception}`` if the setup or the workload raised by itself.
     """
-    pid = os.getpid()
+    pid = getpid()
     counter = StepCounter(side.send_note, plan, target)
     stepped = Steps(counter, counter.stepped, entries=plan.include != ())
     failure: BaseException | None = None
@@ -156,8 +156,8 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
     except BaseException as error:  # the injected exception, or what the workload turned it into
         if counter.raised_at is None:
             failure = error
-    if os.getpid() != pid:  # a process that the workload forked returned from the workload as well: it must not answer
-        os._exit(0)
+    if getpid() != pid:  # a process that the workload forked returned from the workload as well: it must not answer
+        exit_at_once(0)
     if isinstance(plan.exception, BaseException):  # its traceback would keep the workload's frames, and their files, alive
         plan.exception.__traceback__ = plan.exception.__context__ = None
     if isinstance(failure, KeyboardInterrupt):

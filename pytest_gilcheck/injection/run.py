@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.child import ChildSide, Ending, fork
 from ..core.errors import EndedByItself
 from ..core.packing import unpacked
+from ..core.system import exit_at_once
 from ..core.workloads import Workload, name_of
 from .child_side import Target, run_in_child
 from .plan import InjectionPlan
+
+_dumps = json.dumps  # the workload may have replaced that of the module
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ def run_once(work: Workload, plan: InjectionPlan, target: Target | None, timeout
     side = fork(timeout)
     if isinstance(side, ChildSide):
         try:
-            side.answer(json.dumps(run_in_child(side, work, plan, target)).encode())
+            side.answer(_dumps(run_in_child(side, work, plan, target)).encode())
         finally:
-            os._exit(1)
+            exit_at_once(1)
     outcome = side.wait()
     if outcome.ending is not Ending.ANSWERED:
         set_up, *notes = side.notes() or [b""]

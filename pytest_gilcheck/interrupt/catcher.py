@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import inspect
 import sys
-import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
 from ..core.monitoring import take_over
 from ..core.origin import foreign, ours
+from ..core.system import get_ident, getframe
 from .target import Instrument
 
 _LINES = 20  # after each exception: enough to pass all conditions of several except clauses
@@ -59,7 +59,7 @@ class Catcher(Instrument):
         self._done = False
 
     def begin(self, send_note: Callable[..., None]) -> None:
-        self._send_note, self._thread = send_note, threading.get_ident()
+        self._send_note, self._thread = send_note, get_ident()
         report = sys.unraisablehook
 
         def discarded(unraisable: Any) -> None:
@@ -154,8 +154,8 @@ class Catcher(Instrument):
 
         def on(event: int, found: Callable[[FrameType, BaseException], None]) -> None:
             def called(code: CodeType, offset: int, error: BaseException) -> None:
-                if threading.get_ident() == self._thread and not self._done and not ours(code.co_filename):
-                    found(sys._getframe(1), error)
+                if get_ident() == self._thread and not self._done and not ours(code.co_filename):
+                    found(getframe(1), error)
 
             monitoring.register_callback(_TOOL_ID, event, called)
 
@@ -175,11 +175,11 @@ class Catcher(Instrument):
 
         def line(code: CodeType, number: int) -> None:
             if not self._done:
-                self._line(sys._getframe(1))
+                self._line(getframe(1))
 
         def returned(code: CodeType, offset: int, value: object) -> None:
-            if not self._done and sys._getframe(1) is self._stopped_in:
-                self._finish(sys._getframe(1))
+            if not self._done and getframe(1) is self._stopped_in:
+                self._finish(getframe(1))
 
         on(events.RAISE, self._raised)
         on(events.EXCEPTION_HANDLED, handled)

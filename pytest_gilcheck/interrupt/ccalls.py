@@ -23,6 +23,7 @@ from typing import Any
 from ..core.clocks import monotonic_ns
 from ..core.monitoring import take_over
 from ..core.source import Position, code_position
+from ..core.system import getpid
 from .target import Instrument
 
 _SLOTS = 64
@@ -77,7 +78,7 @@ class CCalls(Instrument):
             self._first = self._last
 
     def begin(self, send_note: Callable[..., None]) -> None:
-        self._pid = os.getpid()
+        self._pid = getpid()
         if sys.version_info >= (3, 12):
             self._monitor()
         else:
@@ -107,7 +108,7 @@ class CCalls(Instrument):
             self._pop()
 
     def _push(self, name: str, code: CodeType, offset: int) -> None:
-        if os.getpid() != self._pid:  # a fork of the workload shares the memory
+        if getpid() != self._pid:  # a fork of the workload shares the memory
             return
         thread = threading.get_native_id()
         stack = self._stacks.setdefault(thread, [])
@@ -115,7 +116,7 @@ class CCalls(Instrument):
         self._write(thread, stack[-1])
 
     def _pop(self) -> None:
-        if os.getpid() != self._pid:
+        if getpid() != self._pid:
             return
         thread = threading.get_native_id()
         stack = self._stacks.get(thread)

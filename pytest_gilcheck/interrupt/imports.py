@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..core.system import get_ident
 from .target import Instrument
 
 __gilcheck_repeats_imports__ = True  # for the GIL watch: the dry run has reported them, with the line of the workload
@@ -28,10 +28,10 @@ class Imports(Instrument):
 
 class _Finder:
     def __init__(self, send_note: Callable[..., None]) -> None:
-        self._send_note, self._thread = send_note, threading.get_ident()
+        self._send_note, self._thread = send_note, get_ident()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if threading.get_ident() == self._thread:
+        if get_ident() == self._thread:
             self._send_note("imports", name)
 
 

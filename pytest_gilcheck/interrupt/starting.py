@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Protocol
 
 from ..core import lineage
 from ..core.child import ParentSide, fork
 from ..core.fork_safety import can_fork
+from ..core.system import exit_at_once
 from .job import Job
 from .leftovers import mark_names
 from .spawned import Spawned, unpicklable
@@ -60,4 +60,4 @@ class Starter(Job):
             mark_names(self.token)
             Target(side.send_note, self.signals, instrument).run(self.work, self.setup, self.imports)
         finally:  # also when a signal arrives in our own code: this process must never return into the parent's
-            os._exit(1)
+            exit_at_once(1)

@@ -34,6 +34,7 @@ from ..core.clocks import monotonic_ns
 from ..core.errors import as_failure
 from ..core.packing import packed
 from ..core.source import code_position
+from ..core.system import exit_at_once, getframe, getpid
 from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler, restarts_calls, restarts_can_be_told
 from .sending import PROBE
@@ -85,7 +86,7 @@ class Target:
     ) -> None:
         self._real_end = real_end
         self._usual_hook = sys.__excepthook__ if real_end else sys.excepthook  # a fork has what its parent set
-        self._send, self._signals, self._pid = send, signals, os.getpid()
+        self._send, self._signals, self._pid = send, signals, getpid()
         self._instrument = instrument or Instrument()
         self._audited = False
         self._running = False  # whether the workload runs, and a signal is meant for it
@@ -124,8 +125,8 @@ class Target:
         except BaseException as raised:  # the workload may raise anything
             error = raised
         self._running = False
-        if os.getpid() != self._pid:  # a process that the workload forked returned from the workload as well: it does not report
-            os._exit(_exit_status(error))
+        if getpid() != self._pid:  # a process that the workload forked returned from the workload as well: it does not report
+            exit_at_once(_exit_status(error))
         left = monotonic_ns()
         left_by = "returned" if error is None else name_of_class(type(error))
         own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
@@ -139,7 +140,7 @@ class Target:
         _exit(status)
 
     def _note(self, *values: object) -> None:
-        if os.getpid() == self._pid:  # a fork of the workload has our pipe and our handlers, but is not the target
+        if getpid() == self._pid:  # a fork of the workload has our pipe and our handlers, but is not the target
             self._send(json.dumps(values).encode())
 
     def _install(self) -> None:
@@ -149,7 +150,7 @@ class Target:
         def reporting(handler: Callable[[int, FrameType | None], Any], where: str) -> Callable[..., Any]:
             def entered(signum: int, frame: FrameType | None) -> Any:
                 now = monotonic_ns()
-                if os.getpid() != self._pid:  # a fork of the workload, or of its setup
+                if getpid() != self._pid:  # a fork of the workload, or of its setup
                     return handler(signum, frame)
                 if not self._running:
                     return None
@@ -263,7 +264,7 @@ def _exit(status: int) -> NoReturn:
     except BaseException:  # an interpreter prints it and continues to exit
         traceback.print_exc()
     finally:
-        os._exit(status)
+        exit_at_once(status)
 
 
 def _set_up(setup: Callable[[], object]) -> None:
@@ -303,7 +304,7 @@ def _imported(frame: FrameType | None) -> str:
 
 def _caller() -> str:
     """``"file:line"`` of the call of ``signal.signal``, or of asyncio's ``add_signal_handler``."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = getframe(2)
     while frame is not None and (
         frame.f_code.co_filename == signal.__file__ or frame.f_code.co_name in ("add_signal_handler", "remove_signal_handler")
     ):

@@ -451,3 +451,28 @@ def test_a_run_that_ends_before_a_step_of_a_library_is_no_pass(tmp_path):
     cut = check(without_an_exception + whole.tried)
     assert str(cut.verdict) == "inconclusive", str(cut)
     assert "exited with status 0" in cut.reason
+
+
+@pytest.mark.parametrize(("module", "name"), [(threading, "get_ident"), (os, "getpid"), (sys, "_getframe")])
+def test_what_the_body_replaces_does_not_hide_its_steps(module, name):
+    safe, unsafe, real = Account(), Account(), getattr(module, name)
+
+    def replaced(transfer):
+        try:
+            setattr(module, name, lambda *_: 1)
+            transfer(10)
+        finally:
+            setattr(module, name, real)
+
+    for account, transfer, verdict in (
+        (unsafe, unsafe.transfer, "violated"),
+        (safe, safe.fixed_transfer, "holds"),
+    ):
+        result = gilcheck.interrupt(
+            lambda transfer=transfer: replaced(transfer),
+            inject="every-step",
+            invariant=lambda account=account: account.whole,
+            include=(),
+            judge=False,
+        )
+        assert str(result.verdict) == verdict, str(result)
