@@ -398,7 +398,9 @@ def _with_a_thread(account):
     thread = threading.Thread(target=int)
     thread.start()
     thread.join()
-    account.transfer(10)
+    account.left -= 10  # in the function that is on the stack when the thread begins: only its events were taken
+    len("a call, after which a signal is handled")
+    account.right += 10
 
 
 @pytest.mark.parametrize(
