@@ -32,6 +32,7 @@ from .touch import CONTAINERS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
 
 CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
 _OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
+_OF_CONTAINERS: Any = (names_of(collections.deque)["maxlen"], names_of(collections.defaultdict)["default_factory"])
 _SELF_OF_SUPER = names_of(super)["__self__"].__get__
 _OF_ALL_CLASSES = frozenset({"__mro__", "__bases__", "__base__", "__module__", "__dict__", "__name__", "__qualname__", "__class__"})
 _WITHOUT_ATTRIBUTES = SCALARS | {tuple, frozenset, list, dict, set, bytearray}  # that can be stored
@@ -69,6 +70,8 @@ def attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
     of_classes = by_classes(kind, name)
     if found is in_c.ARGUMENTS:
         return [*of_classes, Touch(holder, name, False)]
+    if any(found is each for each in _OF_CONTAINERS):
+        return [*of_classes, Touch(holder, found.__name__, False)]
     if not kind.__flags__ & HEAP_TYPE:
         if type(found) not in (MethodDescriptorType, WrapperDescriptorType):
             return UNKNOWN

@@ -33,6 +33,7 @@ from ...core.source import file_text
 from ..schedule import checksum
 from . import sources
 from .library import partly_stepped
+from .setters import stored_by_initialiser
 from .sources import CATCHERS, MAY_ALIAS, of_code, of_file, uses_dictionaries
 
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
@@ -92,6 +93,7 @@ _IMMUTABLE = frozenset(  # modules and classes in Python whose properties do not
 _CONSTANT_IN_PYTHON = frozenset({"name"})  # a property of threads and log handlers, which much code uses for its own
 _OF_METHODS = frozenset({functools.partialmethod, functools.singledispatchmethod})
 _BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
+_INITIALISED = (BaseException, AttributeError, StopIteration, collections.deque, collections.defaultdict)  # again, up to 3.11
 WRAPPING = functools.update_wrapper.__code__
 _FLAGS = ("anything", "ends_matter", "looked_into", "all_visible")
 MISSING = object()
@@ -161,7 +163,7 @@ class Changing:
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
                 if "__init__" in code.co_names:
-                    self._store(frozenset({".args"}))
+                    self._store(frozenset(f".{name}" for kind in _INITIALISED for name in stored_by_initialiser(kind)))
                     if of_file(code.co_filename).keeps_keywords:
                         self._set("anything")
             if code.co_filename.startswith("<"):  # there is no source to read

@@ -45,11 +45,17 @@ def set_by(frame: FrameType, callee: object, arguments: int) -> str | None:
 
 
 def initialiser_in_c(callee: object) -> type | None:
-    """The class whose ``__init__`` in C a callee is, if that stores attributes of an object which others may have."""
+    """The class whose ``__init__`` in C a callee is, which may store attributes of an object that others have."""
     if type(callee) not in (WrapperDescriptorType, MethodWrapperType) or callee.__name__ != "__init__":  # type: ignore[attr-defined]
         return None
     kind: type = callee.__objclass__  # type: ignore[attr-defined]
-    return kind if id(kind) in _KEEPING or issubclass(kind, BaseException) else None
+    return None if kind is object else kind
+
+
+def stored_by_initialiser(kind: type) -> list[str]:
+    """The names of what C keeps in an instance of this class, which its ``__init__`` stores anew: ``maxlen`` of a deque."""
+    members = (each for base in bases_of(kind)[:-1] for each in names_of(base).items())
+    return [name for name, member in members if type(member) in _MEMBERS and not name.startswith("__")]
 
 
 def stored_by(kind: type, frame: FrameType, name: str, argument: int) -> Iterable[str | None]:
@@ -58,9 +64,8 @@ def stored_by(kind: type, frame: FrameType, name: str, argument: int) -> Iterabl
     Args:
         name, argument: of the instruction.
     """
-    if id(kind) not in _KEEPING:  # an exception
-        members = (each for base in bases_of(kind)[:-1] for each in names_of(base).items())
-        return [name for name, member in members if type(member) in _MEMBERS and not name.startswith("__")]
+    if id(kind) not in _KEEPING:
+        return stored_by_initialiser(kind)
     found = _keywords(frame, name, argument)
     return (None,) if found is None else found
 

@@ -127,9 +127,12 @@ def changes_many(doer: str, holder: Any, sources: tuple[Any, ...]) -> bool:
     Tried on 3.13.5 free-threaded, two threads with one call each on each of 150,000 containers and more: ``len`` saw a part of
     what ``update``, ``|=``, ``-=`` or ``extend`` did to a dict, a set or a deque in 1 of 18 to 841, and of ``list.extend("abc")``
     in 1 of 691; of ``list.extend`` with a list, a tuple or a dict never. A full deque that has a greatest length is longer for
-    a moment, in 1 of 48.
+    a moment, in 1 of 48. A second ``__init__`` empties what it fills: ``len`` saw that in 1 of 4 (a list) to 1 of 75 (a bytearray)
+    of 200,000 and more.
     """
     base = container_of(type(holder))
+    if doer == "__init__":
+        return True
     if base is collections.deque and doer in _ADDING:
         most = _MOST_OF_DEQUE(holder)
         return most is not None and len(holder) >= most

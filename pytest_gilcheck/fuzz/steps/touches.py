@@ -78,6 +78,7 @@ from .operators import (
     value_made_by,
 )
 from .quiet_keys import keys_compare_quietly
+from .setters import stored_by_initialiser
 from .stack import NOTHING, local_of, operands_of, topmost
 from .touch import ALL, CONTAINERS, DICTS, LISTS, SCALARS, SETS, SIZE, UNKNOWN, Touch, Touches, UnderTest, both
 
@@ -984,7 +985,7 @@ def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under
             return attribute_stored(owner, arguments[0], under_test, deletes=name == "__delattr__", by_object=True)
         return [] if name in ("__init__", "__eq__", "__ne__") else UNKNOWN
     if name == "__init__" and any(of is each for each in _PLAIN_ERRORS):
-        return [Touch(owner, "args", True)]
+        return [Touch(owner, each, True) for each in stored_by_initialiser(of)]  # ``args``, and ``name`` of an AttributeError
     if of is type and name == "__call__":  # the rest of what the metaclass of a class does
         return [] if _made_by_steps(owner, under_test, by_type=True) else UNKNOWN
     return _method(name, owner, arguments, under_test) if kind_for_method(owner, name) in CONTAINERS else UNKNOWN
