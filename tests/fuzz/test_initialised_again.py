@@ -1,6 +1,7 @@
 """A second ``__init__`` in C of an object that threads share: it stores what no instruction names."""
 
 import collections
+import functools
 import threading
 
 import pytest
@@ -22,11 +23,16 @@ class Shared:
     def __init__(self):
         self.lock, self.seen, self.rows = threading.Lock(), (0, 0), [1, 2]
         self.recent, self.groups = collections.deque([1], 1), collections.defaultdict(int)
+        self.limit_again = functools.partial(self.recent.__init__, [1], 4)
         self.failure, self.end = Failure("", name="old"), StopIteration(0)
 
 
 def limit(s):
     s.recent.__init__([1], 4)
+
+
+def limit_by_a_partial(s):
+    s.limit_again()
 
 
 def limits(s):
@@ -63,6 +69,7 @@ def read_the_same(s):
 
 PAIRS = {
     "deque": (limit, limits),
+    "deque by a partial": (limit_by_a_partial, limits),
     "defaultdict": (regroup, factories),
     "error": (rename, names),
     "end of an iteration": (end, ends),

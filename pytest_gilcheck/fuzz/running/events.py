@@ -427,7 +427,7 @@ class Events:
             if setter(callee) is not None:
                 self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
             elif (kind := initialiser_in_c(callee)) is not None:
-                for name in stored_by(kind, sys._getframe(1), *instruction_at(code, offset)[:2]):
+                for name in stored_by(kind, callee, sys._getframe(1), *instruction_at(code, offset)[:2]):
                     self.names.set_by_call(name)
         if access is not None and (
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))

@@ -162,10 +162,10 @@ class Changing:
             self.file(code.co_filename)
             if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
                 self._words(called)
-                if "__init__" in code.co_names:
+                if "__init__" in code.co_names or of_file(code.co_filename).initialises:
                     self._store(frozenset(f".{name}" for kind in _INITIALISED for name in stored_by_initialiser(kind)))
-                    if of_file(code.co_filename).keeps_keywords:
-                        self._set("anything")
+                if "__init__" in code.co_names and of_file(code.co_filename).keeps_keywords:
+                    self._set("anything")
             if code.co_filename.startswith("<"):  # there is no source to read
                 self._words(words - called if sys.version_info >= (3, 12) else words)
             return True

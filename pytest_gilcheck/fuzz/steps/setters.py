@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
+from functools import partial
 from types import FrameType, GetSetDescriptorType, MemberDescriptorType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
 
 from ...core.classes import bases_of, names_of
@@ -45,7 +46,9 @@ def set_by(frame: FrameType, callee: object, arguments: int) -> str | None:
 
 
 def initialiser_in_c(callee: object) -> type | None:
-    """The class whose ``__init__`` in C a callee is, which may store attributes of an object that others have."""
+    """The class whose ``__init__`` in C a call runs, also by a `partial`; it may store attributes of an object that others have."""
+    while type(callee) is partial:
+        callee = callee.func
     if type(callee) not in (WrapperDescriptorType, MethodWrapperType) or callee.__name__ != "__init__":  # type: ignore[attr-defined]
         return None
     kind: type = callee.__objclass__  # type: ignore[attr-defined]
@@ -58,7 +61,7 @@ def stored_by_initialiser(kind: type) -> list[str]:
     return [name for name, member in members if type(member) in _MEMBERS and not name.startswith("__")]
 
 
-def stored_by(kind: type, frame: FrameType, name: str, argument: int) -> Iterable[str | None]:
+def stored_by(kind: type, callee: object, frame: FrameType, name: str, argument: int) -> Iterable[str | None]:
     """The names that the ``__init__`` of such a class stores, called where a frame is; None for one that cannot be told.
 
     Args:
@@ -66,7 +69,7 @@ def stored_by(kind: type, frame: FrameType, name: str, argument: int) -> Iterabl
     """
     if id(kind) not in _KEEPING:
         return stored_by_initialiser(kind)
-    found = _keywords(frame, name, argument)
+    found = None if type(callee) is partial else _keywords(frame, name, argument)  # it has keywords of its own
     return (None,) if found is None else found
 
 

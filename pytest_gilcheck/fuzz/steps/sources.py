@@ -63,6 +63,7 @@ class SourceFacts:
         words: all names in its code that may matter.
         dictionaries: whether its code uses dictionaries of names, or stores names that are computed.
         keeps_keywords: whether it may have objects that store keyword arguments as attributes.
+        initialises: whether it mentions an ``__init__`` other than to define one.
         of_ends: whether it may notice the end of a thread: it may make a `threading.local`, or ask whether a thread is alive.
         of_threads: whether it mentions what a thread keeps for itself, or its number.
         aliases: whether it may have given a dictionary of names to others when it was imported, or an object that stores any.
@@ -74,6 +75,7 @@ class SourceFacts:
     words: set[str] = field(default_factory=set)
     dictionaries: bool = False
     keeps_keywords: bool = False
+    initialises: bool = False
     of_ends: bool = False
     of_threads: bool = False
     aliases: bool = False
@@ -173,7 +175,7 @@ def _read(path: str) -> SourceFacts:
 
 @functools.lru_cache(maxsize=1000)  # a program may make the same code under a new name in each run
 def _of_text(text: str) -> SourceFacts:
-    found = SourceFacts(keeps_keywords="SimpleNamespace" in text)
+    found = SourceFacts(keeps_keywords="SimpleNamespace" in text, initialises=".__init__" in text)
     try:
         with no_warnings_of_the_compiler():
             tree = ast.parse(text)
