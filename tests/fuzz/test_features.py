@@ -75,3 +75,19 @@ def test_a_stream_with_a_write_method_of_its_own_or_a_buffer_in_python_calls_cod
     assert not in_c.is_stream_in_c(io.TextIOWrapper(Buffer()))
     assert not in_c.is_stream_in_c(Written(io.BytesIO()))
     assert not in_c.is_stream_in_c(None)
+
+
+def test_the_buffer_of_a_stream_is_found_without_code_of_its_class():
+    class Loud(io.TextIOWrapper):
+        @property
+        def buffer(self):
+            raise AssertionError
+
+    under = io.BytesIO()
+    loud, detached = Loud(under), io.TextIOWrapper(io.BytesIO())
+    assert in_c.buffer_of(loud) is under
+    assert in_c.is_stream_in_c(loud)
+    detached.detach()
+    assert in_c.buffer_of(detached) is None
+    assert not in_c.is_stream_in_c(detached)
+    assert in_c.buffer_of(io.StringIO()) is None

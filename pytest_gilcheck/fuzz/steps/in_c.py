@@ -45,6 +45,7 @@ _STREAMS = {  # by method, whether it changes the stream
     **dict.fromkeys(("write", "read", "readline", "readlines", "seek", "truncate", "close"), True),
     **dict.fromkeys(("getvalue", "tell"), False),
 }
+_BUFFER: Any = names_of(io.TextIOWrapper)["buffer"].__get__
 _DIGEST = type(hashlib.sha256())
 _OF_DIGESTS = {"update": True, "digest": False, "hexdigest": False}
 _OF_VALUES = frozenset(
@@ -98,7 +99,17 @@ def is_stream_in_c(stream: Any) -> bool:
     if io.TextIOWrapper not in bases_of(kind):
         return kind is io.StringIO
     own = any(in_class(kind, name) is not in_class(io.TextIOWrapper, name) for name in ("write", "flush"))
-    return not own and type(stream.buffer) in (io.BufferedWriter, io.BytesIO, io.FileIO)
+    return not own and type(buffer_of(stream)) in (io.BufferedWriter, io.BytesIO, io.FileIO)
+
+
+def buffer_of(stream: Any) -> object:
+    """What a text stream writes to, without asking code of its class; None if it has none, or none any more."""
+    if io.TextIOWrapper not in bases_of(type(stream)):
+        return None
+    try:
+        return _BUFFER(stream)
+    except (AttributeError, ValueError):  # it is detached, or not yet initialised
+        return None
 
 
 def is_decided_by_the_type(thing: object, kind: object) -> bool:

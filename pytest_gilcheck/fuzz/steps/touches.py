@@ -760,6 +760,8 @@ def _printed(arguments: list[Any], under_test: UnderTest) -> Touches:
         if not in_c.is_stream_in_c(sys.stdout):
             return UNKNOWN
         streams = [sys.stdout]
+    buffers = [in_c.buffer_of(each) for each in streams]
+    streams += [each for each in buffers if type(each) is io.BytesIO]  # others may have it; what they do with a file is unknown
     parts = [[Touch(vars(sys), "stdout", False)], *([Touch(each, ALL, True)] for each in streams)]
     return both(*parts, *(into(each, under_test) for each in arguments if type(each) is not io.StringIO))
 
