@@ -11,7 +11,7 @@ import ast
 import builtins
 import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -115,12 +115,13 @@ def _made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -
         return False
     in_python = type(_maker(kind, "__new__")) is FunctionType
     answered = derived_from(kind) if in_python else (kind,)  # it may answer with an instance of a derived class
-    return _makes_by_steps(kind, "__new__", under_test) and all(_makes_by_steps(each, "__init__", under_test) for each in answered)
+    plain = _CHANGES_NOTHING if in_python else _PLAIN_INITS  # and with one that others have, which an error changes
+    made = _makes_by_steps(_maker(kind, "__new__"), _PLAIN_NEWS, under_test)
+    return made and all(_makes_by_steps(_maker(each, "__init__"), plain, under_test) for each in answered)
 
 
-def _makes_by_steps(kind: type, name: str, under_test: UnderTest) -> bool:
-    maker = _maker(kind, name)
-    return _makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in _PLAIN_MAKERS[name]
+def _makes_by_steps(maker: Any, plain: Container[int], under_test: UnderTest) -> bool:
+    return _makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in plain
 
 
 def _maker(kind: type, name: str) -> Any:
@@ -128,10 +129,10 @@ def _maker(kind: type, name: str) -> Any:
     return maker.__func__ if type(maker) is staticmethod else maker
 
 
-_PLAIN_MAKERS = {  # by id; of classes that cannot change
-    name: frozenset(id(in_class(base, name)) for base in (object, *_PLAIN_ERRORS, *containers))
-    for name, containers in {"__new__": CONTAINERS, "__init__": ()}.items()
-}  # a container reads its arguments when it is initialised
+# By id; of classes that cannot change. A container reads its arguments when it is initialised.
+_CHANGES_NOTHING = frozenset({id(in_class(object, "__init__"))})
+_PLAIN_INITS = frozenset(id(in_class(base, "__init__")) for base in (object, *_PLAIN_ERRORS))
+_PLAIN_NEWS = frozenset(id(in_class(base, "__new__")) for base in (object, *_PLAIN_ERRORS, *CONTAINERS))
 
 
 def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:

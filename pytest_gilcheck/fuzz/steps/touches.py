@@ -43,7 +43,7 @@ from ...core.lookup import looked_up
 from ...core.origin import ours
 from . import contexts, in_c, in_python, ordering, pure, torn, values, waiting
 from .attributes import CLASS, attribute_read, attribute_stored, by_classes, is_kept, of_super
-from .calls import _PLAIN_ERRORS, _PLAIN_MAKERS, _made_by_steps, _makes_steps, hands_over, makes_steps
+from .calls import _PLAIN_ERRORS, _PLAIN_NEWS, _made_by_steps, _makes_steps, hands_over, makes_steps
 from .elements import (
     CHANGING,
     OF_POOLS,
@@ -660,7 +660,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
         if predicate is not None and not (type(predicate) is FunctionType and _returns_truths(predicate.__code__)):
             return UNKNOWN
         return _of_state(waiting.touched_by_call(callee, arguments))
-    if id(callee) in _PLAIN_MAKERS["__new__"]:
+    if id(callee) in _PLAIN_NEWS:
         return []
     if (value := value_made_by(callee)) is not None:  # ``super().__new__(cls, value)``
         return _made(value, arguments[1:], under_test) if len(arguments) <= 2 else UNKNOWN  # no codecs
