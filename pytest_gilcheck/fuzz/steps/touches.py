@@ -985,6 +985,9 @@ def _special_method(of: type, name: str, owner: Any, arguments: list[Any], under
     if of is object:
         if name in ("__setattr__", "__delattr__") and arguments and type(arguments[0]) is str:
             return attribute_stored(owner, arguments[0], under_test, deletes=name == "__delattr__", by_object=True)
+        if name == "__ne__" and in_class(type(owner), "__eq__") is not in_class(object, "__eq__"):  # which it calls, and negates
+            answers = _answers(type(owner), ["__eq__"])
+            return both(*((into if answers else asked)(each, under_test) for each in (owner, *arguments)))
         return [] if name in ("__init__", "__eq__", "__ne__") else UNKNOWN
     if name == "__init__" and any(of is each for each in _PLAIN_ERRORS):
         return [Touch(owner, each, True) for each in stored_by_initialiser(of)]  # ``args``, and ``name`` of an AttributeError
