@@ -306,11 +306,19 @@ def _subscript(at: _At) -> Touches:
 def _store_subscript(at: _At) -> Touches:
     removes = at.name == "DELETE_SUBSCR"
     found = at.top(2 if removes else 3)
-    if found is None or (type(found[-2]) is bytearray and not removes and type(found[0]) not in SCALARS):
-        return UNKNOWN  # C asks the value for `__index__` first
+    if found is None:
+        return UNKNOWN
     stored = _element(found[-2], found[-1], True, at.under_test, removes=removes)
-    copies = type(found[-1]) is slice and kind_of(found[-2]) in LISTS and not removes
-    return both(stored, whole(found[0])) if copies else stored
+    return stored if removes else both(stored, _copied(kind_of(found[-2], asks="__setitem__"), found[-1], found[0]))
+
+
+def _copied(kind: type, key: Any, value: Any) -> Touches:
+    """What is touched of a value that is stored in a container of this kind, before the container changes."""
+    if kind not in LISTS:
+        return []
+    if type(key) is slice:
+        return UNKNOWN if kind is bytearray and type(value) not in (bytes, bytearray) else whole(value)
+    return UNKNOWN if kind is bytearray and type(value) not in SCALARS else []  # C asks the value for `__index__` first
 
 
 def _slice(at: _At) -> Touches:
@@ -320,9 +328,11 @@ def _slice(at: _At) -> Touches:
 
 def _store_slice(at: _At) -> Touches:
     found = at.top(4)
-    if found is None or (type(found[1]) is bytearray and type(found[0]) not in (bytes, bytearray)):
+    if found is None:
         return UNKNOWN
-    return both(_element(found[1], slice(found[2], found[3]), True, at.under_test), whole(found[0]))
+    value, container, *bounds = found
+    stored = _element(container, slice(*bounds), True, at.under_test)
+    return both(stored, _copied(kind_of(container, asks="__setitem__"), slice(*bounds), value))
 
 
 def _binary(at: _At) -> Touches:
@@ -927,7 +937,8 @@ def _method(name: str, owner: Any, arguments: list[Any], under_test: UnderTest) 
         return UNKNOWN if known is None else _of_library(known)
     if (name in _OF_ONE_KEY and kind in DICTS and arguments) or (name in _OF_ITEMS and arguments):
         changes, removes, asks = name in _CHANGING_ONE_KEY, name in ("pop", "__delitem__"), name == "__getitem__"
-        return _element_of(kind, owner, arguments[0], changes, under_test, removes=removes, asks=asks)
+        found = _element_of(kind, owner, arguments[0], changes, under_test, removes=removes, asks=asks)
+        return both(found, _copied(kind, *arguments)) if name == "__setitem__" and len(arguments) == 2 else found
     if name == "__init__" and kind in CHANGING:
         return both([Touch(owner, ALL, True)], _made(kind, arguments, under_test))
     if kind is set and name in _SETTING and arguments:
