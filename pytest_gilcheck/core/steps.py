@@ -15,7 +15,9 @@ What does not work:
 - A second tool with instruction events: it silently takes them from the first one. So steps are observed in a child process, from
   which all other tools are removed.
 - A trace function, a profiler or a tool that begins in the middle of the run: from 3.12 on, CPython then instruments the functions
-  on the stack anew, and their instruction events never come again. So the frame that holds the `with` is watched too, and tells.
+  on the stack anew, and their instruction events never come again. So the frame that holds the `with` is watched too, with the same
+  events, and tells. It does not tell of tools for single code objects, and before 3.12 of a trace function that is put back: so the
+  functions of `sys` that begin those are replaced during the run.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
@@ -136,6 +138,9 @@ class Steps:
         self.lost = False
         self._around: FrameType | None = None  # has the `with` of this object, so it is on the stack for the whole run
         self._last_around = -1  # offset of the last instruction of that frame of which we were told
+        self._set_local_events: Any = None  # of `sys.monitoring`, from Python 3.12 on
+        self._taken = False  # by a function that is replaced
+        self._replaced: list[tuple[Any, str, Any]] = []
         self._count = 0
         self._thread = get_ident()
 
@@ -143,15 +148,39 @@ class Steps:
         if sys.version_info >= (3, 12):
             self._around = getframe(1)
             self._monitor()
+            monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+            self._set_local_events = monitoring.set_local_events  # not the one that is watched from here on
+            these = (
+                monitoring.events.PY_START | monitoring.events.PY_RESUME | monitoring.events.CALL | monitoring.events.INSTRUCTION
+            )
+            self._watch(monitoring, "set_local_events", lambda tool, _, events: tool == _OWN_TOOL or events & these != 0)
+            for name in ("set_events", "register_callback"):
+                self._watch(monitoring, name, lambda tool, *_: tool == _OWN_TOOL)
         else:
             sys.settrace(self._trace)
+            self._watch(sys, "settrace", lambda trace: self._thread == get_ident() and trace != self._trace)
         return self
 
+    def _watch(self, module: Any, name: str, takes: Callable[..., bool]) -> None:
+        """Replace a function for the time of the run by one that notes a call that takes events."""
+        function = getattr(module, name)
+
+        @wraps(function)
+        def watched(*arguments: Any) -> Any:
+            answer = function(*arguments)
+            self._taken = self._taken or takes(*arguments)
+            return answer
+
+        self._replaced.append((module, name, function))
+        setattr(module, name, watched)
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for module, name, function in self._replaced:
+            setattr(module, name, function)
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
             around, self._around = getframe(1), None
-            self.lost = self._last_around != around.f_lasti  # the instruction that calls us
+            self.lost = self._taken or self._last_around != around.f_lasti  # the instruction that calls us
             if monitoring.get_tool(_OWN_TOOL) != _NAME:  # the code under test has ended the tool
                 self.lost = True
                 return
@@ -160,7 +189,7 @@ class Steps:
                 monitoring.set_local_events(_OWN_TOOL, code, 0)
             monitoring.free_tool_id(_OWN_TOOL)
         else:
-            self.lost = sys.gettrace() != self._trace
+            self.lost = self._taken or sys.gettrace() != self._trace
             sys.settrace(None)
 
     def _monitor(self) -> None:
@@ -177,8 +206,8 @@ class Steps:
         monitoring.register_callback(_OWN_TOOL, monitoring.events.CALL, self._called)
         events = monitoring.events
         monitoring.set_events(_OWN_TOOL, events.PY_START | events.PY_RESUME | events.PY_THROW)
-        if self._around is not None:
-            monitoring.set_local_events(_OWN_TOOL, self._around.f_code, events.INSTRUCTION)
+        if self._around is not None:  # both events: where a tool begins CALL, code without it keeps its instruction events
+            monitoring.set_local_events(_OWN_TOOL, self._around.f_code, events.INSTRUCTION | events.CALL)
         monitoring.restart_events()
 
     def _started(self, code: CodeType, offset: int) -> object:
@@ -192,10 +221,10 @@ class Steps:
         if monitoring.get_tool(_OWN_TOOL) != _NAME:  # ended by the code under test, which still sends the events of a start
             return None
         if self._is_stepped(frame):
-            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+            self._set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         elif self._enters(frame):
             self._entered[id(code)] = code
-            monitoring.set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
+            self._set_local_events(_OWN_TOOL, code, monitoring.events.INSTRUCTION)
         elif self._entries:
             return None  # it may be entered from code that is stepped through later on
         return monitoring.DISABLE

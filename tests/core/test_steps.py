@@ -163,6 +163,32 @@ def _with_a_tool(work):
     work()
 
 
+def _with_the_calls_of_a_tool(work):
+    sys.monitoring.use_tool_id(0, "another")
+    sys.monitoring.set_events(0, sys.monitoring.events.CALL)
+    work()
+
+
+def _with_a_tool_for_one_function(work):
+    sys.monitoring.use_tool_id(0, "another")
+    sys.monitoring.set_local_events(0, Counter.add.__code__, sys.monitoring.events.INSTRUCTION)
+    work()
+
+
+def _with_our_callback(work):
+    for tool in range(6):
+        if sys.monitoring.get_tool(tool) is not None:
+            sys.monitoring.register_callback(tool, sys.monitoring.events.INSTRUCTION, None)
+    work()
+
+
+def _traced_for_a_while(work):
+    before = sys.gettrace()
+    sys.settrace(lambda *_: None)
+    work()
+    sys.settrace(before)
+
+
 def _without_our_tool(work):
     for tool in range(6):
         if sys.monitoring.get_tool(tool) is not None:
@@ -187,7 +213,19 @@ FROM_3_12 = pytest.mark.skipif(
     "taking",
     [
         _traced,
-        *(pytest.param(taking, marks=FROM_3_12) for taking in (_profiled, _with_profile_function, _with_a_tool, _without_our_tool)),
+        _traced_for_a_while,
+        *(
+            pytest.param(taking, marks=FROM_3_12)
+            for taking in (
+                _profiled,
+                _with_profile_function,
+                _with_a_tool,
+                _with_the_calls_of_a_tool,
+                _with_a_tool_for_one_function,
+                _with_our_callback,
+                _without_our_tool,
+            )
+        ),
     ],
 )
 def test_a_run_whose_events_were_taken_says_so(taking):
@@ -218,3 +256,32 @@ def test_a_run_that_keeps_its_events_says_nothing_of_that_also_where_it_raises()
         return _lost(work) if sys.version_info >= (3, 12) else False, stepped.lost
 
     assert in_child(run) == (False, False)
+
+
+def _with_the_lines_of_a_tool(work):
+    monitoring = sys.monitoring
+    monitoring.use_tool_id(0, "another")
+    monitoring.set_local_events(0, Counter.add.__code__, monitoring.events.LINE)
+    work()
+    monitoring.set_local_events(0, Counter.add.__code__, 0)
+
+
+def _with_the_trace_function_of_the_run(work):
+    sys.settrace(sys.gettrace())
+    work()
+
+
+@pytest.mark.parametrize("keeping", [_with_the_trace_function_of_the_run, pytest.param(_with_the_lines_of_a_tool, marks=FROM_3_12)])
+def test_a_tool_that_takes_nothing_loses_nothing(keeping):
+    counter = Counter()
+
+    def run():
+        functions = [
+            sys.settrace,
+            *(getattr(vars(sys).get("monitoring"), name, None) for name in ("set_local_events", "set_events")),
+        ]
+        lost = _lost(lambda: keeping(lambda: counter.add(3)))
+        after = [sys.settrace, *(getattr(vars(sys).get("monitoring"), name, None) for name in ("set_local_events", "set_events"))]
+        return lost, functions == after
+
+    assert in_child(run) == (False, True)
