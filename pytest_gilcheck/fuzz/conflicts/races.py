@@ -258,10 +258,10 @@ class Races:
 
 def _shared(trace: Trace) -> dict[int, list[Part]]:
     """By point, what a transition touches of locks, and of objects that several threads touch: most are one thread's own."""
-    owner: dict[int, int] = {}
+    owner: dict[int, int | None] = {}
     several: set[int] = set()
     for point, parts in trace.parts.items():
-        thread = trace.owners[point]
+        thread = trace.owners.get(point)
         for holder, part, _ in parts:
             if part is LOCK or owner.setdefault(holder, thread) != thread:
                 several.add(holder)

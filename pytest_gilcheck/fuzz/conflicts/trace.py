@@ -219,10 +219,11 @@ class Trace:
     def _from_within(self, number: int, part: Any, inner: bool) -> None:
         """Take note of what is touched if it may be in the middle of several steps of the library's behind a lock of its own."""
         if not self._inner:  # up to now, all has been touched by other code
-            self._reached = {_reached(each) for parts in self.parts.values() for each in parts if each.part is not LOCK}
-        reached = _reached((number, part))
-        (self._inner if inner else self._reached).add(reached)
-        if reached in (self._reached if inner else self._inner):
+            touched = (each for parts in self.parts.values() for each in parts)
+            self._reached = {_attribute_or_whole(each.holder, each.part) for each in touched if each.part is not LOCK}
+        what_of = _attribute_or_whole(number, part)
+        (self._inner if inner else self._reached).add(what_of)
+        if what_of in (self._reached if inner else self._inner):
             what = "what a queue, a condition or an event keeps, and the program reaches into,"
             self.not_known.setdefault(self._engine.point, what)
 
@@ -341,9 +342,8 @@ class Trace:
         return (owner, *[each for each in others if each != owner])
 
 
-def _reached(touched: tuple[Any, ...]) -> tuple[int, Any]:
-    """An object that is touched, by its number, and which attribute of it; of a container, any part."""
-    number, part = touched[:2]
+def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
+    """An object, and which attribute of it a part is; None for what is in a container."""
     return number, part if type(part) is str and part not in (ALL, SIZE) else None
 
 
