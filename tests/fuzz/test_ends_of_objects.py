@@ -273,6 +273,25 @@ def test_what_ends_with_a_kept_object_tells_whether_the_program_may_notice(make,
     assert bool(kept(make, late=late)) == disturbed
 
 
+class Plain:
+    pass
+
+
+@pytest.mark.parametrize("referring", [None, "before", "after"])
+def test_the_reference_that_numbers_an_object_is_none_of_the_program_which_may_share_it(referring):
+    objects, things, references = Objects(), [Plain()], []
+    if referring == "before":
+        references.append(weakref.ref(things[0]))
+    for each in [things[0], things, *([] for _ in range(40))]:
+        objects.number(each)
+    if referring == "after":
+        references.append(weakref.ref(things[0]))
+    del each, things
+    objects.let_go()
+    assert not objects.alive()
+    assert bool(objects.disturbed) == bool(referring)
+
+
 def test_a_kept_object_in_a_cycle_is_let_go_with_all_else():
     objects = Objects()
     objects.number(held_by_a_cycle())

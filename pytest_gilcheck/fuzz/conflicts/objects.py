@@ -84,9 +84,40 @@ class Objects:
         self._waited = 0
         while ended := _only_kept(kept):
             for key in ended:
-                if not self.disturbed and _is_noticed(kept[key], late):
+                if not self.disturbed and self._is_noticed(kept[key], late):
                     self.disturbed = f"the end of what a {name_of_class(type(kept[key]))} holds"
                 del self._numbers[key], kept[key]
+
+    def _is_noticed(self, thing: Any, late: bool) -> bool:
+        """Whether code of the program runs when this object ends, or, if it ends late, could have seen it alive."""
+        ending: list[Any] = [thing]
+        references: dict[int, int] = {}  # no Counter: its code makes steps, and this runs beside the program
+        for each in ending:
+            if in_class(type(each), "__del__") is not None or type(each) in _SUSPENDED or len(ending) > _MOST_LOOKED_AT:
+                return True
+            if _REFERABLE(type(each)) and (weak := weakref.getweakrefs(each)):
+                if late and not self._only_ours(each, weak):
+                    return True
+                if any(reference.__callback__ is not None for reference in weak):
+                    return True
+                del weak
+            found = [other for other in gc.get_referents(each) if type(other) not in _PLAIN and not _is_a_class(type(other))]
+            times: dict[int, int] = {}
+            for other in found:
+                times[id(other)] = times.get(id(other), 0) + 1
+            for other in {id(other): other for other in found}.values():
+                references[id(other)] = references.get(id(other), 0) + times[id(other)]
+                if getrefcount(other) - _LOOKED_AT - times[id(other)] <= references[id(other)]:
+                    ending.append(other)
+        return False
+
+    def _only_ours(self, thing: Any, weak: list[Any]) -> bool:
+        """Whether these weak references to an object are the one of its number, and nobody else has that one.
+
+        The program gets the same one if it makes one without a callback.
+        """
+        known = looked_up(self._numbers, id(thing))
+        return len(weak) == 1 and known is not None and known[1] is weak[0] and _references(weak) <= _OURS
 
     def outlasting(self) -> frozenset[int]:
         """The numbers of the objects that live although the threads have ended: they can be reached from what is not one thread's.
@@ -120,39 +151,25 @@ def _only_kept(kept: Mapping[int, Any]) -> list[int]:
     return [id(each) for each in kept.values() if getrefcount(each) <= _ONLY_KEPT]
 
 
-def _is_noticed(thing: Any, late: bool) -> bool:
-    """Whether code of the program runs when this object ends, or, if it ends late, could have seen it alive."""
-    ending: list[Any] = [thing]
-    references: dict[int, int] = {}  # no Counter: its code makes steps, and this runs beside the program
-    for each in ending:
-        if in_class(type(each), "__del__") is not None or type(each) in _SUSPENDED or len(ending) > _MOST_LOOKED_AT:
-            return True
-        if _REFERABLE(type(each)) and (weak := weakref.getweakrefs(each)):
-            if late or any(reference.__callback__ is not None for reference in weak):
-                return True
-            del weak
-        found = [other for other in gc.get_referents(each) if type(other) not in _PLAIN and not _is_a_class(type(other))]
-        times: dict[int, int] = {}
-        for other in found:
-            times[id(other)] = times.get(id(other), 0) + 1
-        for other in {id(other): other for other in found}.values():
-            references[id(other)] = references.get(id(other), 0) + times[id(other)]
-            if getrefcount(other) - _LOOKED_AT - times[id(other)] <= references[id(other)]:
-                ending.append(other)
-    return False
-
-
 def _is_a_class(kind: type) -> bool:
     return type in bases_of(kind)
 
 
-def _measured() -> tuple[int, int]:
-    """The references that `_only_kept` and `_is_noticed` see of an object with no other, beside those that they count."""
+def _references(weak: list[Any]) -> int:
+    return getrefcount(weak[0])
+
+
+def _measured() -> tuple[int, int, int]:
+    """The references that `_only_kept`, `_is_noticed` and `_only_ours` see of an object, and of a weak reference, with no other,
+    beside those that they count."""
     kept: dict[int, Any] = {0: []}
     only = [getrefcount(each) for each in kept.values()]
     found = gc.get_referents([[]])
     looked_at = [getrefcount(other) for other in {id(other): other for other in found}.values()]
-    return only[0], looked_at[0] - 1  # one is in `found`, which is counted
+    thing = Objects()
+    number = 1, weakref.ref(thing)
+    ours = _references(weakref.getweakrefs(number[1]()))
+    return only[0], looked_at[0] - 1, ours  # one is in `found`, which is counted
 
 
-_ONLY_KEPT, _LOOKED_AT = _measured()
+_ONLY_KEPT, _LOOKED_AT, _OURS = _measured()

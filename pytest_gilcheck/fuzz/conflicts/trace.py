@@ -258,9 +258,10 @@ class Trace:
             self.unknown_on.setdefault(task.index, set()).update(self.objects.number(thing) for thing in (each, *inner))
 
     def _let_go(self, *, all_of_them: bool = False) -> None:
-        self.objects.let_go(all_of_them=all_of_them)
-        if self.objects.disturbed:
-            self.not_known.setdefault(self._engine.point, self.objects.disturbed)
+        objects, before = self.objects, self.objects.disturbed
+        objects.let_go(all_of_them=all_of_them)
+        if objects.disturbed != before:  # the run proves nothing from here on, but what other steps touch is known
+            self.not_known.setdefault(self._engine.point, objects.disturbed)
 
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""
