@@ -267,6 +267,23 @@ def change_keywords(s):
     s.n = s.adding(added)
 
 
+def count(*rows, more=0):
+    return len(rows) + more
+
+
+def call_with_list(s):
+    """What is behind the star is a list of all threads: the call reads it."""
+    rows = s.rows
+    before = len(rows)
+    rows.append(count(*rows) - before)
+
+
+def call_with_names(s):
+    """Names are put together between the star and the call."""
+    pair, names = [s.n, 0], {}
+    s.n = Pair(*pair).x + count(*pair, more=count(more=0), **names) - 1
+
+
 def match_text(s):
     s.n += bool(re.match("a", "a")) + "a".startswith(("b", "c"))
 
@@ -305,6 +322,8 @@ PROGRAMS = {
     "cached_property": (read_cached, lambda s: s.n == 2),
     "partial with keywords": (call_partial, lambda s: s.n == 2),
     "keywords of a partial": (change_keywords, lambda s: s.keywords == {"more": 3} and s.n == 5),
+    "a list behind a star": (call_with_list, lambda s: s.rows == [0, 0]),
+    "names behind a star": (call_with_names, lambda s: s.n == 2),
     "a match of re": (match_text, lambda s: s.n == 2),
 }
 NAMED_WHEN_CALLED = {"setattr", "a __setattr__ of its own", "a frozen dataclass"}  # from 3.12 on

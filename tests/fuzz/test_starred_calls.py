@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from pytest_gilcheck import gilcheck
-from pytest_gilcheck.fuzz.steps.stack import operands_of
+from pytest_gilcheck.fuzz.steps.instructions import instruction_at
+from pytest_gilcheck.fuzz.steps.stack import NOTHING, operands_of
 from tests.slow import one_in
 
 
@@ -60,36 +61,75 @@ def test_what_is_behind_a_star_crashes_nothing(way):
     assert result.verdict == "holds", str(result)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="the call is reported before it begins")
-def test_a_tuple_of_arguments_is_still_read():
-    seen = []
+def passes(function, *arguments, **named):
+    return function(*arguments, **named)
 
-    def passes(function, *arguments, **named):
-        return function(*arguments, **named)
 
-    def changes(function, *arguments):
-        arguments = list(arguments)
-        return function(*arguments)
+def passes_a_list(function, *arguments):
+    arguments = list(arguments)
+    return function(*arguments)
 
-    def chooses(function, other, *arguments):
-        return function(*(other or arguments))
+
+def passes_names_too(function, arguments, named):
+    return function(*arguments, **{"strict": not False, **named})
+
+
+def passes_some_by_place(function, one, other):
+    return function(one, *other)
+
+
+def passes_a_tuple_and_a_name(function, one, other, named):
+    return function(one, other, strict=True, **named)
+
+
+def chooses(function, other, *arguments):
+    return function(*(other or arguments))
+
+
+def passes_what_is_made(function, one, other):
+    return function(*sorted((one, other)))
+
+
+def passes_what_was_stored_before(function, arguments, other):
+    return function(*arguments, **(arguments := other))
+
+
+def seen_behind_the_star(*calls):
+    """What the stack shows of these calls with stars, when each is reported: that of two operands and of tuples and lists alone."""
+    seen, codes = [], [passes.__code__ for passes, *_ in calls]
 
     def called(code, offset, function, first):
-        if code in (passes.__code__, changes.__code__, chooses.__code__):
-            seen.append(operands_of(sys._getframe(1), 4 if code is passes.__code__ or sys.version_info >= (3, 14) else 3))
+        if code in codes and instruction_at(code, offset)[0] == "CALL_FUNCTION_EX":
+            named = sys.version_info >= (3, 14) or instruction_at(code, offset)[1] & 1
+            seen.append(operands_of(sys._getframe(1), 1 + named)[0])
 
     monitoring = sys.monitoring
     tool = next(each for each in (3, 4) if monitoring.get_tool(each) is None)
     monitoring.use_tool_id(tool, "test")
     try:
         monitoring.register_callback(tool, monitoring.events.CALL, called)
-        for code in (passes.__code__, changes.__code__, chooses.__code__):
+        for code in codes:
             monitoring.set_local_events(tool, code, monitoring.events.CALL)
-        passes(divmod, 7, 2)
-        changes(divmod, 7, 2)
-        chooses(divmod, [7, 2])
+        for passed, *arguments in calls:
+            passed(*arguments)
     finally:
         monitoring.free_tool_id(tool)
-    kept, *gone = ([each for each in operands if type(each) in (tuple, list)] for operands in (seen[0], seen[-2], seen[-1]))
-    assert kept == [(7, 2)]
-    assert gone == [[], []]
+    return seen
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the call is reported before it begins")
+def test_a_tuple_and_what_a_local_refers_to_are_read_behind_a_star():
+    calls = [
+        (passes, divmod, 7, 2),
+        (passes_a_list, divmod, 7, 2),
+        (passes_names_too, zip, [[7], [2]], {}),
+        (passes_some_by_place, divmod, 7, [2]),
+        (passes_a_tuple_and_a_name, zip, [7], [2], {}),
+    ]
+    assert seen_behind_the_star(*calls) == [(7, 2), [7, 2], [[7], [2]], (7, 2), ([7], [2])]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the call is reported before it begins")
+def test_what_is_made_for_a_star_or_comes_by_two_ways_is_not_read():
+    calls = [(chooses, divmod, [7, 2]), (passes_what_is_made, divmod, 2, 7), (passes_what_was_stored_before, dict, [[(1, 2)]], {})]
+    assert seen_behind_the_star(*calls) == [NOTHING] * 3

@@ -15,12 +15,13 @@ import ctypes
 import dis
 import sys
 from collections.abc import Mapping
-from inspect import CO_OPTIMIZED, CO_VARARGS
+from inspect import CO_OPTIMIZED
 from types import CellType, CodeType, FrameType
 from typing import Any
 
 from ...core.lookup import looked_up
 from .instructions import instructions_of
+from .starred import Behind, gone_of
 from .successors import NO_NEXT
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
@@ -30,7 +31,7 @@ _TAGS = 3  # the low bits of a reference, from 3.14 on
 _TAGGED = sys.version_info >= (3, 14)
 _REFERENCE, _SIZE = ctypes.py_object, ctypes.c_size_t
 _reference_at, _size_at = _REFERENCE.from_address, _SIZE.from_address
-_codes: dict[int, tuple[CodeType, dict[int, int], int, dict[int, int]]] = {}
+_codes: dict[int, tuple[CodeType, dict[int, int], int, dict[int, Behind]]] = {}
 
 
 class NoValue:
@@ -52,8 +53,12 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
     if depth is None or depth < count:
         return None
     first = _locals_at(frame) + (locals_ + depth - count) * _WORD
-    if gone and (place := looked_up(gone, at)) is not None:
-        return tuple([NOTHING if index == count - place else _object_at(first + index * _WORD) for index in range(count)])
+    if gone and (behind := looked_up(gone, at)) is not None:
+        read = [NOTHING if index == count - behind.place else _object_at(first + index * _WORD) for index in range(count)]
+        if behind.local and count >= behind.place:
+            value = _object_at(_locals_at(frame) + code.co_varnames.index(behind.local) * _WORD)
+            read[-behind.place] = value if type(value) in (tuple, list) else NOTHING
+        return tuple(read)
     if count == 1:
         return (_object_at(first),)
     return tuple([_object_at(first + index * _WORD) for index in range(count)])
@@ -94,59 +99,15 @@ def locals_of(frame: FrameType) -> Mapping[str, Any]:
     return found
 
 
-def _depths(code: CodeType) -> tuple[dict[int, int], int, dict[int, int]]:
+def _depths(code: CodeType) -> tuple[dict[int, int], int, dict[int, Behind]]:
     key = id(code)
     known = looked_up(_codes, key)
     if known is None:
         locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
-        known = code, depths(code) if OFFSET else {}, locals_, _gone(code)  # a reference to the code: its id stays in use
+        known_depths = depths(code) if OFFSET else {}
+        known = code, known_depths, locals_, gone_of(code, known_depths)  # a reference to the code: its id stays in use
         _codes[key] = known
     return known[1:]
-
-
-def _gone(code: CodeType) -> dict[int, int]:
-    """By the offset of a call with a star, the place from the top of an operand that may be gone when the call is reported.
-
-    From 3.12 on the interpreter first makes a tuple of what is behind the star, lets that go, and reports the call then; the stack
-    still refers to it. Only what was a tuple before stays.
-    """
-    found: dict[int, int] = {}
-    if sys.version_info < (3, 12):
-        return found
-    instructions = [one for one in instructions_of(code) if one.opname not in ("NOP", "EXTENDED_ARG", "CACHE")]
-    for index, one in enumerate(instructions):
-        if one.opname != "CALL_FUNCTION_EX":
-            continue
-        before = [each.opname for each in instructions[max(0, index - 4) : index]]
-        named = sys.version_info >= (3, 14) or bool((one.arg or 0) & 1)
-        if named and before[-1:] == ["PUSH_NULL"]:
-            maker = index - 2
-        elif named and before[-3:-2] == ["BUILD_MAP"] and before[-2].startswith("LOAD_FAST") and before[-1] == "DICT_MERGE":
-            maker = index - 4
-        else:
-            maker = index - 1
-        by_one_way = not any(each.is_jump_target for each in instructions[maker + 1 : index + 1])  # `f(*(other or args))` has two
-        if (named and maker == index - 1) or maker < 0 or not by_one_way or not _makes_tuple(code, instructions, maker):
-            found[one.offset] = 1 + named
-    return found
-
-
-def _makes_tuple(code: CodeType, instructions: list[dis.Instruction], index: int) -> bool:
-    made = instructions[index]
-    if made.opname == "CALL_INTRINSIC_1":
-        return "LIST_TO_TUPLE" in made.argrepr
-    if made.opname == "LOAD_CONST":
-        return type(made.argval) is tuple
-    if made.opname.startswith("LOAD_FAST") and code.co_flags & CO_VARARGS:  # `*args`, if nothing else is stored under its name
-        name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-        stored = any(each.opname.startswith(("STORE_FAST", "DELETE_FAST")) and name in _names(each) for each in instructions)
-        return name == _names(made)[-1] and not stored
-    return made.opname == "BUILD_TUPLE"
-
-
-def _names(instruction: dis.Instruction) -> tuple[str, ...]:
-    names = instruction.argval
-    return names if isinstance(names, tuple) else (str(names),)
 
 
 def depths(code: CodeType) -> dict[int, int]:
