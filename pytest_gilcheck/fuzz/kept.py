@@ -52,12 +52,23 @@ class SharedValues:
         """The names of those that have changed since then."""
         return self.changes()[0]
 
-    def changes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of those that have changed, and of those that have not only been made anew with the same content."""
-        values = dict(self._now())
-        pairs = [(name, before, Looked(values.get(name, _NOTHING))) for name, before in self._before.items()]
+    def changes(self, now: SharedValues | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of those that have changed, and of those that have not only been made anew with the same content.
+
+        Args:
+            now: the values at present, which need not be looked at again if they are those of the same functions and classes.
+        """
+        if now is not None and [*map(id, now._roots)] == [*map(id, self._roots)]:
+            looked = now._before
+        else:
+            values = dict(self._now())
+            looked = {name: Looked(values[name]) for name in self._before if name in values}
+        pairs = [(name, before, looked.get(name, _GONE)) for name, before in self._before.items()]
         changed = tuple(name for name, before, now in pairs if before.differs_from(now))
         return changed, tuple(name for name, before, now in pairs if before.has_other_content(now))
+
+
+_GONE = Looked(_NOTHING)
 
 
 class FirstRun:
@@ -81,10 +92,11 @@ class FirstRun:
         if len(self._changed) == self._RUNS - 1:
             return
         try:
+            now = SharedValues(self._program, of_threads=True, state=state)
             if self._last is not None:
-                for kept, names in zip((self._changed, self._content), self._last.changes(), strict=True):
+                for kept, names in zip((self._changed, self._content), self._last.changes(now), strict=True):
                     kept.append(names)
-            self._last = SharedValues(self._program, of_threads=True, state=state)
+            self._last = now
         except Exception:  # of a metaclass of the program, which lets nobody look at its classes
             self._changed = self._content = [()] * (self._RUNS - 1)
 

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz.conflicts import trace
+from pytest_gilcheck.fuzz.searching.explorer import Explorer
 from pytest_gilcheck.fuzz.searching.search import Search
 from pytest_gilcheck.fuzz.steps.changing import Changing
 
@@ -53,6 +54,24 @@ def test_without_the_samples_these_mistakes_would_be_proofs(mistake, monkeypatch
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
     result = counted(add, add, setup=Counter, invariant=is_two, schedules=1000)
     assert "every interleaving" in result.reason
+
+
+def test_before_a_proof_all_classes_are_looked_at_once_more(monkeypatch):
+    """A class that only a late run has made may compute an attribute that counted as constant."""
+    happened = []
+
+    def noted(kind, name, what):
+        real = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda self, *how, **named: happened.append(what) or real(self, *how, **named))
+
+    noted(Explorer, "once", "run")
+    noted(Changing, "in_classes", "look")
+    monkeypatch.setattr(Search, "_passes_test", lambda *of: happened.append("test") or True)
+    for threads in ([lambda counter: work_alone()] * 2, [add_locked] * 2, [add_locked] * 4):
+        happened.clear()
+        result = counted(*threads, setup=Counter, schedules=1000)
+        assert "every interleaving" in result.reason
+        assert happened[: happened.index("test")][-1] == "look", happened
 
 
 def test_a_proof_says_with_how_many_samples_it_was_tested():

@@ -49,6 +49,7 @@ from .task import MAIN
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
+_LOOKS = frozenset({1, 2, *(8**power for power in range(1, 10))})  # at which the classes under test are looked at
 _NAME = "gilcheck-fuzz"
 _get_ident = threading.get_ident
 _CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
@@ -252,13 +253,18 @@ class Events:
             with suppress(ImportError):  # it is beyond the topmost package
                 yield importlib.util.resolve_name(name, package) if name.startswith(".") else name
 
-    def tables_unchanged(self) -> bool:
+    def tables_unchanged(self, *, for_certain: bool = False) -> bool:
         """Whether the step tables are still valid. If not, this makes new ones, in which no step is hidden, and the steps counted
-        so far are void."""
+        so far are void.
+
+        Args:
+            for_certain: whether to look at all classes too, which takes milliseconds where there are thousands; otherwise that is
+                done the first two times, and then the 8th, the 64th and so on.
+        """
         names = self.names
         names.check_values()
         self._looks += 1
-        if self._looks & (self._looks - 1) == 0:  # rarely, because there are thousands of classes
+        if for_certain or self._looks in _LOOKS:
             names.in_classes(self._classes_under_test())
         if not names.grown or self.frozen:
             return True

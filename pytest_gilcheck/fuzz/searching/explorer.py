@@ -344,6 +344,8 @@ class Explorer:
         self.events.forget()
         with self.events.covering(second):
             self.in_order()  # for what only a first run of code that is watched does: its steps are told from its instructions
+        if not FREE_THREADED_BUILD:
+            gc.collect(1)  # what these have made is old from here on, so that a record finds its own among the young
         self.ready = monotonic()
         self._until = min(self._until, self.ready + self.most_seconds)
         with self.events.covering(later):

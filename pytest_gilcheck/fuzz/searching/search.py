@@ -391,6 +391,8 @@ class Search:
         found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
         found.failure, found.torn = reduction.failure, found.torn or reduction.torn
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
+        if found.proved and not self._explorer.events.tables_unchanged(for_certain=True):
+            raise _MoreSteps
         if found.proved:
             found.void, found.conflicts = 0, reduction.runs
             self._shared = reduction.shared
