@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-_mro_of, _dict_of, _module_of, _name_of, _qualname_of = (
-    type.__dict__[name].__get__ for name in ("__mro__", "__dict__", "__module__", "__name__", "__qualname__")
+_mro_of, _dict_of, _module_of, _name_of, _qualname_of, _flags_of = (
+    type.__dict__[name].__get__ for name in ("__mro__", "__dict__", "__module__", "__name__", "__qualname__", "__flags__")
 )
+_HEAP_TYPE = 1 << 9  # of the flags of a type
+_names_of_module: Any = vars(ModuleType)["__dict__"].__get__
 
 
 def bases_of(kind: type) -> tuple[type, ...]:
@@ -19,6 +21,11 @@ def bases_of(kind: type) -> tuple[type, ...]:
 def names_of(kind: type) -> Mapping[str, Any]:
     """What a class itself defines, without asking its metaclass."""
     return kind.__dict__ if type(kind) is type else _dict_of(kind)
+
+
+def made_at_run_time(kind: type) -> bool:
+    """Whether this is a heap type, as all classes of Python code are; its attributes can be stored to."""
+    return bool((kind.__flags__ if type(kind) is type else _flags_of(kind)) & _HEAP_TYPE)
 
 
 def in_class(kind: Any, name: str) -> Any:
@@ -44,13 +51,29 @@ def attributes_of(thing: object) -> Iterator[tuple[str, Any]]:
     """Names and values of an object's own attributes, in its ``__dict__`` and its slots, without asking it."""
     for base in bases_of(type(thing)):
         for name, found in list(names_of(base).items()):
-            if name == "__dict__" and type(found) is GetSetDescriptorType:
+            if name == "__dict__" and type(found) in (GetSetDescriptorType, MemberDescriptorType):
                 yield from list(found.__get__(thing).items())
             elif type(found) is MemberDescriptorType:
                 try:
                     yield name, found.__get__(thing)
                 except AttributeError:  # the slot is still empty
                     continue
+
+
+def names_of_module(module: object) -> dict[str, Any]:
+    """The names of a module, without asking it: a lazy one would be imported by that, or raise that it cannot be.
+
+    Empty for what is no module; `sys.modules` may hold anything.
+    """
+    found: dict[str, Any] | None = _names_of_module(module) if is_a(module, ModuleType) else None
+    return {} if found is None else found  # None if ``__init__`` has not been called
+
+
+def file_of_module(module: object) -> str | None:
+    """The file of a module, or of what stands in `sys.modules` for one, without asking it; None if it has none."""
+    own = names_of_module(module) if is_a(module, ModuleType) else dict(attributes_of(module))
+    found = own.get("__file__")
+    return found if type(found) is str else None
 
 
 def module_of_class(kind: type) -> str:

@@ -34,6 +34,7 @@ from importlib.machinery import BuiltinImporter, ExtensionFileLoader
 from types import FrameType
 from typing import Any
 
+from .classes import names_of_module
 from .clocks import sleep
 from .source import frame_place, innermost
 
@@ -367,7 +368,7 @@ def _importer(frame: FrameType | None) -> FrameType | None:
 def _extension_modules() -> Iterable[str]:
     """The names of the imported extension modules."""
     for name, module in list(sys.modules.items()):
-        spec = getattr(module, "__spec__", None)
+        spec = names_of_module(module).get("__spec__")
         if isinstance(getattr(spec, "loader", None), ExtensionFileLoader):
             yield name
 

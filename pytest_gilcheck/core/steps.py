@@ -33,6 +33,7 @@ from functools import cache, wraps
 from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
+from .classes import is_a
 from .monitoring import take_over
 from .origin import ours, under_test
 from .source import line_text, place, syntax_tree, with_nested
@@ -98,7 +99,7 @@ def work_out(seen: set[tuple[str, int, str]]) -> None:
         seen: the `identity` of each code object.
     """
     for thing in gc.get_objects():
-        if isinstance(thing, FunctionType):
+        if is_a(thing, FunctionType):
             for code in with_nested(thing.__code__):
                 if identity(code) in seen:
                     _table(code)
@@ -253,7 +254,9 @@ class Steps:
 
     def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
         after, methods = _after_calls(code).get(offset, (-1, False))  # LOAD_SUPER_ATTR is a call as well, without a check
-        function = called.__func__ if methods and isinstance(called, MethodType) else called
+        function: Any = called
+        if methods and type(called) is MethodType:
+            function = called.__func__
         self._python_callee[id(code), after] = type(function) is FunctionType
 
     def _instruction(self, code: CodeType, offset: int) -> object:

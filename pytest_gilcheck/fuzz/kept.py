@@ -12,7 +12,16 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..core.changes import OF_ENUMS, Looked, held_by
-from ..core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of, qualified_name_of_class
+from ..core.classes import (
+    bases_of,
+    file_of_module,
+    is_a,
+    module_of_class,
+    name_of_callable,
+    names_of,
+    names_of_module,
+    qualified_name_of_class,
+)
 from ..core.origin import under_test
 from ..core.source import with_nested
 from .program import Program
@@ -197,9 +206,9 @@ class _Reached:
                 continue
             value: Any = variables.get(name)
             if is_a(value, ModuleType):
-                if under_test(getattr(value, "__file__", None) or "<") and id(value) not in self._seen:
+                if under_test(file_of_module(value) or "<") and id(value) not in self._seen:
                     self._seen.add(id(value))
-                    yield from self._of_module(vars(value), value.__name__, names)
+                    yield from self._of_module(names_of_module(value), str(names_of_module(value).get("__name__")), names)
             elif name in variables:
                 yield from self._of(value, _global(name, module))
 
@@ -207,7 +216,7 @@ class _Reached:
         for base in bases_of(kind):
             module_name = module_of_class(base)
             module = sys.modules.get(module_name)
-            if module_name != "__main__" and not under_test(getattr(module, "__file__", None) or "<"):
+            if module_name != "__main__" and not under_test(file_of_module(module) or "<"):
                 continue
             values = []
             for name, part in names_of(base).items():

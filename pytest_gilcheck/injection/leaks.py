@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ..core.classes import attributes_of, module_of_class, name_of_class, names_of
+from ..core.classes import attributes_of, file_of_module, module_of_class, name_of_class, names_of, names_of_module
 from ..core.clocks import monotonic, sleep
 from ..core.origin import foreign, under_test
 from ..core.stat import stat_of
@@ -108,8 +108,9 @@ def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         if _under_test(thing.__code__.co_filename):
             yield "", thing.__globals__  # examined once for all functions of a module
     elif kind is ModuleType:
-        if not foreign(getattr(thing, "__file__", None) or "<"):
-            yield from ((f"{thing.__name__}.{key}", value) for key, value in list(vars(thing).items()))
+        if not foreign(file_of_module(thing) or "<"):
+            names = names_of_module(thing)
+            yield from ((f"{names.get('__name__')}.{key}", value) for key, value in list(names.items()))
     elif kind is MethodType:
         yield name or "self", thing.__self__
         yield name, thing.__func__
@@ -147,7 +148,7 @@ def _may_hold_locks(kind: type) -> bool:
 
 
 def _library(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
+    file = file_of_module(module)
     return file is None or not _under_test(file)
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from ..core.classes import in_class, is_a, module_of_class, names_of, qualified_name_of_class
 from ..core.clocks import monotonic_ns
 from ..core.monitoring import take_over
 from ..core.source import Position, code_position
@@ -32,6 +33,7 @@ _HEAD = struct.Struct("qqiiiiHH")  # native thread id, since when, the position,
 _UNKNOWN = -1  # part of a position
 _NOWHERE = Position()
 _TOOL_ID = 4
+_CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ class CCalls(Instrument):
         monitoring.set_events(_TOOL_ID, events.CALL)
 
     def _called(self, code: CodeType, offset: int, called: object, first: object) -> None:
-        if not isinstance(called, (FunctionType, MethodType)):
+        if not is_a(called, (FunctionType, MethodType)):
             self._push(_name(called), code, offset)
 
     def _returned(self, code: CodeType, offset: int, called: object, first: object) -> None:
-        if not isinstance(called, (FunctionType, MethodType)):
+        if not is_a(called, (FunctionType, MethodType)):
             self._pop()
 
     def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -154,13 +156,26 @@ class CCalls(Instrument):
 
 
 def _name(called: object) -> str:
-    """The qualified name of a callable, with its module unless that is builtins."""
-    if isinstance(called, BuiltinFunctionType) and not isinstance(called.__self__, (type(os), type(None))):
-        return f"{type(called.__self__).__qualname__}.{called.__name__}"
-    own = getattr(called, "__name__", None)  # of a function of ctypes, or a ufunc, whose class is one for all of them
-    if not hasattr(called, "__qualname__") and isinstance(own, str):
-        return own
-    named = called if hasattr(called, "__qualname__") else type(called)
-    module = getattr(named, "__module__", None)
-    prefix = "" if module in (None, "builtins") else f"{module}."
-    return f"{prefix}{getattr(named, '__qualname__', named)}"
+    """The qualified name of a callable, with its module unless that is builtins.
+
+    The workload calls it now, so none of its own code may run for a name.
+    """
+    if type(called) is BuiltinFunctionType and not is_a(called.__self__, (type(os), type(None))):
+        return f"{qualified_name_of_class(type(called.__self__))}.{called.__name__}"
+    named, module, qualified = (_attribute(called, name) for name in ("__name__", "__module__", "__qualname__"))
+    if qualified is None and named is not None:  # a function of ctypes, or a ufunc, whose class is one for all of them
+        return named
+    if qualified is None:
+        kind: Any = called if is_a(called, type) else type(called)
+        module, qualified = module_of_class(kind), qualified_name_of_class(kind)
+    return qualified if module in (None, "builtins") else f"{module}.{qualified}"
+
+
+def _attribute(called: object, name: str) -> str | None:
+    """A text among the attributes of a callable; None if it may be computed by code that is no part of the interpreter's."""
+    kind = type(called)
+    asked = (in_class(kind, "__getattr__"), in_class(kind, "__getattribute__"))
+    if FunctionType in map(type, asked) or in_class(kind, "__class__") is not _CLASS or type(in_class(kind, name)) is property:
+        return None
+    found = getattr(called, name, None)
+    return found if type(found) is str else None

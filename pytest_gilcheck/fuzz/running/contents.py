@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ...core.classes import bases_of, module_of_class, name_of_class, names_of
+from ...core.classes import bases_of, file_of_module, module_of_class, name_of_class, names_of, names_of_module
 from ...core.origin import ours
 
 ATOMS = (str, bytes, int, float, complex, bool, type(None))  # classes of values that refer to nothing
@@ -99,7 +99,7 @@ def _of_function(thing: Any) -> Found:
     cells = [cell for cell in thing.__closure__ or () if _filled(cell)]
     found: Found = [(cell, "cell", cell.cell_contents) for cell in cells]
     home = sys.modules.get(thing.__module__ or "")
-    if thing.__globals__ is not getattr(home, "__dict__", thing.__globals__):  # made of a text, with names of its own
+    if thing.__globals__ is not (names_of_module(home) or thing.__globals__):  # made of a text, with names of its own
         found.append((thing, None, thing.__globals__))
     return [
         *found,
@@ -115,7 +115,7 @@ def _of_method(thing: Any) -> Found:
 
 def _of_class(thing: Any) -> Found:
     module = module_of_class(thing)
-    if module in sys.stdlib_module_names or ours(getattr(sys.modules.get(module), "__file__", None) or ""):
+    if module in sys.stdlib_module_names or ours(file_of_module(sys.modules.get(module)) or ""):
         return []
     return [(thing, key, value) for key, value in list(names_of(thing).items()) if id(type(value)) not in _ATOMS]
 

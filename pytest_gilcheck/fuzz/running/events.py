@@ -26,7 +26,7 @@ from inspect import CO_GENERATOR
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ...core.classes import bases_of, derived_from, is_a, module_of_class
+from ...core.classes import bases_of, derived_from, file_of_module, is_a, module_of_class, names_of_module
 from ...core.clocks import PUBLIC
 from ...core.lookup import looked_up
 from ...core.origin import foreign, ours
@@ -229,15 +229,15 @@ class Events:
     def _classes_under_test(self) -> Iterator[type]:
         """The classes of modules of which code has started beside the threads, or that these have imported; and their bases."""
         loaded = dict(sys.modules)
-        modules = {name for name, module in loaded.items() if self.names.has_file(getattr(module, "__file__", None))}
+        modules = {name for name, module in loaded.items() if self.names.has_file(file_of_module(module))}
         waiting = list(modules)
         while waiting:
             module = loaded.get(waiting.pop())
-            found = {*_modules_of(list(getattr(module, "__dict__", {}).values())), *self._imported_by(module)} - modules
+            found = {*_modules_of(list(names_of_module(module).values())), *self._imported_by(module)} - modules
             modules |= found
             for name in found:
-                path = getattr(loaded.get(name), "__file__", None)
-                if type(path) is str and self._takes_part(path) and not foreign(path):  # of the program, and no library
+                path = file_of_module(loaded.get(name))
+                if path is not None and self._takes_part(path) and not foreign(path):  # of the program, and no library
                     self.names.imported(path)
                     waiting.append(name)
         for kind in derived_from(object):
@@ -247,9 +247,9 @@ class Events:
     @staticmethod
     def _imported_by(module: ModuleType | None) -> Iterator[str]:
         """The modules that a module under test may have imported, also those of which it has kept no name."""
-        package = getattr(module, "__package__", None) or ""
-        path = getattr(module, "__file__", None)
-        for name in imports_of(path) if type(path) is str else ():
+        package = names_of_module(module).get("__package__") or ""
+        path = file_of_module(module)
+        for name in imports_of(path) if path is not None else ():
             with suppress(ImportError):  # it is beyond the topmost package
                 yield importlib.util.resolve_name(name, package) if name.startswith(".") else name
 

@@ -27,7 +27,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any
 
-from ...core.classes import bases_of, is_a, module_of_class, name_of_callable, names_of
+from ...core.classes import bases_of, file_of_module, is_a, module_of_class, name_of_callable, names_of, names_of_module
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
@@ -82,7 +82,7 @@ class Patches:
         self._undo.append(self._repeatable.end)
         for module in list(sys.modules.values()):
             if _may_change(module):
-                self._replace_names(vars(module))
+                self._replace_names(names_of_module(module))
         for target, name, value in self._others():
             self._set(target, name, value)
         for kind in (dates.REAL["datetime"], dates.REAL["date"]):
@@ -160,10 +160,10 @@ class Patches:
         sorts, contents = _Sorts(), Contents()
         waiting: deque[tuple[Any, str]] = deque()
         for module in list(sys.modules.values()):
-            name = getattr(module, "__name__", "")
-            file = getattr(module, "__file__", None)
-            if name in _ALWAYS_SEARCHED or (isinstance(file, str) and self._engine.takes_part(file)):
-                waiting.append((vars(module), name))
+            names, file = names_of_module(module), file_of_module(module)
+            name = str(names.get("__name__", ""))
+            if name in _ALWAYS_SEARCHED or (names and file is not None and self._engine.takes_part(file)):
+                waiting.append((names, name))
         waiting.extend((root, name_of_callable(root) if callable(root) else "a fixture") for root in self._roots)
         while waiting and len(seen) < _MOST:
             thing, path = waiting.popleft()
@@ -184,14 +184,14 @@ class Patches:
                         self._engine.thread_locals.append(value)
                     else:
                         self._engine.workers.fresh = True  # __init__ runs in each thread; this costs five times as much
-                if (made := _rebuilt(value, wrapper, f"{path}.{name}")) is not None and not isinstance(place, _FIXED):
+                if (made := _rebuilt(value, wrapper, f"{path}.{name}")) is not None and not is_a(place, _FIXED):
                     self._set_anywhere(place, name, made)
                     waiting.append((value, f"{path}.{name}"))  # what else is in it
                 elif (lock := _lock_behind(value)) is not None:
                     where = f"{path}.{name}" if isinstance(name, str) and lock is value else path
-                    if not isinstance(place, _FIXED):
+                    if not is_a(place, _FIXED):
                         self._set_anywhere(place, name, _with_lock(value, wrapper, where))
-                elif not isinstance(place, _FIXED) and (replacement := _replacement(value)) is not None:
+                elif not is_a(place, _FIXED) and (replacement := _replacement(value)) is not None:
                     unbound = is_a(place, type) and is_a(value, types.BuiltinFunctionType)
                     self._set_anywhere(place, name, staticmethod(replacement) if unbound else replacement)
                 elif not is_a(value, _LEAVES) and id(value) not in seen:
@@ -205,18 +205,18 @@ class Patches:
                 self._kinds.append(kind)
 
     def _is_of_module_under_test(self, name: object) -> bool:
-        file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
-        return isinstance(file, str) and self._engine.takes_part(file)
+        file = file_of_module(sys.modules.get(name)) if isinstance(name, str) else None
+        return file is not None and self._engine.takes_part(file)
 
     def _set_anywhere(self, place: Any, name: Any, value: Any) -> None:
         """Keep this value in a place instead, until the check is over; a place that cannot be changed is left as it is."""
-        if isinstance(place, (dict, list, deque)):
+        if is_a(place, (dict, list, deque)):
             self._set_item(place, name, value)
-        elif isinstance(place, partial):
+        elif is_a(place, partial):
             if name in ("func", "args"):
                 self._undo.append(partial(self._set_part, place, name, getattr(place, name)))
                 self._set_part(place, name, value)
-        elif isinstance(place, types.CellType):
+        elif is_a(place, types.CellType):
             before = place.cell_contents
             place.cell_contents = value
             self._undo.append(lambda: setattr(place, "cell_contents", before))
@@ -303,7 +303,7 @@ def _is_bare(function: types.FunctionType) -> bool:
     if function.__closure__ is not None or function.__defaults__ is not None or function.__kwdefaults__ is not None:
         return False
     home = sys.modules.get(function.__module__ or "")
-    return not function.__dict__ and function.__globals__ is getattr(home, "__dict__", None)
+    return not function.__dict__ and function.__globals__ is names_of_module(home)
 
 
 def _lock_behind(value: Any) -> Any:
@@ -360,8 +360,8 @@ def _replacement(value: Any) -> Any:
 def _may_change(module: Any) -> bool:
     if not is_a(module, types.ModuleType):
         return False
-    name = module.__name__
-    return name.partition(".")[0] not in NOT_CHANGED and not ours(getattr(module, "__file__", None) or "")
+    name = str(names_of_module(module).get("__name__", ""))
+    return name.partition(".")[0] not in NOT_CHANGED and not ours(file_of_module(module) or "")
 
 
 _REPLACEMENTS: dict[Any, Any] = {

@@ -21,6 +21,7 @@ from functools import partial
 from types import FrameType, GenericAlias, TracebackType
 from typing import Any, TypeVar
 
+from ...core.classes import is_a
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.origin import standard
 from ...core.source import frame_place, innermost
@@ -428,7 +429,7 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
 def _start_under_control(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Handle]) -> _Handle:
     """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
     thread = getattr(function, "__self__", None)
-    if not isinstance(thread, threading.Thread):
+    if not is_a(thread, threading.Thread):
         thread = None
     count = len(engine.tasks)
     workers, name = engine.workers, f"T{count}" if thread is None else f"T{count} ({thread.name})"

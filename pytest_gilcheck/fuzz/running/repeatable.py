@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ...core.classes import bases_of, in_class, module_of_class, names_of
+from ...core.classes import bases_of, in_class, is_a, module_of_class, names_of
 from ...core.source import line_text
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
@@ -38,6 +38,7 @@ REAL_URANDOM = os.urandom
 _build_class = builtins.__build_class__
 _Names: Any = vars(tempfile)["_RandomNameSequence"]
 _next_name = _Names.__next__
+_HASH = names_of(object)["__hash__"]
 RENEWED = 256  # draws from here on give each run other bytes, and from twice this on, other numbers as well
 _BYTES, _EVERYTHING = 1, 2
 
@@ -179,8 +180,7 @@ class Repeatable(Chance):
                     self._before[id(thing)] = partial(_itself, thing)
 
     def _change(self, kind: type) -> bool:
-        changed: Any = kind
-        if changed.__hash__ is not object.__hash__ or "__hash__" in names_of(kind):
+        if in_class(kind, "__hash__") is not _HASH or "__hash__" in names_of(kind):
             return False
         if in_class(kind, "_is_protocol") is True:  # `isinstance` asks for every name of a protocol, which no class would have then
             return False
@@ -202,7 +202,7 @@ class Repeatable(Chance):
             return number
         if ((before := self._before.get(key)) is not None and before() is thing) or not self._controlled():
             return object.__hash__(thing)
-        number = self._numbers[key] = self.next_number(not isinstance(thing, threading.Thread))
+        number = self._numbers[key] = self.next_number(not is_a(thing, threading.Thread))
         try:
             self._references[key] = weakref.ref(thing, lambda _: self._forget(key))
         except TypeError:  # it could die, and another object be at its address: keep it for this run
@@ -231,7 +231,7 @@ class Repeatable(Chance):
 
         def build_class(*arguments: Any, **keywords: Any) -> Any:
             made = _build_class(*arguments, **keywords)
-            ours = self._controlled() and isinstance(made, type) and self._may_change(module_of_class(made))
+            ours = self._controlled() and is_a(made, type) and self._may_change(module_of_class(made))
             if ours and not _decorated(arguments):
                 self._change(made)
             return made

@@ -22,12 +22,11 @@ from types import (
 )
 from typing import Any
 
-from ...core.classes import attributes_of, bases_of, in_class, is_a, module_of_class, name_of_class, names_of
+from ...core.classes import attributes_of, bases_of, in_class, is_a, made_at_run_time, module_of_class, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.source import with_nested
 from . import in_c, in_python, values
 from .calls import _makes_steps
-from .operators import HEAP_TYPE
 from .touch import CONTAINERS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
 
 CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
@@ -44,7 +43,7 @@ _PLAIN_STORERS = {name: {id(in_class(kind, name)) for kind in (object, BaseExcep
 
 def by_classes(kind: type, name: str) -> list[Touch]:
     """What is touched by looking a name up in a class and its bases, as far as they can change."""
-    return [Touch(base, name, False) for base in bases_of(kind) if base.__flags__ & HEAP_TYPE]
+    return [Touch(base, name, False) for base in bases_of(kind) if made_at_run_time(base)]
 
 
 def attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
@@ -72,7 +71,7 @@ def attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
         return [*of_classes, Touch(holder, name, False)]
     if any(found is each for each in _OF_CONTAINERS):
         return [*of_classes, Touch(holder, found.__name__, False)]
-    if not kind.__flags__ & HEAP_TYPE:
+    if not made_at_run_time(kind):
         if type(found) not in (MethodDescriptorType, WrapperDescriptorType):
             return UNKNOWN
         own_names = kind not in CONTAINERS and kind.__dictoffset__
@@ -130,7 +129,7 @@ def _in_standard_library(thing: Any) -> bool:
     """Whether this is a module of the standard library, or a class of one that is written in Python."""
     if type(thing) is ModuleType:
         name = vars(thing).get("__name__")
-    elif isinstance(thing, type) and thing.__flags__ & HEAP_TYPE:
+    elif is_a(thing, type) and made_at_run_time(thing):
         name = names_of(thing).get("__module__")
     else:
         return False
@@ -186,13 +185,13 @@ def attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: 
     if setter is not None and type(found) is not MemberDescriptorType:
         return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
     slot = found.__name__ if type(found) is MemberDescriptorType else name
-    return [*of_classes, Touch(holder, slot, True)] if kind.__flags__ & HEAP_TYPE else UNKNOWN
+    return [*of_classes, Touch(holder, slot, True)] if made_at_run_time(kind) else UNKNOWN
 
 
 def of_super(holder: Any, name: str, under_test: UnderTest) -> Touches:
     """What ``super().name`` touches, for this instance, or this class."""
     kinds = (holder, type(holder)) if is_a(holder, type) else (type(holder),)  # in a metaclass, a class is an instance
-    if not kinds[0].__flags__ & HEAP_TYPE:
+    if not made_at_run_time(kinds[0]):
         return UNKNOWN
     found = [names_of(base).get(name) for kind in kinds for base in bases_of(kind)]
     quiet = all(_binds_quietly(each, under_test) and type(each) is not property for each in found)

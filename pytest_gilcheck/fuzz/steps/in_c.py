@@ -26,9 +26,8 @@ from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
-from ...core.classes import bases_of, in_class, names_of
+from ...core.classes import bases_of, in_class, made_at_run_time, names_of
 from .operands import immutable
-from .operators import HEAP_TYPE
 
 State = list[tuple[Any, str | None, bool]]
 
@@ -114,7 +113,7 @@ def buffer_of(stream: Any) -> object:
 
 def is_decided_by_the_type(thing: object, kind: object) -> bool:
     """Whether an abstract class of the library looks at nothing that can change, to say whether this is an instance of it."""
-    return type(kind) is ABCMeta and kind in _OF_VALUES and not type(thing).__flags__ & HEAP_TYPE
+    return type(kind) is ABCMeta and kind in _OF_VALUES and not made_at_run_time(type(thing))
 
 
 def shown_error(thing: Any) -> tuple[Any, ...] | None:

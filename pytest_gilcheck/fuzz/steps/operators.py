@@ -11,12 +11,11 @@ import collections
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from ...core.classes import bases_of, in_class, names_of
+from ...core.classes import bases_of, in_class, made_at_run_time, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from .calls import CONTAINERS, UnderTest, _makes_steps
 
-HEAP_TYPE = 1 << 9  # of the flags of a type: it is made at run time
 _DATA = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}
 )
@@ -45,7 +44,7 @@ def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
     if known is None:
         plain = quiet = type(kind) is type
         for base in kind.__mro__[:-1] if plain else ():
-            made = bool(base.__flags__ & HEAP_TYPE)
+            made = made_at_run_time(base)
             for name, value in list(vars(base).items()):
                 if not (name.startswith("__") and name.endswith("__")) or of_no_instance(name, value):
                     continue
@@ -143,7 +142,7 @@ def kind_of(thing: Any, *, asks: str = "", compared: bool = False, shown: bool =
         shown: whether it may also be shown or copied.
     """
     kind = type(thing)
-    if not kind.__flags__ & HEAP_TYPE:
+    if not made_at_run_time(kind):
         return kind
     base, own = _derivation(kind)
     if asks:
@@ -155,7 +154,7 @@ def kind_of(thing: Any, *, asks: str = "", compared: bool = False, shown: bool =
 def kind_for_method(thing: Any, name: str) -> type:
     """Likewise for a method in C of the container, under this name, of which `_GOING_THROUGH` goes on with what it finds there."""
     kind = type(thing)
-    if not kind.__flags__ & HEAP_TYPE:
+    if not made_at_run_time(kind):
         return kind
     base, own = _derivation(kind)
     if own & _GOING_THROUGH or (base is collections.OrderedDict and name not in _DIRECT and own - _NOT_ASKED - _OF_THE_WHOLE):

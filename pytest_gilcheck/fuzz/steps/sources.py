@@ -17,6 +17,7 @@ from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import NamedTuple
 
+from ...core.classes import file_of_module
 from ...core.lookup import looked_up
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
 from .instructions import instructions_of, kept, stores_of
@@ -156,7 +157,7 @@ def keep(facts: Mapping[str, object]) -> None:
     global _kept
     if not facts:
         return
-    modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    modules = {file_of_module(module) for module in list(sys.modules.values())}
     usable = {path: found for path, found in facts.items() if path in modules and isinstance(found, SourceFacts)}
     _files.update(usable)
     _kept = len(_files)

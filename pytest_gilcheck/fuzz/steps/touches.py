@@ -1046,9 +1046,9 @@ def _raised(at: _At) -> Touches:
         return []
     parts: list[Touches] = []
     for each in found:
-        if isinstance(each, BaseException):
+        if is_a(each, BaseException):
             parts.append([Touch(each, ALL, True)])
-        elif isinstance(each, type):
+        elif is_a(each, type):
             parts.append(called(each, [], at.under_test))
         elif each is not None:
             return UNKNOWN

@@ -15,10 +15,10 @@ from datetime import date, datetime, time, timedelta, timezone
 from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
-from ...core.classes import bases_of, in_class, module_of_class, names_of
+from ...core.classes import bases_of, in_class, made_at_run_time, module_of_class, names_of
 from ...core.lookup import looked_up
 from .operands import immutable
-from .operators import HEAP_TYPE, OF_NO_OPERATOR, of_no_instance
+from .operators import OF_NO_OPERATOR, of_no_instance
 
 _TIMED = (datetime, time)  # as they are before a check replaces their names
 _KINDS = frozenset(
@@ -80,7 +80,7 @@ def _own_operators(kind: type) -> frozenset[str]:
         own = {
             name
             for base in bases_of(kind)
-            if base.__flags__ & HEAP_TYPE and module_of_class(base) != "enum"
+            if made_at_run_time(base) and module_of_class(base) != "enum"
             for name, value in list(names_of(base).items())
             if name.startswith("__") and name.endswith("__") and name not in _OF_ENUM and not _is_inherited(name, value)
         }
