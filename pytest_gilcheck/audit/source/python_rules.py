@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from ...core.source import no_warnings_of_the_compiler
 from .pattern import Pattern
-from .survey import SharedNames, is_lock, survey
+from .survey import SharedNames, is_lock, makes_lock, survey
 from .syntax import (
     MUTABLE_NODES,
     FunctionNode,
@@ -153,7 +153,7 @@ class _Walker(ast.NodeVisitor):
             if (
                 isinstance(statement, ast.Assign)
                 and isinstance(statement.value, ast.Call)
-                and last_name(statement.value.func) in LOCK_CALLS
+                and makes_lock(statement.value, self.module)
             ):
                 for target in statement.targets:
                     if isinstance(target, ast.Name) and target.id in scope.locals and not escapes(node, target.id):
@@ -205,12 +205,7 @@ class _Walker(ast.NodeVisitor):
         locks = 0
         for item in node.items:
             expression = item.context_expr
-            if isinstance(expression, ast.Call) and dotted(expression.func) in (
-                "threading.Lock",
-                "threading.RLock",
-                "Lock",
-                "RLock",
-            ):
+            if isinstance(expression, ast.Call) and makes_lock(expression, self.module):
                 self._say("GA308", node.lineno, f"with {dotted(expression.func)}(): nobody else can hold this lock")
                 continue
             if isinstance(expression, ast.Name) and self.scopes and expression.id in self.scopes[-1].fresh_locks:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from .syntax import MUTABLE_NODES, assigned, changes_in, dotted, last_name, locals_of, module_statements, yields
-from .vocabulary import ITERATOR_CALLS, LOCK_CALLS, LOCK_WORDS, MUTABLE_CALLS
+from .vocabulary import ITERATOR_CALLS, LOCK_CALLS, LOCK_MODULES, LOCK_WORDS, MUTABLE_CALLS
 
 
 @dataclass
@@ -96,6 +96,21 @@ def kind_of(value: ast.expr, module: SharedNames) -> str:
         if whole in module.generators:
             return "iterator"
     return "none"
+
+
+def makes_lock(call: ast.Call, module: SharedNames) -> bool:
+    """Whether this makes a new lock, which only its maker has.
+
+    A lock of a file, a key or a server is of another module, where its class may be called ``Lock`` too. A condition may be given
+    its lock.
+    """
+    name = module.full(dotted(call.func))
+    if "." not in name and (whole := module.imports.get("*")) is not None:
+        name = whole.removesuffix("*") + name
+    home, _, kind = name.rpartition(".")
+    if home not in LOCK_MODULES or kind not in LOCK_CALLS:
+        return False
+    return kind.endswith("Semaphore") or not (call.args or call.keywords)
 
 
 def is_lock(expression: ast.expr, module: SharedNames) -> bool:

@@ -18,6 +18,7 @@ MUTABLE_CALLS = frozenset(
     ]
 )
 LOCK_CALLS = frozenset(["Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "allocate_lock"])
+LOCK_MODULES = frozenset(["threading", "_thread", "multiprocessing", "asyncio", "anyio", "trio"])
 LOCK_WORDS = ("lock", "mutex", "semaphore", "condition", "critical")
 ITERATOR_CALLS = frozenset(
     [
