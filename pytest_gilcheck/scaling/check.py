@@ -39,6 +39,9 @@ _ONE_THREAD_LAPS = 3  # at least; each gives one figure for each thread
 _SHORT_LAP = 0.25  # seconds; laps are added only if they are shorter
 _MISCALIBRATED = 3.0  # factor between the calibrated and the measured time of a call, from which a result is rejected
 
+_DENIED = 0.5  # share of a sequential lap without a core, from which the rest of it is no measurement
+_SLOWED = 2.0  # factor between the time that a round took and its work, from which the reason says both
+
 
 def scaling(
     work: Workload,
@@ -116,7 +119,7 @@ def _measured(template: ScalingResult, sampler: Sampler, plan: ScalingPlan, star
     reading: RoundsReading | None = None
     judgement: ScalingJudgement | None = None
     cores = usable_cores()
-    before = time.monotonic()
+    began = before = time.monotonic()
     for r in sampler.rounds():
         rounds.append(r)
         now = time.monotonic()
@@ -129,17 +132,25 @@ def _measured(template: ScalingResult, sampler: Sampler, plan: ScalingPlan, star
             break
     assert reading is not None, "there is at least one round"
     assert judgement is not None
-    judgement = _believed(judgement, rounds, calibration, plan, budget)
+    judgement = _believed(judgement, rounds, (before - began) / len(rounds), calibration, plan, budget)
     return _concluded(template, sampler, judgement, reading, held, plan)
 
 
 def _believed(
-    judgement: ScalingJudgement, rounds: list[Round], calibration: Calibration, plan: ScalingPlan, budget: float
+    judgement: ScalingJudgement, rounds: list[Round], lasted: float, calibration: Calibration, plan: ScalingPlan, budget: float
 ) -> ScalingJudgement:
-    """Reject the measurement (verdict: inconclusive) if the workload changed speed; explain it if too few rounds were completed."""
-    measured = rounds[0].work.sequential.own_wall / 1e9 / (calibration.calls * plan.threads)
+    """Reject the measurement (verdict: inconclusive) if the workload changed speed; explain it if too few rounds were completed.
+
+    Args:
+        lasted: seconds that a round took.
+    """
+    first = rounds[0].work.sequential
+    measured = first.own_wall / 1e9 / (calibration.calls * plan.threads)
     factor = measured / calibration.seconds
     if not 1 / _MISCALIBRATED < factor < _MISCALIBRATED:
+        if first.denied is not None and first.denied > _DENIED:  # what is left of the lap says nothing of the workload
+            reason = f"machine too busy: for {min(1.0, first.denied):.0%} of a lap, which takes one core, there was none"
+            return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; {RETRY}")
         reason = f"the workload changed speed during the measurement: one call took {factor:.2g}x as long as in the calibration"
         advice = "give every call the same work, or raise warmup="
         return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; {advice}")
@@ -147,6 +158,8 @@ def _believed(
         took = _round_seconds(calibration, plan)
         rounds_run = f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}"
         reason = f"{rounds_run} fitted into budget={budget:g} s, at least 3 are needed, and one takes about {took:.2g} s"
+        if lasted > _SLOWED * took:
+            reason += f" of an idle machine; here one took {lasted:.2g} s"
         needed = _ROUNDS_WANTED * took
         return replace(judgement, reason=f"{reason}; {longer(needed, budget) if needed > budget else RETRY}")
     return judgement

@@ -1,6 +1,7 @@
 """The order of the laps in a round, and what makes a measurement worthless: made-up samplers, no time is measured."""
 
 import os
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -53,9 +54,31 @@ def test_a_call_that_takes_another_time_than_in_the_calibration_is_not_judged(se
     made = rounds([1.9] * 4)
     judgement = judge(CLAIM, read_rounds(made, 2, 2), None)
     assert judgement.verdict is Verdict.HOLDS
-    found = check._believed(judgement, made, Calibration(1, seconds, 0.0, 1, seconds), ScalingPlan(threads=2), 1.0)
+    found = check._believed(judgement, made, 0.1, Calibration(1, seconds, 0.0, 1, seconds), ScalingPlan(threads=2), 1.0)
     assert found.verdict is (Verdict.HOLDS if believed else Verdict.INCONCLUSIVE)
     assert believed or "changed speed" in found.reason
+
+
+@pytest.mark.parametrize("denied", [0.7, 1.0, 1.2])
+def test_a_lap_without_a_core_says_nothing_of_the_speed_of_the_workload(denied):
+    made = rounds([1.9] * 4)
+    slow = lap([20.0, 20.0], denied=denied, sequential=True)
+    made[0] = replace(made[0], work=replace(made[0].work, sequential=slow))
+    judgement = judge(CLAIM, read_rounds(made, 2, 2), None)
+    found = check._believed(judgement, made, 0.1, Calibration(1, 0.02, 0.0, 1, 0.02), ScalingPlan(threads=2), 1.0)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert f"machine too busy: for {min(denied, 1):.0%} of a lap" in found.reason
+    assert "changed speed" not in found.reason
+
+
+@pytest.mark.parametrize(("lasted", "busy"), [(0.11, False), (0.9, True)])
+def test_too_few_rounds_say_how_long_one_took_if_the_machine_slowed_it(lasted, busy):
+    made = rounds([1.0])
+    judgement = judge(ScalingClaim(1.5, None, "at least 1.5x"), read_rounds(made, 2, 2), None)
+    found = check._believed(judgement, made, lasted, Calibration(1, 0.02, 0.0, 1, 0.02), ScalingPlan(threads=2), 1.0)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "1 round fitted into budget=1 s, at least 3 are needed, and one takes about 0.1 s" in found.reason
+    assert ("of an idle machine; here one took 0.9 s" in found.reason) is busy
 
 
 @pytest.mark.skipif(not CAN_PIN, reason="no affinity here")
