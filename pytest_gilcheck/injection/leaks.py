@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core.classes import attributes_of, file_of_module, module_of_class, name_of_class, names_of, names_of_module
 from ..core.clocks import monotonic, sleep
-from ..core.origin import foreign, under_test
+from ..core.origin import foreign, ours, under_test
 from ..core.stat import stat_of
 from ..core.system import entries, read
 
@@ -100,9 +100,10 @@ def locks(work: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
 def _parts(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     kind = type(thing)
     if kind is FunctionType:
+        binds = ours(thing.__code__.co_filename)  # the test to its fixtures, for instance: no name of the user's
         for cell_name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
             try:
-                yield cell_name, cell.cell_contents
+                yield "" if binds else cell_name, cell.cell_contents
             except ValueError:  # the cell is still empty
                 continue
         if _under_test(thing.__code__.co_filename):

@@ -166,6 +166,33 @@ def test_every_step_with_an_invariant_over_the_tests_own_fixtures(run):
     )
 
 
+def test_a_lock_of_a_fixture_that_stays_held_is_called_as_the_test_calls_it(run):
+    result = run(
+        """
+        import threading, pytest
+
+        class Account:
+            def __init__(self):
+                self.lock = threading.Lock()
+
+        @pytest.fixture
+        def account():
+            return Account()
+
+        def work():
+            pass
+
+        @pytest.mark.gil_interrupt(inject="every-step")
+        def test_unsafe(account):
+            account.lock.acquire()
+            work()
+            account.lock.release()
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*not safe to interrupt: *: lock account.lock held*"])
+
+
 def test_a_bad_seed_stops_the_run(run):
     result = run(DEAF, "--gilcheck-seed=x")
     assert result.ret == 4
