@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+from collections.abc import Awaitable, Iterator, Mapping
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
 _mro_of, _dict_of, _module_of, _name_of, _qualname_of, _flags_of = (
@@ -109,3 +109,22 @@ def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
     for, and raises if that cannot be made now.
     """
     return issubclass(type(value), kinds)
+
+
+def is_unfinished(value: object) -> bool:
+    """Whether this is something to be awaited or iterated over, a coroutine for instance, in which no work has been done so far.
+
+    A proxy has all special methods that what it stands for may have, and ``__await__`` among them, which says nothing.
+    """
+    kind = type(value)
+    if issubclass(kind, (CoroutineType, GeneratorType, AsyncGeneratorType)):
+        return True
+    return not computes_its_class(kind) and issubclass(kind, Awaitable)
+
+
+def computes_its_class(kind: type) -> bool:
+    """Whether instances have a ``__class__`` of their own, as those of a proxy, which is not to be asked for it."""
+    return in_class(kind, "__class__") is not _CLASS
+
+
+_CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own

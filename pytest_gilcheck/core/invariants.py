@@ -6,10 +6,10 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from .classes import name_of_class
+from .classes import is_a, is_unfinished, name_of_class
 from .source import file_text, syntax_tree
 
 _ALWAYS_TRUE = frozenset({tuple, FunctionType, MethodType, BuiltinFunctionType})  # an empty tuple is no comparison either
@@ -35,7 +35,7 @@ def broken(invariant: Callable[..., Any], arguments: tuple[Any, ...], answer: ob
         arguments: with which it was called.
         answer: what it returned. Whether that is true may be asked of code of the program, which may raise.
     """
-    if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+    if is_unfinished(answer):
         return f"the invariant returned a {name_of_class(type(answer))}, which nothing runs: make it a plain function"
     if type(answer) in _ALWAYS_TRUE:
         return f"the invariant returned a {name_of_class(type(answer))}, which is true whatever is in it: make it one comparison"
@@ -99,7 +99,7 @@ def _values(expression: ast.expr, known: Mapping[str, Any]) -> list[tuple[str, A
             value = known[each.id]
             for name in reversed(names):
                 value = inspect.getattr_static(value, name) if _computed(value, name) else getattr(value, name)
-            if not callable(value) and not isinstance(value, property) and not inspect.ismodule(value):
+            if not callable(value) and not is_a(value, (property, ModuleType)):
                 found.setdefault(ast.unparse(node), value)
             return
         for child in ast.iter_child_nodes(node):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import inspect
 import json
 import signal
 import zlib
 from collections.abc import Awaitable, Callable
-from types import FrameType
+from types import CoroutineType, FrameType
 from typing import Any
 
 from ..core.child import ChildSide
-from ..core.classes import name_of_class
+from ..core.classes import is_unfinished, name_of_class
 from ..core.errors import as_failure
 from ..core.invariants import broken
 from ..core.origin import foreign, module_of, ours, standard
@@ -150,7 +149,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
     try:
         with stepped:
             result = work()
-            if inspect.iscoroutine(result):
+            if type(result) is CoroutineType:
                 asyncio.run(result)
         returned = counter.raised_at is not None
     except BaseException as error:  # the injected exception, or what the workload turned it into
@@ -192,7 +191,7 @@ def _broken_invariant(invariant: Callable[[], object] | None, leaks: list[str]) 
         return leaks
     try:
         answer = invariant()
-        if inspect.isawaitable(answer):
+        if is_unfinished(answer) and isinstance(answer, Awaitable):
             answer = asyncio.run(_awaited(answer))
         why = broken(invariant, (), answer)
     except BaseException as error:  # an assertion of the user's, or whatever a broken object raises

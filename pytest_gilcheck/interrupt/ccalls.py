@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
-from ..core.classes import in_class, is_a, module_of_class, names_of, qualified_name_of_class
+from ..core.classes import computes_its_class, in_class, is_a, module_of_class, qualified_name_of_class
 from ..core.clocks import monotonic_ns
 from ..core.monitoring import take_over
 from ..core.source import Position, code_position
@@ -33,7 +33,6 @@ _HEAD = struct.Struct("qqiiiiHH")  # native thread id, since when, the position,
 _UNKNOWN = -1  # part of a position
 _NOWHERE = Position()
 _TOOL_ID = 4
-_CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ def _attribute(called: object, name: str) -> str | None:
     """A text among the attributes of a callable; None if it may be computed by code that is no part of the interpreter's."""
     kind = type(called)
     asked = (in_class(kind, "__getattr__"), in_class(kind, "__getattribute__"))
-    if FunctionType in map(type, asked) or in_class(kind, "__class__") is not _CLASS or type(in_class(kind, name)) is property:
+    if FunctionType in map(type, asked) or computes_its_class(kind) or type(in_class(kind, name)) is property:
         return None
     found = getattr(called, name, None)
     return found if type(found) is str else None

@@ -18,7 +18,6 @@ from __future__ import annotations
 import _signal
 import asyncio
 import atexit
-import inspect
 import json
 import os
 import signal
@@ -26,7 +25,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from types import FrameType
+from types import CoroutineType, FrameType
 from typing import Any, NoReturn
 
 from ..core.classes import name_of_class
@@ -120,7 +119,7 @@ class Target:
             self._note("began", monotonic_ns())
             self._instrument.begin(self._note)
             result = work()
-            if inspect.iscoroutine(result):
+            if type(result) is CoroutineType:
                 asyncio.run(result)  # as a program would, with its handling of Ctrl-C
         except BaseException as raised:  # the workload may raise anything
             error = raised

@@ -7,13 +7,14 @@ sequential laps first) do not work: the speed of a shared machine changes by ten
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from types import CoroutineType
 from weakref import WeakKeyDictionary
 
+from ..core.classes import is_unfinished
 from ..core.clocks import time
 from ..core.errors import BadValue
 from ..core.team import Lap, Team
@@ -231,8 +232,8 @@ def shortest_unit() -> float:
 
 def _refuse_unfinished(result: object) -> None:
     """Raise a BadValue for a result that shows that no work was done: a coroutine or generator that nothing has run."""
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
-        if inspect.iscoroutine(result):
+    if is_unfinished(result):
+        if type(result) is CoroutineType:
             result.close()
         raise BadValue(
             "work",

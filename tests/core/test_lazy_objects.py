@@ -16,8 +16,9 @@ import pytest
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core import gil_watch
-from pytest_gilcheck.core.classes import file_of_module, names_of_module
+from pytest_gilcheck.core.classes import file_of_module, is_unfinished, names_of_module
 from pytest_gilcheck.core.fork_safety import can_fork
+from pytest_gilcheck.core.invariants import broken
 from pytest_gilcheck.interrupt.awaiting import waiting_coroutines
 from pytest_gilcheck.interrupt.ccalls import _name
 
@@ -267,3 +268,55 @@ class TestARecordedRun:
 
         gilcheck.fuzz(setup=setup, threads=[thread, thread], schedules=20)
         assert asked == []
+
+
+class TestWhatAWorkloadReturns:
+    """It may be a lazy object, which the workload has not asked for anything."""
+
+    class Lazy(Proxy):
+        def __await__(self):  # a proxy has all of them
+            raise RuntimeError("it is awaited")
+
+    def test_a_measured_call(self):
+        lazy = self.Lazy()
+        result = gilcheck.scaling(lambda: (sum(range(10_000)), lazy)[1], threads=2, max_slowdown=50, budget=0.2)
+        assert result.verdict  # whatever it is on this machine
+
+    @needs_fork
+    def test_a_call_that_is_interrupted(self):
+        lazy = self.Lazy()
+
+        def waits():
+            try:
+                threading.Event().wait(60)
+            except KeyboardInterrupt:
+                return lazy
+
+        gilcheck.interrupt(waits, repeats=1, over=0.05).assert_holds()
+        gilcheck.interrupt(lambda: lazy, inject="every-step").assert_holds()
+
+    def test_the_answer_of_an_invariant_is_asked_only_whether_it_is_true(self):
+        class Answer(self.Lazy):
+            def __bool__(self):
+                return True
+
+        assert broken(lambda: None, (), Answer()) is None
+
+    def test_a_value_in_a_broken_invariant(self):
+        lazy = self.Lazy()
+        assert broken(lambda: lazy is None, (), False) == "lazy is None is False"
+
+
+@pytest.mark.parametrize("make", [asyncio.Future, lambda: (each for each in ()), None], ids=["future", "generator", "coroutine"])
+def test_what_somebody_has_to_run_is_unfinished(make):
+    async def nothing():
+        pass
+
+    loop = asyncio.new_event_loop()
+    found = asyncio.Future(loop=loop) if make is asyncio.Future else nothing() if make is None else make()
+    try:
+        assert is_unfinished(found)
+    finally:
+        getattr(found, "close", loop.close)()
+        loop.close()
+    assert not is_unfinished([found])
