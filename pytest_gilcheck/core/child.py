@@ -16,6 +16,7 @@ import warnings
 from . import exit_status, lifecycle
 from .child_side import ChildSide
 from .fork_safety import NoFork
+from .last_status import LastStatus
 from .lifecycle import Lifecycle
 from .parent_side import Ending, Outcome, ParentSide
 from .streams import flush
@@ -44,7 +45,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
     flush()
     parent = os.getpid()
     reading, writing = os.pipe()
-    stacks = scratch_file()
+    stacks, ended = scratch_file(), LastStatus()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
         try:
@@ -54,13 +55,14 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
             os.close(reading)
             os.close(writing)
             stacks.close()
+            ended.close()
             raise NoFork(*error.args) from error
     if pid == 0:
         _die_with(parent)
         if own_group:
             os.setpgid(0, 0)
         os.close(reading)
-        side = ChildSide(writing, stacks, limit)
+        side = ChildSide(writing, stacks, limit, ended)
         stacks.close()  # it has a duplicate; a file that is dropped unclosed is a warning, in whatever test runs just then
         return side
     if own_group:
@@ -69,7 +71,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
         except (PermissionError, ProcessLookupError):
             pass
     os.close(writing)
-    return ParentSide(Lifecycle(pid, group=own_group), reading, stacks, limit)
+    return ParentSide(Lifecycle(pid, group=own_group), reading, stacks, limit, ended)
 
 
 def _die_with(parent: int) -> None:

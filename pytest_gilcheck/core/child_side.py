@@ -6,6 +6,7 @@ from typing import IO, NoReturn
 
 from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
+from .last_status import LastStatus
 from .stack_dumps import write_stacks_to
 from .system import exit_at_once, getpid
 
@@ -25,9 +26,11 @@ class ChildSide:
         pipe: descriptor to write to; this object keeps a duplicate and closes it.
         stacks: file for the stacks of this process.
         limit: seconds until the first deadline.
+        ended: in which the parent tells a process that takes over how this one has ended.
     """
 
-    def __init__(self, pipe: int, stacks: IO[bytes], limit: float) -> None:
+    def __init__(self, pipe: int, stacks: IO[bytes], limit: float, ended: LastStatus) -> None:
+        self.ended = ended
         self._pipe = OwnDescriptor(pipe)
         self._stacks = OwnDescriptor.duplicate(stacks.fileno())
         write_stacks_to(self._stacks.number)

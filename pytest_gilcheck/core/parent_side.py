@@ -11,6 +11,7 @@ from typing import IO
 from .child_protocol import PIPE_LOST, Inbox
 from .clocks import monotonic
 from .exit_status import describe_exit
+from .last_status import LastStatus
 from .lifecycle import Lifecycle
 from .signal_names import signal_name
 from .stack_dumps import DUMP_GRACE, StackDumps
@@ -86,10 +87,11 @@ class ParentSide:
         pipe: descriptor to read the child's messages from.
         stacks: file that the child writes its stacks to.
         limit: seconds until the deadline, unless the child sets another.
+        ended: in which a process that takes over is told how the child has ended.
     """
 
-    def __init__(self, life: Lifecycle, pipe: int, stacks: IO[bytes], limit: float) -> None:
-        self._life, self._pipe, self._stacks = life, pipe, StackDumps(stacks)
+    def __init__(self, life: Lifecycle, pipe: int, stacks: IO[bytes], limit: float, ended: LastStatus) -> None:
+        self._life, self._pipe, self._stacks, self._ended = life, pipe, StackDumps(stacks), ended
         self._start = monotonic()
         self._inbox = Inbox(limit)
         self._poll = select.poll()  # made once: little must happen right after a signal, because the child may need this core
@@ -148,6 +150,7 @@ class ParentSide:
         os.close(self._pipe)
         trace = self._stacks.text()
         self._stacks.close()
+        self._ended.close()
         return trace
 
     def wait(self) -> Outcome:
@@ -208,6 +211,7 @@ class ParentSide:
             if self._life.wait(0 if open_ else _POLL):
                 self._receive_all()
                 if self._inbox.answer is None and self._inbox.standby is not None:
+                    self._ended.tell(self._life.status)
                     self._life.continue_as(self._inbox.standby)
                     self._inbox.standby = None
                     continue

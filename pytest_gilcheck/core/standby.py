@@ -29,6 +29,7 @@ from .system import HAS_PIDFD, getpid
 
 _LOOK = 0.1  # seconds between two looks at a process that may hang
 _KILLED = 0.005  # seconds between two looks at one that is about to die
+_TOLD = 2.0  # seconds that the parent may take to say how the other one ended, on a busy machine
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,12 @@ class Inherited:
     Attributes:
         trace: the stacks that it wrote; may be empty.
         hung: whether it was ended because it hung.
+        status: its exit status, or minus the number of the signal that killed it; None if it is unknown.
     """
 
     trace: str
     hung: bool
+    status: int | None
 
 
 class Standby:
@@ -111,7 +114,8 @@ def stand_by(side: ChildSide, hangs: Callable[[int], bool]) -> Standby | Inherit
     except ProcessLookupError:  # nobody needs this process
         os._exit(1)
     side.pid = getpid()
-    return Inherited(os.pread(side.stacks, 1 << 20, written).decode(errors="replace").strip(), hung)
+    trace = os.pread(side.stacks, 1 << 20, written).decode(errors="replace").strip()
+    return Inherited(trace, hung, None if hung else side.ended.ask(_TOLD))
 
 
 def _await_end(worker: int, ends: int | None, hangs: Callable[[int], bool], stacks: int) -> bool:

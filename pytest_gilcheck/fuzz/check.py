@@ -29,6 +29,7 @@ from .running.events import MonitoringConflict, check_alone
 from .running.journal import Journal
 from .running.policy import Planned
 from .running.record import ScheduleRun
+from .running.undermined import no_room
 from .running.virtual_time import BOUND
 from .schedule import Choice, Schedule, Token, checksum
 from .searching.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
@@ -120,6 +121,8 @@ def fuzz(
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
         )
+    if why := no_room():
+        return replace(template, reason=f"not explorable: {why}")
     try:
         check_alone()
         if plan.mode == STRESS:

@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pickle import dumps, loads  # bound here: the program may replace those of the module
 
+from ..core import own_modules
 from ..core.child import Ending
 from ..core.child_side import ChildSide, of_this_process
 from ..core.clocks import monotonic, sleep
@@ -69,6 +70,7 @@ def isolated(
     Raises:
         BaseException: see `fuzz`.
     """
+    own_modules.keep()  # those that the check has imported too
     if plan.mode == STRESS:  # which has children of its own
         return fuzz(program, plan, progress=progress)
     with short_slices():  # a fork inherits them
@@ -125,7 +127,9 @@ def _beside_a_standby(
             standby.dismiss()
     if journal.stage is Stage.LEFT:
         return _left(program, plan, journal, begun, progress)
-    return _examined(program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan)), journal, begun, progress)
+    return _examined(
+        program, plan, seen_in(standby.trace, journal, standby.hung, run_limit(plan), standby.status), journal, begun, progress
+    )
 
 
 def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: float, progress: Callable[[str], None]) -> FuzzResult:

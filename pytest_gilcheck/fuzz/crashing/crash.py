@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from ...core.child import Ending, Outcome
-from ...core.exit_status import describe_exit
+from ...core.exit_status import describe_exit, is_crash
 from ...core.fork_safety import NoFork
 from ...core.origin import ours, under_test
 from ...core.system import scratch_file
@@ -24,12 +25,13 @@ from ..running.journal import Journal, Stage
 from ..running.policy import Planned, Policy
 from ..schedule import Schedule, preemptions
 from ..searching.explorer import Explorer, Symptom
-from ..searching.harness import run_limit
+from ..searching.harness import explorer_for, run_limit
 from ..searching.limits import limited
 from ..searching.minimise import observed
+from ..searching.orders import orders_of
 from ..searching.reduction import Reduction
 from ..searching.search import Search
-from .attempt import Attempt
+from .attempt import Attempt, attempt
 from .examination import CLASSIFYING, REPLAYS, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps
 from .smaller import smaller
@@ -42,6 +44,7 @@ _FATAL = {
     "Floating point exception": "SIGFPE",
     "Illegal instruction": "SIGILL",
 }
+_OWN_END = "it ends its own process (os._exit, os.kill): take that call out, or have the test replace it (monkeypatch)"
 _LINE = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
 
@@ -53,6 +56,7 @@ class Dead:
         what: completes "the process ...".
         where: ``"file:line (function)"`` of the user's innermost frame in the thread that was running; empty if unknown.
         trace: what ``faulthandler`` wrote, without our own frames.
+        status: its exit status, or minus the number of the signal that killed it; None if it is unknown.
     """
 
     schedule: Schedule
@@ -62,33 +66,53 @@ class Dead:
     where: str
     trace: str
     hung: bool = False
+    status: int | None = None
 
     @property
     def message(self) -> str:
         return f"the process {self.what}" + (f", in {self.where}" if self.where else "")
 
     @property
+    def on_purpose(self) -> bool:
+        """Whether a signal has ended it that is no crash: its own, another process's, or the system's, which needs the memory."""
+        return self.status is not None and self.status < 0 and not is_crash(self.status)
+
+    @property
+    def perhaps(self) -> str:
+        """What may have ended it once, and not again, as a question."""
+        if self.status is not None and self.status >= 0:
+            return "does it end itself (os._exit) by what an earlier run has left? Then make that anew in setup"
+        return "was it killed from outside, for its memory, or by the program itself (os.kill)?"
+
+    @property
     def symptom(self) -> Symptom:
         return Symptom.HANGS if self.hung else Symptom.CRASHED
 
 
-def seen_in(trace: str, journal: Journal, hung: bool, limit: float) -> Dead:
+def seen_in(trace: str, journal: Journal, hung: bool, limit: float, status: int | None = None) -> Dead:
     """What is known of a process that is no child of this one: its stacks, and what it was doing."""
     where, shown = _place_in(trace, hung=hung)
     fatal = next((name for text, name in _FATAL.items() if f"Fatal Python error: {text}" in trace), "")
-    what = f"was killed by {fatal}" if fatal else _never_returns(limit) if hung else "ended before its time (os._exit?)"
-    return Dead(journal.schedule, journal.masked, (), what, where, shown, hung)
+    what = f"was killed by {fatal}" if fatal else _never_returns(limit) if hung else _ended(status)
+    return Dead(journal.schedule, journal.masked, (), what, where, shown, hung, status)
 
 
 def dead_of(tried: Attempt, limit: float) -> Dead:
     """What is known of a child of this process that died."""
     where, shown = _place_in(tried.outcome.trace, hung=tried.hung)
     journal = tried.journal
-    return Dead(journal.schedule, journal.masked, journal.anchors, _what(tried.outcome, limit), where, shown, tried.hung)
+    what, status = _what(tried.outcome, limit), None if tried.hung else tried.outcome.signed_status
+    return Dead(journal.schedule, journal.masked, journal.anchors, what, where, shown, tried.hung, status)
 
 
 def _what(outcome: Outcome, limit: float) -> str:
-    return _never_returns(limit) if outcome.ending in (Ending.HUNG, Ending.STOPPED) else describe_exit(outcome.signed_status)
+    return _never_returns(limit) if outcome.ending in (Ending.HUNG, Ending.STOPPED) else _ended(outcome.signed_status)
+
+
+def _ended(status: int | None) -> str:
+    if status is None:
+        return "ended before its time (os._exit?)"
+    return f"{describe_exit(status)}{' (os._exit?)' * (status >= 0)}"
 
 
 def _never_returns(limit: float) -> str:
@@ -120,7 +144,18 @@ def crashed(
     violated = replace(template, verdict=Verdict.VIOLATED, symptom=str(dead.symptom), story=dead.trace)
     if journal.stage is not Stage.THREADS:
         part = "setup" if journal.stage is Stage.SETUP else "invariant or the teardown"
+        if dead.on_purpose:
+            return replace(template, reason=f"{dead.message}, in the {part}, after {schedules}: {dead.perhaps}")
         return replace(violated, reason=f"{dead.symptom}: {dead.message}, in the {part}, after {schedules}")
+    if journal.sequential and not dead.trace and not dead.hung:
+        try:
+            again = _CrashExamination(program, plan, violated, Learnt.by(journal), deadline, progress).in_order()
+        except NoFork as error:
+            return replace(template, reason=f"{dead.message}, without any concurrency; not tried again, because {error}")
+        if again is None:
+            reason = f"not repeatable: {dead.message}, without any concurrency, and not in another process"
+            return replace(template, reason=f"{reason}: {dead.perhaps}")
+        return replace(violated, reason=f"it fails without any concurrency: {again.symptom}: {again.message}: {_OWN_END}")
     if journal.sequential:
         return replace(violated, reason=f"it fails without any concurrency: {dead.symptom}: {dead.message}")
     reason = f"{dead.symptom}: {dead.message}; with {preemptions(dead.schedule.preemptions)}"
@@ -136,6 +171,30 @@ class _CrashExamination(Examination):
     """Replays, minimises, classifies and explains a schedule that ends its process."""
 
     _points = 0
+
+    def in_order(self) -> Dead | None:
+        """How a process ends in which the sequential orders run, if it does, and after which step."""
+        self._progress("replaying what ended the process")
+        with scratch_file() as file:
+
+            def job(explorer: Explorer, journal: Journal) -> None:
+                with observed(explorer.engine, StreamedRecorder(explorer.engine.takes_part, file.fileno())):
+                    for order in orders_of(len(self._program.threads)):
+                        explorer.in_order(order)
+
+            seconds = max(1.0, self._deadline.left())
+            tried = attempt(self._before_any_order, job, run_limit(self._plan), seconds)
+            try:
+                if not tried.died or tried.journal.stage is not Stage.THREADS:
+                    return None
+                dead, steps = dead_of(tried, run_limit(self._plan)), recorded_steps(file.fileno())
+            finally:
+                tried.journal.close()
+        return replace(dead, where=steps[-1].place) if steps and not dead.where else dead
+
+    def _before_any_order(self, journal: Journal) -> AbstractContextManager[Explorer]:
+        explorer: AbstractContextManager[Explorer] = explorer_for(self._program, self._plan, lambda label: None, journal)
+        return explorer
 
     def result(self, first: Dead) -> FuzzResult:
         """The result, of the first end of a process that was seen."""
@@ -162,7 +221,7 @@ class _CrashExamination(Examination):
         reason = f"{first.symptom}: {first.message}; with {preemptions(first.schedule.preemptions)}"
         if first.trace or first.hung:
             return replace(self._template, reason=f"{reason}; its schedule did not do so again, so it has no token", replays=(0, 1))
-        reason = f"{reason}; its schedule did not do so again: was it killed from outside, for its memory?"
+        reason = f"{reason}; its schedule did not do so again: {first.perhaps}"
         return replace(self._template, verdict=Verdict.INCONCLUSIVE, symptom=None, reason=reason)
 
     def _with_every_step(self, first: Dead) -> Dead | None:

@@ -46,16 +46,20 @@ from .engine import Engine
 from .places import place
 from .policy import Planned
 from .task import MAIN
+from .undermined import TOOL
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
 _LOOKS = frozenset({1, 2, *(8**power for power in range(1, 10))})  # at which the classes under test are looked at
-_NAME = "gilcheck-fuzz"
 _get_ident = threading.get_ident
 _CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
 _ONLY_CALLED = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__call__"})
 _REAL_TIME = {id(function): name for name, function in PUBLIC.items()}  # by id; what `Patches` replaces wherever it finds it
 monitoring: Any = getattr(sys, "monitoring", None)
+_set_local_events: Any = getattr(monitoring, "set_local_events", None)  # bound here: `undermined` replaces those of the module
+_set_events: Any = getattr(monitoring, "set_events", None)
+_register_callback: Any = getattr(monitoring, "register_callback", None)
+_free_tool_id: Any = getattr(monitoring, "free_tool_id", None)
 
 
 class MonitoringConflict(Exception):
@@ -94,7 +98,7 @@ class Events:
         self._takes_part = engine.takes_part
         self._covered: Covered | None = None
         self._entered: CodeType | None = None  # of the function that an instruction calls; no other one runs before it begins
-        self._tool = -1
+        self._tool, self._global = -1, 0
 
     def __enter__(self) -> Events:
         if not _MONITORED:
@@ -106,13 +110,14 @@ class Events:
             raise MonitoringConflict(f"the monitoring tool ids {_TOOLS[0]} and {_TOOLS[1]} are taken by {taken}")
         self._tool = free[0]
         events = monitoring.events
-        monitoring.use_tool_id(self._tool, _NAME)
-        monitoring.register_callback(self._tool, events.PY_START, self._started)
-        monitoring.register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator that has started before
-        monitoring.register_callback(self._tool, events.PY_THROW, self._thrown_into)  # likewise
-        monitoring.register_callback(self._tool, events.INSTRUCTION, self._listener())
-        monitoring.register_callback(self._tool, events.CALL, self._call)
-        monitoring.set_events(self._tool, events.PY_START | events.PY_RESUME | events.PY_THROW)
+        monitoring.use_tool_id(self._tool, TOOL)
+        _register_callback(self._tool, events.PY_START, self._started)
+        _register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator that has started before
+        _register_callback(self._tool, events.PY_THROW, self._thrown_into)  # likewise
+        _register_callback(self._tool, events.INSTRUCTION, self._listener())
+        _register_callback(self._tool, events.CALL, self._call)
+        self._global = events.PY_START | events.PY_RESUME | events.PY_THROW
+        _set_events(self._tool, self._global)
         monitoring.restart_events()
         return self
 
@@ -120,12 +125,21 @@ class Events:
         if not _MONITORED:
             self._engine.tracer = None
             return
-        monitoring.set_events(self._tool, 0)
+        if self.lost:  # whose tool has this number now?
+            return
+        _set_events(self._tool, 0)
         for table in self._tables.values():
-            monitoring.set_local_events(self._tool, table.code, 0)
+            _set_local_events(self._tool, table.code, 0)
         for event in ("PY_START", "PY_RESUME", "PY_THROW", "INSTRUCTION", "CALL"):
-            monitoring.register_callback(self._tool, getattr(monitoring.events, event), None)
-        monitoring.free_tool_id(self._tool)
+            _register_callback(self._tool, getattr(monitoring.events, event), None)
+        _free_tool_id(self._tool)
+
+    @property
+    def lost(self) -> str:
+        """Why these events do not arrive any more, or not all of them; empty if they do."""
+        if not _MONITORED or (monitoring.get_tool(self._tool) == TOOL and monitoring.get_events(self._tool) == self._global):
+            return ""
+        return f"the program has ended or changed the monitoring tool {TOOL!r} of the check, without which no step is seen"
 
     @property
     def names(self) -> Changing:
@@ -160,8 +174,8 @@ class Events:
         """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
         self._visibility, self._looks = Visibility(everything=self._everything), 0
         for table in self._tables.values():
-            if _MONITORED:
-                monitoring.set_local_events(self._tool, table.code, 0)
+            if _MONITORED and not self.lost:
+                _set_local_events(self._tool, table.code, 0)
         self._tables.clear()
         self._whole.clear()
         self._hidden = {}
@@ -175,13 +189,13 @@ class Events:
         """While each instruction that a thread of the program comes to is noted."""
         self._covered = covered
         if _MONITORED:
-            monitoring.register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener(covered))
+            _register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener(covered))
         try:
             yield
         finally:
             self._covered = None
-            if _MONITORED:
-                monitoring.register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener())
+            if _MONITORED and not self.lost:
+                _register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener())
 
     def narrow(self, hidden: Mapping[int, Access]) -> None:
         """Report these steps no more, until `widen`: they cost nothing then, and are no points of a run.
@@ -325,7 +339,10 @@ class Events:
             self._gil_is_checked()
             return None
         self._table(code, frame)
-        monitoring.set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        try:
+            _set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
+        except ValueError:  # the tool has been ended, which must not fail in the program's place: see `lost`
+            return None
         return monitoring.DISABLE
 
     def _imports(self, code: CodeType, frame: FrameType) -> bool:
@@ -547,7 +564,7 @@ def _active() -> str:
     """The other tools that watch this process, as text."""
     found = []
     if _MONITORED:
-        found = [monitoring.get_tool(tool) for tool in range(6) if monitoring.get_tool(tool) not in (None, _NAME)]
+        found = [monitoring.get_tool(tool) for tool in range(6) if monitoring.get_tool(tool) not in (None, TOOL)]
     found += [
         f"{type(function).__module__}.{type(function).__name__}" for function in (sys.gettrace(), sys.getprofile()) if function
     ]

@@ -31,7 +31,7 @@ from ...core.classes import bases_of, file_of_module, is_a, module_of_class, nam
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
 from ..steps import switch_points
-from . import dates, files, primitives, repeatable
+from . import dates, files, primitives, repeatable, undermined
 from .children import noting
 from .contents import ATOMS, NOT_CHANGED, Contents, only_atoms
 from .engine import Engine
@@ -118,6 +118,7 @@ class Patches:
         found = [
             *self._repeatable.replacements(),
             *files.replacements(primitives._current),
+            *_UNDERMINING,
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
             (_thread, "start_new_thread", primitives.start_new_thread),
@@ -364,7 +365,9 @@ def _may_change(module: Any) -> bool:
     return name.partition(".")[0] not in NOT_CHANGED and not ours(file_of_module(module) or "")
 
 
+_UNDERMINING = undermined.replacements(primitives._current)
 _REPLACEMENTS: dict[Any, Any] = {
+    **{getattr(module, name): replacement for module, name, replacement in _UNDERMINING},
     _thread.allocate_lock: primitives.Lock,
     threading.Lock: primitives.Lock,
     threading.RLock: primitives.RLock,

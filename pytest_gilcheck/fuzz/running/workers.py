@@ -23,6 +23,7 @@ from .controlled import Controlled
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task, Uncontrolled
 
 _get_ident = threading.get_ident
+_settrace = sys.settrace  # bound here: `undermined` replaces that of the module
 _start, _join, _is_alive = threading.Thread.start, threading.Thread.join, threading.Thread.is_alive
 _EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
 _RETIRE = 10.0  # seconds that a thread without a job has to end; a busy machine may let it wait
@@ -238,7 +239,7 @@ class Workers:
         if turns.tracer is not None:
             if sys.gettrace() != turns.tracer and not (turns.aborting or turns.record.stuck or turns.record.refused):
                 turns.note_uncontrolled(f"{task.name} lost its trace function, by sys.settrace or at the recursion limit")
-            sys.settrace(None)
+            _settrace(None)
         try:
             turns.current()  # it may have been blocked outside of control
         except Abort:
@@ -274,7 +275,7 @@ class Workers:
         if turns.recorder is not None and turns.exploring:
             turns.recorder.goes_on(task)
         if turns.tracer is not None:
-            sys.settrace(turns.tracer)
+            _settrace(turns.tracer)
         return True
 
     def _work(self, task: Task) -> None:

@@ -13,6 +13,7 @@ from itertools import cycle, islice
 from math import factorial, inf
 from typing import Any
 
+from ...core import own_modules
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
@@ -24,6 +25,7 @@ from ..running.journal import Journal
 from ..running.policy import Planned, PlannedWithout, Policy, SequentialOrder
 from ..running.record import ScheduleRun
 from ..running.stuck import SetupStuck
+from ..running.task import Uncontrolled
 from ..schedule import Schedule
 from ..steps.visible import Access
 from .orders import Order, further_orders, orders_of
@@ -202,12 +204,16 @@ class Explorer:
                 broken = broken or torn
         except SetupStuck as error:
             raise NotExplorable(f"the setup or the invariant is stuck: {error}") from None
+        except Uncontrolled as error:  # `refuse`, in the main thread
+            raise NotExplorable(str(error)) from None
+        finally:
+            own_modules.put_back()
         if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
             self.pace = monotonic() - begun
         if run.uncontrolled and len(self.uncontrolled) < 10:
             self.uncontrolled += run.uncontrolled
-        if run.refused:
-            raise NotExplorable(run.refused)
+        if refused := run.refused or self.events.lost:
+            raise NotExplorable(refused)
         if engine.exhausted:
             raise NotExplorable(f"{engine.leaked} threads of its runs did not end: {'; '.join(self.uncontrolled[:2])}")
         return run, self._confirmed(self._classify(run, broken))
