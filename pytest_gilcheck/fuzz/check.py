@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import floor, inf, log10
 from types import CodeType
@@ -14,8 +14,9 @@ from ..core.clocks import monotonic
 from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
+from ..core.origin import ours, under_test
 from ..core.signatures import takes
-from ..core.source import code_position
+from ..core.source import code_position, place
 from ..core.verdict import Verdict
 from .deadline import Deadline
 from .draws import Drawn, search_all_draws
@@ -23,7 +24,7 @@ from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated
 from .kept import FirstRun
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
-from .program import Program
+from .program import Program, describe_error
 from .result import FuzzResult, Kind
 from .running.events import MonitoringConflict, check_alone
 from .running.journal import Journal
@@ -43,6 +44,7 @@ from .stress.check import stressed
 _MOST_NAMED = 3  # modules
 _OF_FIRST_RUN = 0.25  # of the time of a search, for the first run of a program that each run leaves in another state
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
+_CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
 _NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
@@ -150,9 +152,34 @@ def fuzz(
         if error.__cause__ is not None:
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
+    except Exception as error:
+        if not (what := _replaced(error)):
+            raise
+        result = replace(template, reason=f"not explorable: {what}")
     if build() != template.interpreter.build:
         result = replace(result, reason=f"{result.reason} (the GIL was enabled during the check)")
     return replace(result, seconds=monotonic() - begun)
+
+
+def _replaced(error: BaseException) -> str:
+    """What the program has put in the place of something that the check itself calls, if that raised this; otherwise empty.
+
+    Nobody had called the program then, and yet its code was the last to run.
+    """
+    frames = list(_frames(error))
+    code, line = frames[-1]
+    if any(code in _CALLS_PROGRAM for code, _ in frames) or not under_test(code.co_filename) or ours(code.co_filename):
+        return ""
+    where = place(code.co_filename, line, code.co_qualname)
+    what = f"the program has put its own function at {where} in the place of one that the check itself needs, and that raised"
+    return f"{what} {describe_error(error)}: have it taken back before the end of the run, or replace it in its own module alone"
+
+
+def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame.f_code, trace.tb_lineno
+        trace = trace.tb_next
 
 
 def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:

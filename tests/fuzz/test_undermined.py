@@ -129,6 +129,50 @@ def test_a_trace_function_that_is_put_back_has_lost_steps():
     assert "trace function" in result.reason
 
 
+def close_each(first, end):
+    for descriptor in range(first, end):
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
+@pytest.mark.parametrize("close", [os.closerange, close_each], ids=["closerange", "close"])
+def test_who_closes_all_descriptors_like_a_daemon_is_told_that_some_are_not_its_own(close):
+    result = fuzz(lambda counter: close(3, 256))
+    assert result.verdict == "inconclusive", str(result)
+    assert "test_undermined.py:" in result.reason
+    assert "Close those that the test has opened" in result.reason
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
+@pytest.mark.parametrize("name", ["builtins.__import__", "threading.get_ident"])
+def test_a_function_of_the_program_in_the_place_of_one_that_the_check_needs_is_named(name):
+    def refuses(*arguments, **keywords):
+        raise RuntimeError("not in this test")
+
+    def replaces(counter):
+        module, attribute = name.split(".")
+        setattr(sys.modules[module], attribute, refuses)
+
+    result = fuzz(replaces)
+    if sys.version_info < (3, 12) and result.verdict == "holds":
+        return  # nothing needed it
+    assert result.verdict == "inconclusive", str(result)
+    assert "refuses)" in result.reason
+    assert "taken back" in result.reason
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
+def test_an_error_of_the_setup_is_still_its_own():
+    def fails():
+        raise RuntimeError("of the setup")
+
+    with pytest.raises(RuntimeError, match="of the setup"):
+        fuzz(add_locked, setup=fails)
+
+
 @pytest.mark.skipif(not MONITORED, reason="sys.monitoring is new in 3.12")
 def test_behind_a_tool_that_the_program_begins_nothing_is_claimed():
     def profiles(counter):

@@ -25,6 +25,7 @@ from ..steps.visible import Access
 from .engine import Engine
 from .places import place
 from .task import READY, Task
+from .undermined import closing
 
 LONGEST = 1.0  # seconds of a real wait
 FILES = "a file, with a timeout"  # what the threads wait for
@@ -53,7 +54,8 @@ def replacements(controlled: Controlled) -> list[tuple[Any, str, Any]]:
         for name in _WRITES
         if hasattr(socket.socket, name)
     ]
-    found += [(os, name, _writing(getattr(os, name), controlled)) for name in ("write", "close")]
+    found.append((os, "write", _writing(os.write, controlled)))
+    found.append((os, "close", _writing(closing(controlled, os.close), controlled)))
     found.append((select, "select", _select(controlled)))
     return found
 

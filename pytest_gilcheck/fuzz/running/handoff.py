@@ -17,6 +17,8 @@ from ...core.system import HAS_EVENTFD
 _REAL: dict[str, Callable[..., Any]] = {"write": os.write, "close": os.close}
 """`files` replaces those of the module. (In a mapping: pyfakefs replaces attributes of a module that are functions of ``os``.)"""
 
+open_ends: set[int] = set()  # the descriptors of all semaphores of this process
+
 
 class HandoffSemaphore:
     """The semaphore of one thread: `wait` returns once for each `post`."""
@@ -36,8 +38,10 @@ class HandoffSemaphore:
             self._ends = (self.fd, write)
             self.post = partial(_REAL["write"], write, b"1")
             self.wait = partial(os.read, self.fd, 1)
+        open_ends.update(self._ends)
 
     def close(self) -> None:
+        open_ends.difference_update(self._ends)
         for end in self._ends:
             _REAL["close"](end)
 

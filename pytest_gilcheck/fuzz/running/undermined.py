@@ -1,4 +1,5 @@
-"""What a check stands on in its own process, and a program may take away: the steps that it is told of, and room on the stack.
+"""What a check stands on in its own process, and a program may take away: the steps that it is told of, room on the stack, and the
+descriptors by which its threads hand over.
 
 A run of which no steps are seen proves nothing, and code of ours that meets the recursion limit fails in the program's place. So
 the functions that would do that are replaced: a thread under control that calls one ends its run before anything is lost. `Events`
@@ -7,6 +8,7 @@ looks for itself after each run, in case that the program has kept the real ones
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -14,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from .engine import Engine
+from .handoff import open_ends
 from .places import place
 from .task import Task
 
@@ -33,7 +36,10 @@ def replacements(current: Current) -> list[tuple[Any, str, Any]]:
     Args:
         current: the engine and the task of the calling thread; None if it is not under control.
     """
-    found: list[tuple[Any, str, Any]] = [(sys, "setrecursionlimit", _limiting(current))]
+    found: list[tuple[Any, str, Any]] = [
+        (sys, "setrecursionlimit", _limiting(current)),
+        (os, "closerange", _closing(current, os.closerange)),
+    ]
     if _monitoring is None:
         found.append((sys, "settrace", _tracing(current, sys.settrace)))
     else:
@@ -94,6 +100,33 @@ def _tracing(current: Current, settrace: Callable[[Any], None]) -> Callable[[Any
         settrace(function)
 
     return tracing
+
+
+def closing(current: Current, close: Callable[[int], None]) -> Callable[[int], None]:
+    """``os.close``: who closes all numbers one after the other closes those of the check, too."""
+
+    @wraps(close)
+    def closes(descriptor: int) -> None:
+        if descriptor in open_ends and (found := current()) is not None:
+            _refuse_to_close(found[0], f"os.close({descriptor})", sys._getframe(1))
+        close(descriptor)
+
+    return closes
+
+
+def _closing(current: Current, closerange: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    @wraps(closerange)
+    def closes(first: int, end: int, /) -> None:
+        if (found := current()) is not None and any(first <= each < end for each in open_ends):
+            _refuse_to_close(found[0], f"os.closerange({first}, {end})", sys._getframe(1))
+        closerange(first, end)
+
+    return closes
+
+
+def _refuse_to_close(engine: Engine, call: str, frame: FrameType) -> None:
+    what = f"{call}, at {place(frame, engine.takes_part)}, closes descriptors that the program did not open: those of the check"
+    engine.refuse(f"{what}, by which its threads hand over. Close those that the test has opened")
 
 
 def _depth(frame: FrameType | None) -> int:
