@@ -7,8 +7,11 @@ from typing import IO, NoReturn
 from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
 from .last_status import LastStatus
+from .own_builtins import OWN
 from .stack_dumps import write_stacks_to
 from .system import exit_at_once, getpid
+
+__builtins__ = OWN  # of the functions below
 
 _of_this_process: ChildSide | None = None
 
@@ -45,6 +48,10 @@ class ChildSide:
     def send_note(self, payload: bytes) -> None:
         """Send a note to `ParentSide.receive_notes`, if the pipe is still open. It may be called in a signal handler."""
         self._send(NOTE, payload)
+
+    def can_send_note(self, payload: bytes) -> bool:
+        """Send a note; returns whether the pipe was still open."""
+        return self._send(NOTE, payload)
 
     def announce(self, standby: int | None) -> bool:
         """Tell the parent which process takes over if this one dies; None if none does any more. Returns whether it hears that."""

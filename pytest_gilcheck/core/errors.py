@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from types import FunctionType, MethodType
 
+from .own_builtins import OWN
+
+__builtins__ = OWN  # of the functions below
+
 _LONGEST = 1000  # characters of a value in a message: a path fits
 
 

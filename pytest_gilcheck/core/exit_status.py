@@ -14,7 +14,9 @@ import os
 import signal
 import threading
 
+from .child_protocol import PIPE_LOST
 from .signal_names import signal_name
+from .system import OWN_FAILURE
 
 _kept = 0  # child processes whose status is to be kept
 _was_ignored = False
@@ -41,6 +43,16 @@ def describe_exit(status: int | None) -> str:
     if status is None:
         return "ended with an unknown exit status (another thread waited for it, or SIGCHLD is ignored)"
     return f"was killed by {signal_name(-status)}" if status < 0 else f"exited with status {status}"
+
+
+def not_of_the_workload(status: int | None) -> str:
+    """Why the end of a child with this exit status says nothing about the workload, to follow "the process"; empty if it does."""
+    if status == PIPE_LOST:
+        return "could not report: it closed descriptors that it did not open (os.closerange?)"
+    if status == OWN_FAILURE:
+        what = "a built-in name, the recursion limit, the limit of memory?"
+        return f"could not report: it changed what pytest-gilcheck needs there ({what})"
+    return ""
 
 
 def statuses_are_discarded() -> bool:

@@ -11,10 +11,15 @@ import io
 import pickle
 import sys
 import traceback
+from types import TracebackType
 from typing import Any
 
 from .classes import derived_from, module_of_class, name_of_class, qualified_name_of_class
 from .origin import ours
+from .own_builtins import OWN
+from .source import frame_place
+
+__builtins__ = OWN  # of the functions below
 
 
 def packed(error: BaseException) -> str:
@@ -27,11 +32,11 @@ def packed(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
+    text = f"{name_of_class(type(error))}: {_text(error)}"
     try:
         formatted = "".join(traceback.format_exception(type(error), error, trace))
-    except Exception:  # a class, or a notes attribute, that refuses to be asked
-        formatted = "".join(traceback.format_tb(trace))
-    text = f"{name_of_class(type(error))}: {_text(error)}"
+    except Exception:  # a class, or a notes attribute, that refuses to be asked; built-in names that the workload has replaced
+        formatted = _plainly(trace) + text
     return pickle.dumps((_as_itself(error) or _by_parts(error), text, formatted)).hex()
 
 
@@ -41,6 +46,15 @@ def unpacked(text: str) -> BaseException:
     error = _loaded(data) or RuntimeError(plainly)
     error.add_note(f"raised in the child process that ran the workload:\n{formatted}")
     return error
+
+
+def _plainly(trace: TracebackType | None) -> str:
+    """The places of a traceback, without the source text: that is read by the standard library."""
+    places = []
+    while trace is not None:
+        places.append(f"  {frame_place(trace.tb_frame, trace.tb_lineno)}\n")
+        trace = trace.tb_next
+    return "".join(places)
 
 
 def _as_itself(error: BaseException) -> bytes | None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import IO
 
-from .child_protocol import PIPE_LOST, Inbox
+from .child_protocol import Inbox
 from .clocks import monotonic
-from .exit_status import describe_exit
+from .exit_status import describe_exit, not_of_the_workload
 from .last_status import LastStatus
 from .lifecycle import Lifecycle
 from .signal_names import signal_name
@@ -66,8 +66,8 @@ class Outcome:
         match self.ending:
             case Ending.ANSWERED:
                 return "the process answered"
-            case Ending.EXITED if self.status == PIPE_LOST:
-                return f"the process could not report: it closed descriptors that it did not open (os.closerange?){stacks}"
+            case Ending.EXITED if why := not_of_the_workload(self.status):
+                return f"the process {why}{stacks}"
             case Ending.EXITED:
                 return f"the process {describe_exit(self.status)} before its end (os._exit?), after {self.seconds:.1f} s{stacks}"
             case Ending.KILLED | Ending.UNKNOWN:

@@ -18,6 +18,10 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+from .own_builtins import OWN
+
+__builtins__ = OWN  # of the functions below
+
 UNKNOWN_PLACE = "an unknown place"
 
 
@@ -35,11 +39,11 @@ def place(file: str, line: int, function: str) -> str:
     return f"{file}:{line} ({function})"
 
 
-def frame_place(frame: FrameType | None) -> str:
-    """The place that the frame executes now; `UNKNOWN_PLACE` for None."""
+def frame_place(frame: FrameType | None, line: int | None = None) -> str:
+    """The place that the frame executes now, or another line of it; `UNKNOWN_PLACE` for None."""
     if frame is None:
         return UNKNOWN_PLACE
-    return place(frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_qualname)
+    return place(frame.f_code.co_filename, line or frame.f_lineno or 0, frame.f_code.co_qualname)
 
 
 def innermost(frame: FrameType | None, accept: Callable[[str], bool]) -> FrameType | None:

@@ -8,11 +8,14 @@ from typing import Any
 
 from ..core.child import ChildSide, Ending, fork
 from ..core.errors import EndedByItself
+from ..core.own_builtins import OWN
 from ..core.packing import unpacked
 from ..core.system import exit_at_once
 from ..core.workloads import Workload, name_of
 from .child_side import Target, run_in_child
 from .plan import InjectionPlan
+
+__builtins__ = OWN  # of the functions below
 
 _dumps = json.dumps  # the workload may have replaced that of the module
 

@@ -18,8 +18,11 @@ from typing import Any
 
 from ..core.monitoring import take_over
 from ..core.origin import foreign, ours
+from ..core.own_builtins import OWN
 from ..core.system import get_ident, getframe
 from .target import Instrument
+
+__builtins__ = OWN  # of the functions below
 
 _LINES = 20  # after each exception: enough to pass all conditions of several except clauses
 _TOOL_ID = 4

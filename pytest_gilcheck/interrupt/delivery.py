@@ -21,7 +21,7 @@ from typing import Any
 
 from ..core import reaper
 from ..core.clocks import time
-from ..core.exit_status import describe_exit, is_crash
+from ..core.exit_status import describe_exit, is_crash, not_of_the_workload
 from . import process_snapshot
 from .claim import InterruptClaim
 from .culprit import threads
@@ -41,6 +41,7 @@ _SHORT = 0.002  # seconds
 _WITHOUT_EFFECT = frozenset(  # numbers of the signals whose default action is none
     getattr(signal, name) for name in ("SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH") if hasattr(signal, name)
 )
+_MAY_BE_OURS = ("RecursionError", "MemoryError")  # raised at the call of a handler, before any line of it
 _LOOK = 0.1  # seconds between two looks at a process on a busy machine
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
 _MOST_DELAY = 3.0  # seconds that a signal is delayed at most, until the process has had the time up to its moment
@@ -103,6 +104,8 @@ def _delivered(
     elif trial.status == -_KILL and trial.outcome is None and ("ends itself", _KILL) not in log.others:
         detail = f"the process {describe_exit(trial.status)}: by another process, or by the system, which is out of memory"
         trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
+    elif trial.outcome is None and (why := not_of_the_workload(trial.status)):
+        trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=f"the process {why}")
     if trial.outcome is not None and trial.outcome not in UNDECIDED and (module := _imported(log, trial)):
         trial = replace(trial, outcome=SignalOutcome.UNREPORTED, detail=_WHILE_IMPORTING.format(module=module))
     if alive.names and trial.outcome is None:
@@ -174,6 +177,9 @@ def _without_report(trial: Trial, claim: InterruptClaim) -> Trial:
     """The process has exited, and no handler reported: the signal's default action killed it, or C code handled the signal."""
     assert trial.gone is not None, "the process has exited"
     after = (trial.gone - trial.sent) / 1e9
+    if trial.left_by in _MAY_BE_OURS:
+        detail = f"the workload ended with {trial.left_by}, which the handler of the signal may have met where there was no room"
+        return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
     if after <= claim.within:
         return trial
     if trial.status == -trial.number:

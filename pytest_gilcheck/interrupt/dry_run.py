@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..core import reaper
 from ..core.errors import EndedByItself
-from ..core.exit_status import describe_exit, is_crash
+from ..core.exit_status import describe_exit, is_crash, not_of_the_workload
 from .imports import Imports
 from .starting import Starter
 from .survivors import adoption, kill_adopted
@@ -62,9 +62,11 @@ def _watch(log: TargetLog, seconds: float, limit: float, has_setup: bool) -> Dry
     if not log.gone:
         return DryRun(None)
     status = log.process.status
+    if why := not_of_the_workload(status):
+        return DryRun(None, outcome=SignalOutcome.UNREPORTED, detail=f"the process {why}")
     if log.began is None and has_setup:
         return DryRun(None, error=EndedByItself(f"the setup ended its process, which {describe_exit(status)}"))
     if is_crash(status):
         return DryRun(None, outcome=SignalOutcome.CRASHED, detail=f"the process {describe_exit(status)}")
-    by_itself = "" if status is None else " by itself (os._exit?)"
+    by_itself = "" if status is None else " by itself" if status < 0 else " by itself (os._exit?)"
     return DryRun(None, outcome=SignalOutcome.ENDED, detail=f"the process {describe_exit(status)}{by_itself}")

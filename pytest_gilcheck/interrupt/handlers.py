@@ -13,7 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.own_builtins import OWN
 from ..core.signal_names import signal_name
+
+__builtins__ = OWN  # of the functions below
+
+
+_mask = getattr(signal, "pthread_sigmask", None)  # the workload may replace it
 
 
 class _Library(ctypes.Structure):
@@ -58,7 +64,7 @@ def inspect_handler(number: int, getsignal: Callable[[int], Any]) -> HandlerFact
         getsignal: returns the Python handler, as ``signal.getsignal`` does.
     """
     handler = getsignal(number)
-    blocked = hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    blocked = _mask is not None and number in _mask(signal.SIG_BLOCK, [])
     return HandlerFacts(signal_name(number), _address(number), _name(handler), blocked)
 
 

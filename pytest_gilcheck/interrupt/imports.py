@@ -11,8 +11,11 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..core.own_builtins import OWN
 from ..core.system import get_ident
 from .target import Instrument
+
+__builtins__ = OWN  # of the functions below
 
 __gilcheck_repeats_imports__ = True  # for the GIL watch: the dry run has reported them, with the line of the workload
 

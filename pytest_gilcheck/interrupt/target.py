@@ -19,6 +19,7 @@ import _signal
 import asyncio
 import atexit
 import json
+import marshal
 import os
 import signal
 import sys
@@ -28,17 +29,25 @@ from collections.abc import Callable
 from types import CoroutineType, FrameType
 from typing import Any, NoReturn
 
+from ..core.child_protocol import PIPE_LOST
 from ..core.classes import name_of_class
 from ..core.clocks import monotonic_ns
 from ..core.errors import as_failure
+from ..core.own_builtins import OWN
 from ..core.packing import packed
 from ..core.source import code_position
-from ..core.system import exit_at_once, getframe, getpid
+from ..core.system import FAILING, exit_at_once, getframe, getpid
 from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler, restarts_calls, restarts_can_be_told
 from .sending import PROBE
 
+__builtins__ = OWN  # of the functions below
+
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+_SIGNAL_FILE = signal.__file__
+_ROOM = 200  # calls that ours need, beside those that the workload leaves (sys.setrecursionlimit)
+_getpgrp = getattr(os, "getpgrp", lambda: 0)  # the workload may replace it
+_addaudithook, _getlimit, _setlimit = sys.addaudithook, sys.getrecursionlimit, sys.setrecursionlimit  # and these
 
 
 class Instrument:
@@ -69,7 +78,7 @@ class Target:
     """Runs one workload for one trial.
 
     Args:
-        send: sends a note to the parent.
+        send: sends a note to the parent; returns whether it can.
         signals: numbers of the signals that will be sent.
         instrument: observes this process.
         real_end: whether this interpreter is to end by itself after the workload, as one of a program does.
@@ -77,7 +86,7 @@ class Target:
 
     def __init__(
         self,
-        send: Callable[[bytes], None],
+        send: Callable[[bytes], bool],
         signals: tuple[int, ...],
         instrument: Instrument | None = None,
         *,
@@ -127,6 +136,7 @@ class Target:
         if getpid() != self._pid:  # a process that the workload forked returned from the workload as well: it does not report
             exit_at_once(_exit_status(error))
         left = monotonic_ns()
+        _setlimit(_getlimit() + _ROOM)
         left_by = "returned" if error is None else name_of_class(type(error))
         own = None if isinstance(error, (KeyboardInterrupt, SystemExit)) else error
         self._note("left", left, left_by, self._still_running(), "" if own is None else packed(own))
@@ -139,8 +149,10 @@ class Target:
         _exit(status)
 
     def _note(self, *values: object) -> None:
-        if getpid() == self._pid:  # a fork of the workload has our pipe and our handlers, but is not the target
-            self._send(json.dumps(values).encode())
+        if getpid() != self._pid:  # a fork of the workload has our pipe and our handlers, but is not the target
+            return
+        if not self._send(_encoded(values)):  # what it does from here on could not be told
+            exit_at_once(PIPE_LOST)
 
     def _install(self) -> None:
         """Install the handlers that a program starts with, or those that were set before, and wrap them."""
@@ -153,10 +165,16 @@ class Target:
                     return handler(signum, frame)
                 if not self._running:
                     return None
-                restarts = self._tells_restarts and restarts_calls(signum)
-                self._note("entered", now, signum, _place(frame), where, _imported(frame), restarts)
-                self._report_suicide()
-                self._instrument.entered(frame)
+                try:
+                    limit = _getlimit()
+                    try:
+                        _setlimit(limit + _ROOM)
+                        self._report_entered(now, signum, frame, where)
+                    finally:
+                        _setlimit(limit)
+                except Exception:  # it must not reach the workload, which would end by it: that looks as if the signal had ended it
+                    for _ in FAILING:
+                        pass
                 result = handler(signum, frame)
                 self._instrument.returned()
                 return result
@@ -192,19 +210,32 @@ class Target:
             real_signal(PROBE, lambda signum, frame: self._answer_probe(frame, real_getsignal))
             self._tells_restarts = restarts_can_be_told(PROBE)
 
+    def _report_entered(self, now: int, signum: int, frame: FrameType | None, where: str) -> None:
+        try:
+            restarts = self._tells_restarts and restarts_calls(signum)
+        except Exception:  # the workload has changed what that needs
+            restarts = False
+        self._note("entered", now, signum, _place(frame), where, _imported(frame), restarts)
+        self._report_suicide()
+        self._instrument.entered(frame)
+
     def _report_suicide(self) -> None:
         """From now on, report the signals that this process sends to itself: a SIGKILL of its own is an exit."""
         if not self._audited:
             self._audited = True
-            sys.addaudithook(self._audit)
+            _addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        group = os.getpgrp()
-        own = {"os.kill": (self._pid, 0, -1, -group), "os.killpg": (0, group)}
-        if event in own and arguments[0] in own[event]:
-            self._note("ends itself", int(arguments[1]))
-        elif event == "os.exec":
-            self._note("became", os.fsdecode(arguments[0]))
+        if event not in ("os.kill", "os.killpg", "os.exec"):
+            return
+        try:
+            group = _getpgrp()
+            if event == "os.exec":
+                self._note("became", os.fsdecode(arguments[0]))
+            elif arguments[0] in ((self._pid, 0, -1, -group) if event == "os.kill" else (0, group)):
+                self._note("ends itself", int(arguments[1]))
+        except Exception:  # an error here would keep the workload from what it is about to do
+            pass
 
     def _call_hook(self, error: BaseException) -> None:
         """Call ``sys.excepthook``, if it is another one by now: at the end of a program, the interpreter does."""
@@ -215,7 +246,7 @@ class Target:
         try:
             hook(type(error), error, error.__traceback__)
         except BaseException:  # an interpreter prints it and continues to exit
-            traceback.print_exc()
+            _print_error()
         self._note("hook", "")
 
     def _warm_up(self) -> None:
@@ -232,20 +263,30 @@ class Target:
         """The main thread checks for signals: report what has changed about the handlers of the signals that are sent."""
         now = monotonic_ns()
         changes = []
-        for number in self._signals:
-            replaced = real_getsignal(number) is not self._handlers[number][0]
-            changes.append(inspect_handler(number, real_getsignal).changes_since(self._facts[number], replaced))
-        self._note("probed", now, _place(frame), [change for change in changes if change])
-        self._note("awaits", waiting_coroutines())  # which takes long on a large heap
+        try:
+            for number in self._signals:
+                replaced = real_getsignal(number) is not self._handlers[number][0]
+                changes.append(inspect_handler(number, real_getsignal).changes_since(self._facts[number], replaced))
+        except Exception:  # the workload has changed what that needs
+            pass
+        try:
+            self._note("probed", now, _place(frame), [change for change in changes if change])
+            self._note("awaits", waiting_coroutines())  # which takes long on a large heap
+        except Exception:  # see `entered`
+            for _ in FAILING:
+                pass
 
     def _still_running(self) -> list[list[object]]:
         """[name, kind] of each thread that an interpreter waits for before it exits."""
-        pool = _pool_threads()
-        return [
-            [thread.name, "a worker of an executor" if _is_worker(thread, pool) else "a non-daemon thread"]
-            for thread in threading.enumerate()
-            if thread is not threading.current_thread() and (thread in pool or not thread.daemon)
-        ]
+        try:
+            pool = _pool_threads()
+            return [
+                [thread.name, "a worker of an executor" if _is_worker(thread, pool) else "a non-daemon thread"]
+                for thread in threading.enumerate()
+                if thread is not threading.current_thread() and (thread in pool or not thread.daemon)
+            ]
+        except Exception:  # the workload has changed what that needs; it is only to name what keeps the process
+            return []
 
 
 def _exit(status: int) -> NoReturn:
@@ -261,9 +302,24 @@ def _exit(status: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     except BaseException:  # an interpreter prints it and continues to exit
-        traceback.print_exc()
+        _print_error()
     finally:
         exit_at_once(status)
+
+
+def _print_error() -> None:
+    try:
+        traceback.print_exc()
+    except BaseException:  # without a standard error, say
+        pass
+
+
+def _encoded(values: tuple[Any, ...]) -> bytes:
+    """A note, without code of the standard library that is written in Python: the workload may have changed what that needs."""
+    try:
+        return marshal.dumps(values)
+    except ValueError:  # a class derived from str or int
+        return marshal.dumps(json.loads(json.dumps(values)))
 
 
 def _set_up(setup: Callable[[], object]) -> None:
@@ -305,7 +361,7 @@ def _caller() -> str:
     """``"file:line"`` of the call of ``signal.signal``, or of asyncio's ``add_signal_handler``."""
     frame: FrameType | None = getframe(2)
     while frame is not None and (
-        frame.f_code.co_filename == signal.__file__ or frame.f_code.co_name in ("add_signal_handler", "remove_signal_handler")
+        frame.f_code.co_filename == _SIGNAL_FILE or frame.f_code.co_name in ("add_signal_handler", "remove_signal_handler")
     ):
         frame = frame.f_back
     if frame is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +49,7 @@ class TargetLog:
             if self.gone or (left := end - time.monotonic()) <= 0:
                 return bool(until(self))
             for note in self.process.receive_notes(left):
-                self._add(*json.loads(note))
+                self._add(*marshal.loads(note))
         return True
 
     def _add(self, kind: str, *values: Any) -> None:
