@@ -1,6 +1,7 @@
 """A workload that damages the process it runs in: nothing holds because our code failed there, and a good reaction holds."""
 
 import builtins
+import itertools
 import os
 import signal
 import sys
@@ -40,10 +41,13 @@ def no_functions_of_os():
 
 
 def hardly_any_room():
-    depth, frame = 0, sys._getframe()
-    while frame is not None:
-        depth, frame = depth + 1, frame.f_back
-    sys.setrecursionlimit(depth + 2)
+    for limit in itertools.count(10):
+        try:
+            sys.setrecursionlimit(limit)
+        except RecursionError:  # it is lower than the depth of this call, with calls of C code on 3.11
+            continue
+        sys.setrecursionlimit(limit + 2)
+        return
 
 
 def no_new_hooks():
