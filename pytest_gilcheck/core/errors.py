@@ -50,5 +50,8 @@ def as_failure(error: BaseException, of: str) -> Exception:
     """The error as one that fails a test: what ends programs, such as SystemExit, would end pytest or be taken for a signal's."""
     if isinstance(error, Exception):
         return error
-    text = f": {error}" if str(error) else ""
-    return EndedByItself(f"the {of} raised {type(error).__name__}{text}")
+    try:
+        text = str(error)
+    except BaseException:  # of the error's own code
+        text = ""
+    return EndedByItself(f"the {of} raised {type(error).__name__}{text and ': '}{text}")

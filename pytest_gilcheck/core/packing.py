@@ -35,7 +35,7 @@ def packed(error: BaseException) -> str:
     text = f"{name_of_class(type(error))}: {_text(error)}"
     try:
         formatted = "".join(traceback.format_exception(type(error), error, trace))
-    except Exception:  # a class, or a notes attribute, that refuses to be asked; built-in names that the workload has replaced
+    except BaseException:  # a class, or a notes attribute, that refuses to be asked; built-in names that the workload has replaced
         formatted = _plainly(trace) + text
     return pickle.dumps((_as_itself(error) or _by_parts(error), text, formatted)).hex()
 
@@ -64,7 +64,7 @@ def _as_itself(error: BaseException) -> bytes | None:
         again = _loaded(data)
         same = again is not None and type(again) is type(error) and repr(again.args) == repr(error.args)
         return data if same else None
-    except Exception:  # the exception's own pickling hooks may raise anything
+    except BaseException:  # the exception's own pickling hooks may raise anything, and so may its __repr__: SystemExit, say
         return None
 
 
@@ -72,7 +72,7 @@ def _by_parts(error: BaseException) -> bytes | None:
     try:
         data = _dumped(error, by_parts=True)
         return data if _loaded(data) is not None else None
-    except Exception:  # see above
+    except BaseException:  # see above
         return None
 
 
@@ -132,7 +132,7 @@ def _portable(value: Any) -> Any:
     """The value, or its text if it cannot be pickled."""
     try:
         _dumped(value, by_parts=True)
-    except Exception:  # a value's own pickling hooks may raise anything
+    except BaseException:  # see above
         return _text(value, repr)
     return value
 
@@ -140,7 +140,7 @@ def _portable(value: Any) -> Any:
 def _text(value: object, words: Any = str) -> str:
     try:
         return f"{words(value)}"
-    except Exception:  # its own __str__ or __repr__
+    except BaseException:  # its own __str__ or __repr__
         return object.__repr__(value)
 
 

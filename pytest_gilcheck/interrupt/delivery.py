@@ -209,6 +209,8 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
     if log.entered or log.gone:
         return trial
     now = process_snapshot.take(process.pid)
+    if now is not None and now.stopped:
+        return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=f"the process {process_snapshot.WAS_STOPPED}")
     if now is not None and number in now.blocked:
         if number not in now.pending:
             return trial  # sigwait has taken it: the end of the process will show what comes of it
@@ -272,6 +274,8 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
             break
         if log.wait(_LOOK, lambda log: log.gone):  # it might have been in time, had it had a core
             return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
+    if now is not None and now.stopped:
+        return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=f"the process {process_snapshot.WAS_STOPPED}")
     slept = before is None or now is None or now.asleep_since(before)
     trial = replace(trial, dozed=not slept and _idled(before, now, seconds), others_busy=_worked(before, now, seconds))
     too_little = time.monotonic() - entered - own < claim.exits_within / 2  # it was denied a core for more than half of its time

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ..core import reaper
 from ..core.errors import EndedByItself
 from ..core.exit_status import describe_exit, is_crash, not_of_the_workload
+from . import process_snapshot
 from .imports import Imports
 from .starting import Starter
 from .survivors import adoption, kill_adopted
@@ -60,6 +61,8 @@ def _watch(log: TargetLog, seconds: float, limit: float, has_setup: bool) -> Dry
     if log.left is not None:
         return DryRun((log.left[0] - (log.began or log.left[0])) / 1e9, error=log.error)
     if not log.gone:
+        if process_snapshot.stopped(log.process.pid):
+            return DryRun(None, outcome=SignalOutcome.UNREPORTED, detail=f"the process {process_snapshot.WAS_STOPPED}")
         return DryRun(None)
     status = log.process.status
     if why := not_of_the_workload(status):
@@ -68,5 +71,5 @@ def _watch(log: TargetLog, seconds: float, limit: float, has_setup: bool) -> Dry
         return DryRun(None, error=EndedByItself(f"the setup ended its process, which {describe_exit(status)}"))
     if is_crash(status):
         return DryRun(None, outcome=SignalOutcome.CRASHED, detail=f"the process {describe_exit(status)}")
-    by_itself = "" if status is None else " by itself" if status < 0 else " by itself (os._exit?)"
+    by_itself = " by itself (os._exit?)" if status is not None and status >= 0 else ""
     return DryRun(None, outcome=SignalOutcome.ENDED, detail=f"the process {describe_exit(status)}{by_itself}")

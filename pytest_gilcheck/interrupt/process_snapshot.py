@@ -9,6 +9,7 @@ from ..core.interpreter import GIL, build
 from ..core.stat import core_times, stat_of
 from ..core.system import entries, read
 
+WAS_STOPPED = "was stopped by a signal (SIGSTOP, or a read from the terminal?), so that it handles no other until it is continued"
 _HARDLY_IDLE = 0.5  # of one core: with less left by others, on all cores together, whoever is ready to run may have to wait
 _AT_ONCE, _TICK = 0.0001, 0.005  # seconds between two readings of the CPU time: exact, or with the lag of a scheduler tick
 
@@ -20,6 +21,7 @@ class ProcessSnapshot:
     Attributes:
         main: number of the main thread, which is that of the process.
         running: whether the main thread had a core or was ready for one; otherwise it slept.
+        stopped: whether a signal, or a debugger, had stopped it.
         switches: how often the main thread has gone to sleep by itself so far. The number does not change while a thread sleeps;
             a thread that waits for the GIL wakes every switch interval.
         main_cpu, others_cpu: CPU seconds so far, of the main thread and of all others; in scheduler ticks of about 10 ms.
@@ -33,6 +35,7 @@ class ProcessSnapshot:
     """
 
     running: bool
+    stopped: bool
     switches: int
     main_cpu: float
     others_cpu: float
@@ -100,6 +103,7 @@ def take(pid: int) -> ProcessSnapshot | None:
         cores = core_times().get(None)
         return ProcessSnapshot(
             running=of_main.state == "R",
+            stopped=of_main.state in ("T", "t"),
             switches=int(facts["voluntary_ctxt_switches"]),
             main_cpu=of_main.cpu_seconds,
             others_cpu=others,
@@ -115,6 +119,12 @@ def take(pid: int) -> ProcessSnapshot | None:
         )
     except (OSError, KeyError, ValueError):
         return None
+
+
+def stopped(pid: int) -> bool:
+    """Whether a signal has stopped a process now, or a debugger has; False where the system does not tell."""
+    snapshot = take(pid)
+    return snapshot is not None and snapshot.stopped
 
 
 def waits_for_core(pid: int) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.fork_safety import can_fork
+from pytest_gilcheck.core.system import HAS_PROC
 
 from ..slow import only
 
@@ -135,6 +136,58 @@ def test_a_tool_that_raises_in_our_code_lets_no_second_process_run_on(event):
     assert os.getpid() == pid, "the fork came back to the test"
     assert result.verdict == "inconclusive"
     assert "the process could not report: it changed what pytest-gilcheck needs there" in result.reason
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise SystemExit("not even that is an error")
+
+    __repr__ = __str__
+
+
+def test_an_exception_that_cannot_be_told_ends_the_workload_as_any_other():
+    def work():
+        try:
+            time.sleep(60)
+        finally:
+            raise Unspeakable
+
+    gilcheck.interrupt(work, **FEW).assert_holds()
+
+    def fails():
+        raise LookupError(Unspeakable())
+
+    with pytest.raises(LookupError):
+        gilcheck.interrupt(fails, **FEW)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT], ids=["SIGKILL", "SIGTERM", "SIGABRT"])
+def test_a_signal_that_the_workload_sends_to_itself_is_named(number):
+    result = gilcheck.interrupt(lambda: os.kill(os.getpid(), number), **FEW)
+    assert result.verdict == ("violated" if number == signal.SIGABRT else "inconclusive")
+    assert f"was killed by {number.name}" in result.reason
+    assert "os._exit" not in result.reason
+
+
+@pytest.mark.skipif(not HAS_PROC, reason="a stopped process is told by /proc")
+def test_a_workload_that_stops_itself_is_not_called_deaf():
+    result = gilcheck.interrupt(lambda: os.kill(os.getpid(), signal.SIGSTOP), **FEW)
+    assert result.verdict == "inconclusive"
+    assert result.reason.startswith("no signal could be sent: the process was stopped by a signal (SIGSTOP")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_PROC, reason="a stopped process is told by /proc")
+def test_a_workload_that_stops_itself_after_the_signal_has_not_swallowed_it():
+    def work():
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    result = gilcheck.interrupt(work, exits_within=0.4, **FEW)
+    assert result.verdict == "inconclusive"
+    assert "the process was stopped by a signal (SIGSTOP" in result.reason
 
 
 @pytest.mark.slow
