@@ -23,6 +23,7 @@ from .own_builtins import OWN
 __builtins__ = OWN  # of the functions below
 
 UNKNOWN_PLACE = "an unknown place"
+_getline, _getlines = linecache.getline, linecache.getlines  # a workload may replace them
 
 
 class Position(NamedTuple):
@@ -55,7 +56,7 @@ def innermost(frame: FrameType | None, accept: Callable[[str], bool]) -> FrameTy
 
 def line_text(file: str, line: int) -> str:
     """The source line without surrounding space; empty where there is no source."""
-    return linecache.getline(file, line).strip()
+    return _getline(file, line).strip()
 
 
 def code_position(code: CodeType, offset: int) -> Position:
@@ -78,12 +79,12 @@ def position_text(file: str, position: Position) -> str:
     line, end_line, column, end_column = position
     if line is None or line != end_line or column is None or end_column is None:
         return ""
-    return linecache.getline(file, line).encode()[column:end_column].decode(errors="replace")
+    return _getline(file, line).encode()[column:end_column].decode(errors="replace")
 
 
 def file_text(file: str) -> str:
     """The whole source of a file; empty where there is none."""
-    return "".join(linecache.getlines(file))
+    return "".join(_getlines(file))
 
 
 def syntax_tree(file: str) -> ast.Module | None:

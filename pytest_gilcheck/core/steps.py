@@ -36,7 +36,7 @@ from typing import Any
 from .classes import is_a
 from .monitoring import take_over
 from .origin import ours, under_test
-from .own_builtins import OWN
+from .own_builtins import OWN, PutBack
 from .source import line_text, place, syntax_tree, with_nested
 from .system import get_ident, getframe
 
@@ -60,6 +60,7 @@ WAITING = frozenset(  # names of calls that check for signals while they wait: a
 )  # fmt: skip
 AFTER_CALL, AT_ENTRY = "after a call", "at function entry"
 _OWN_TOOL, _NAME = 3, "gilcheck-steps"
+_instructions_of = dis.get_instructions  # the workload may replace it
 
 
 @dataclass(frozen=True)
@@ -309,7 +310,9 @@ def _after_calls(code: CodeType) -> dict[int, tuple[int, bool]]:
     """For the offset of each call: that of the next instruction, and whether it calls the function of a method without C code."""
     found: dict[int, tuple[int, bool]] = {}
     call = None
-    for instruction in dis.get_instructions(code):
+    with PutBack():
+        instructions = list(_instructions_of(code))
+    for instruction in instructions:
         if call is not None and instruction.opname != "EXTENDED_ARG":
             found[call.offset] = instruction.offset, call.opname != "CALL_FUNCTION_EX"
         if instruction.opname != "EXTENDED_ARG":
@@ -320,10 +323,12 @@ def _after_calls(code: CodeType) -> dict[int, tuple[int, bool]]:
 @cache
 def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
     """The visible steps of a code object: offset to (reachable, kind)."""
-    waiting = _waiting_calls(code.co_filename)
+    with PutBack():
+        waiting = _waiting_calls(code.co_filename)
+        instructions = list(_instructions_of(code))
     table: dict[int, tuple[bool, str]] = {}
     after = ""
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions:
         name, offset = instruction.opname, instruction.offset
         if name == "EXTENDED_ARG":
             continue
@@ -351,7 +356,9 @@ def _entries(code: CodeType) -> frozenset[int]:
 def _lines(code: CodeType) -> dict[int, int]:
     lines: dict[int, int] = {}
     last, after_call = code.co_firstlineno, False
-    for instruction in dis.get_instructions(code):
+    with PutBack():
+        instructions = list(_instructions_of(code))
+    for instruction in instructions:
         line = instruction.positions.lineno if instruction.positions else None
         here = last if after_call or line is None else line
         lines[instruction.offset] = here

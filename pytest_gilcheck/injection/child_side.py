@@ -16,11 +16,11 @@ from ..core.classes import is_unfinished, name_of_class
 from ..core.errors import as_failure
 from ..core.invariants import broken
 from ..core.origin import foreign, module_of, ours, standard
-from ..core.own_builtins import OWN
+from ..core.own_builtins import OWN, PutBack
 from ..core.packing import packed
 from ..core.source import innermost
 from ..core.steps import AT_ENTRY, Step, Steps, identity
-from ..core.system import exit_at_once, getframe, getpid
+from ..core.system import FAILING, exit_at_once, getframe, getpid
 from ..core.workloads import Workload
 from . import library
 from .leaks import ResourceBaseline
@@ -67,42 +67,54 @@ class StepCounter:
         if self.raised_at is not None or getpid() != self._pid:  # a process that the workload forked is not examined
             return
         can_occur = step.reachable or self._anywhere
+        try:
+            is_target = self._counted(step, can_occur)
+            if is_target:
+                self._report(step, can_occur)
+        except Exception:  # it must not reach the workload, which would take it for its own
+            for _ in FAILING:
+                pass
+        if is_target:
+            self._interrupt(_stepped_frame(step))
+
+    def _counted(self, step: Step, can_occur: bool) -> bool:
+        """Count the step; returns whether it is the target."""
         if step.library:
-            if can_occur:
-                self._count_in_library(step)
-            return
+            return can_occur and self._counted_in_library(step)
         self.steps = step.index + 1
         if can_occur and self._target is None:
             self.reachable.append(step.index)
         self.digest = _crc32(f"{step.code.co_qualname}:{step.offset}".encode(), self.digest)
-        if step.index == self._target:
-            self._interrupt(step, can_occur)
+        return step.index == self._target
 
-    def _count_in_library(self, step: Step) -> None:
+    def _counted_in_library(self, step: Step) -> bool:
         """Count one visit of a step of a library; those after the first `VISITS` are neither counted nor targets."""
         frame = _stepped_frame(step)
         entered = step.kind == AT_ENTRY and frame is not None and frame.f_back is not None
         called_from = library.caller(frame.f_back if frame is not None and entered else frame, self.stepped)
         if called_from is None:
-            return
+            return False
         key = library.key(step, called_from)
         visit = self._visits.get(key, 0)
         directly = entered and frame is not None and frame.f_back is called_from
         if visit >= library.VISITS and not directly:
-            return
+            return False
         self._visits[key] = visit + 1
         if self._target is None:
             self.library.append(f"{key} {visit}")
-        elif self._target == f"{key} {visit}":
-            self._interrupt(step, True)
+        return self._target == f"{key} {visit}"
 
-    def _interrupt(self, step: Step, can_occur: bool) -> None:
+    def _report(self, step: Step, can_occur: bool) -> None:
+        """Tell the parent where the exception is raised, which it needs if this run never ends."""
         frame = _stepped_frame(step)
         origin = "the standard library" if standard(step.code.co_filename) else "an installed package"
         user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if foreign(step.code.co_filename) else None
         origin = origin if user is not None and not library.made(step.code.co_filename) else ""
-        self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))
-        self._send_note(_dumps(self.raised_at).encode())  # the parent needs it if this run never ends
+        with PutBack():
+            self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))
+            self._send_note(_dumps(self.raised_at).encode())
+
+    def _interrupt(self, frame: FrameType | None) -> None:
         if self._plan.interrupts and _ignored() and not self._first_ignored:
             return
         handler = _getsignal(signal.SIGINT)
@@ -165,11 +177,14 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
     if isinstance(failure, KeyboardInterrupt):
         return {"error": "the workload raises KeyboardInterrupt by itself, without any injection", "raised_at": None}
     if failure is not None:
-        return {"failure": packed(failure)}
+        with PutBack():
+            return {"failure": packed(failure)}
     untraced = (
         "the workload, or what it calls, began or ended a trace function, a profiler or a tool of sys.monitoring, which takes the "
         "events of the steps away, so its later lines cannot be examined; leave that out of the body"
     )
+    with PutBack():
+        leaks = baseline.leaks(work)
     return {
         "steps": counter.steps,
         "reachable": counter.reachable,
@@ -177,7 +192,7 @@ def run_in_child(side: ChildSide, work: Workload, plan: InjectionPlan, target: T
         "digest": counter.digest,
         "raised_at": counter.raised_at,
         "returned": returned,
-        "broken": _broken_invariant(plan.invariant, baseline.leaks(work)),
+        "broken": _broken_invariant(plan.invariant, leaks),
         "code": [identity(code) for code in stepped.seen.values()] if target is None else [],
         "library": counter.library,
         "passed": sorted({module_of(file) for file in stepped.passed if foreign(file)}) if target is None else [],
@@ -193,10 +208,11 @@ def _broken_invariant(invariant: Callable[[], object] | None, leaks: list[str]) 
     if invariant is None:
         return leaks
     try:
-        answer = invariant()
+        answer: Any = invariant()
         if is_unfinished(answer) and isinstance(answer, Awaitable):
             answer = asyncio.run(_awaited(answer))
-        why = broken(invariant, (), answer)
+        with PutBack():
+            why = broken(invariant, (), answer)
     except BaseException as error:  # an assertion of the user's, or whatever a broken object raises
         text = str(error).splitlines()[0] if str(error) else ""
         return [f"the invariant is broken: {name_of_class(type(error))}: {text}", *leaks]

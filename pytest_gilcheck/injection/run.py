@@ -8,9 +8,10 @@ from typing import Any
 
 from ..core.child import ChildSide, Ending, fork
 from ..core.errors import EndedByItself
-from ..core.own_builtins import OWN
+from ..core.exit_status import not_of_the_workload
+from ..core.own_builtins import OWN, PutBack
 from ..core.packing import unpacked
-from ..core.system import exit_at_once
+from ..core.system import FAILING
 from ..core.workloads import Workload, name_of
 from .child_side import Target, run_in_child
 from .plan import InjectionPlan
@@ -65,13 +66,18 @@ def run_once(work: Workload, plan: InjectionPlan, target: Target | None, timeout
     side = fork(timeout)
     if isinstance(side, ChildSide):
         try:
-            side.answer(_dumps(run_in_child(side, work, plan, target)).encode())
+            answer = run_in_child(side, work, plan, target)
+            with PutBack():  # for good: nothing of the workload follows
+                side.answer(_dumps(answer).encode())
         finally:
-            exit_at_once(1)
+            for _ in FAILING:
+                pass
     outcome = side.wait()
     if outcome.ending is not Ending.ANSWERED:
         set_up, *notes = side.notes() or [b""]
         where = "" if set_up or plan.setup is None else f"in setup={name_of(plan.setup)}, "
+        if outcome.ending is Ending.EXITED and (why := not_of_the_workload(outcome.status)):
+            return InjectionRun(error=f"{where}the process {why}")
         if outcome.ending is not Ending.HUNG and (where or target is None):
             raise EndedByItself(f"{where or 'without any injected exception, '}{outcome}")
         return InjectionRun(
