@@ -16,6 +16,7 @@ from ..core.errors import BadValue
 from ..core.invariants import standing_for
 from ..core.team import TeamHung
 from ..core.verdict import Inconclusive, Judged
+from ..core.workloads import calling
 from ..fuzz.check import ReplayDiverged
 from .expected import is_unexcused, unexcused
 from .fuzz_marker import fuzz
@@ -230,7 +231,7 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
             except BaseException as error:
                 raise picklable(error) from None
 
-        return awaited
+        return calling(awaited, body)
 
     def called() -> None:
         try:
@@ -238,7 +239,7 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
         except BaseException as error:
             raise picklable(error) from None
 
-    return called
+    return calling(called, body)
 
 
 def _starter_of_thread(text: str, item: pytest.Function, started_by: Mapping[str, str]) -> str:
@@ -294,8 +295,8 @@ def _body(item: pytest.Function) -> Callable[[], Any]:
         async def awaited() -> None:
             await function(**values)
 
-        return awaited
-    return lambda: function(**values)
+        return calling(awaited, function)
+    return calling(lambda: function(**values), function)
 
 
 def _coroutine_function(item: pytest.Function) -> Callable[..., Any] | None:

@@ -1,9 +1,11 @@
 """What held the GIL is named by its source, and told from bytecode by how long it held on."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_gilcheck.adaptors import markers
 from pytest_gilcheck.core.holders import HolderPlace, Holding
 from pytest_gilcheck.latency.culprit import BYTECODE, IN_C, culprits, expression
 
@@ -32,6 +34,19 @@ def test_a_call_is_named_as_it_stands_in_the_source():
 
 def test_what_is_no_call_is_named_by_its_line():
     assert named(0.016, at=CONTAINS).expression == "return total in BIG"
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_body_of_a_marked_test_is_named_and_not_our_call_of_it(wrapped):
+    async def body():
+        pass
+
+    fixtures = SimpleNamespace(argnames=[])
+    ours = markers._body(SimpleNamespace(obj=body, instance=None, _fixtureinfo=fixtures, funcargs={}))
+    ours = markers._carrying_outcomes(ours) if wrapped else ours
+    [culprit] = culprits([Holding(HolderPlace(None), 1.0, (0.016,))], 0.005, 1, ours)
+    assert culprit.expression == "the last operation of the workload"
+    assert culprit.line.startswith(f"{HERE}:{body.__code__.co_firstlineno} (")
 
 
 def test_the_report_says_where_and_how():
