@@ -1,5 +1,6 @@
 """Workloads that a new interpreter can import."""
 
+import builtins
 import os
 import sys
 import tempfile
@@ -10,6 +11,11 @@ if os.environ.get("GILCHECK_TEST_SLOW_HOOK"):
 
 
 def sleeps():
+    time.sleep(60)
+
+
+def sleeps_without_len():
+    builtins.len = None
     time.sleep(60)
 
 

@@ -6,14 +6,19 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.system import HAS_PROC
+from pytest_gilcheck.interrupt.claim import InterruptClaim
+from pytest_gilcheck.interrupt.delivery import deliver
+from pytest_gilcheck.interrupt.starting import Starter
 
 from ..slow import only
+from . import importable
 
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"{can_fork()}")
 
@@ -114,6 +119,13 @@ def test_where_our_code_in_the_process_fails_or_cannot_report_nothing_is_decided
     result = gilcheck.interrupt(body(damage), **FEW)
     assert result.verdict == "inconclusive"
     assert f"the process could not report: {why}" in result.reason
+
+
+def test_a_new_interpreter_reports_without_the_built_in_names_that_its_connection_needs():
+    starter = replace(Starter(importable.sleeps_without_len, None, (signal.SIGINT,)), spawn=True)
+    claim = InterruptClaim(1.0, 5.0, (signal.SIGINT,))
+    trial = deliver(starter, signal.SIGINT, 0.05, claim, 20.0)
+    assert (trial.left_by, trial.outcome) == ("KeyboardInterrupt", None)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no sys.monitoring")
