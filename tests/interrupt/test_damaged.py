@@ -202,6 +202,27 @@ def test_a_workload_that_stops_itself_after_the_signal_has_not_swallowed_it():
     assert "the process was stopped by a signal (SIGSTOP" in result.reason
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="a call of C code needs room as well")
+def test_a_signal_that_finds_no_room_for_its_handler_decides_nothing():
+    def work():
+        reached = []
+
+        def deeper():
+            try:
+                deeper()
+            except RecursionError:
+                if reached:
+                    raise
+                reached.append(True)
+                time.sleep(60)
+
+        deeper()
+
+    result = gilcheck.interrupt(work, **FEW)
+    assert result.verdict == "inconclusive"
+    assert "the workload ended with RecursionError" in result.reason
+
+
 @pytest.mark.slow
 def test_a_handler_of_the_workload_that_raises_is_no_failure_of_ours():
     def work():
