@@ -22,9 +22,10 @@ def keep() -> None:
             _kept[name] = module
 
 
-def put_back() -> None:
-    """Put back what was taken out, without looking for what is new: it is called after each run of a search."""
+def put_back() -> bool:
+    """Put back what was taken out, without looking for what is new; returns whether anything was taken out."""
     modules = sys.modules
-    for name, module in _kept.items():
-        if modules.get(name) is not module:
-            modules[name] = module
+    taken = [name for name, module in _kept.items() if modules.get(name) is not module]
+    for name in taken:
+        modules[name] = _kept[name]
+    return bool(taken)
