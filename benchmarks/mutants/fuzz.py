@@ -243,7 +243,7 @@ MUTANTS = (
     Mutant(
         "fuzz-refused",
         "fuzz/searching/explorer.py",
-        "        if run.refused:\n            raise NotExplorable(run.refused)\n",
+        "        if refused := run.refused or self.events.lost:\n            raise NotExplorable(refused)\n",
         "",
         "a program that forks or runs an event loop passes",
         CHECK,
