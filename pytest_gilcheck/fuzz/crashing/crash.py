@@ -110,9 +110,7 @@ def _what(outcome: Outcome, limit: float) -> str:
 
 
 def _ended(status: int | None) -> str:
-    if status is None:
-        return "ended before its time (os._exit?)"
-    return f"{describe_exit(status)}{' (os._exit?)' * (status >= 0)}"
+    return "ended before its time (os._exit?)" if status is None else describe_exit(status)
 
 
 def _never_returns(limit: float) -> str:
