@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -598,12 +599,11 @@ def test_nothing_is_changed_afterwards():
 
 
 def test_nothing_stays_replaced_if_not_all_could_be(monkeypatch):
-    def fails(patches):
-        raise OSError("in the middle of it")
-
     before = threading.Lock
-    monkeypatch.setattr(Patches, "_wrap_existing_locks", fails)
-    with pytest.raises(OSError, match="in the middle"):
+    monkeypatch.setattr(
+        Patches, "_wrap_existing_locks", staticmethod(partial(int, "in the middle of it"))
+    )  # not code that is under test
+    with pytest.raises(ValueError, match="in the middle"):
         fuzz(add, add, setup=Counter, invariant=is_two)
     assert threading.Lock is before
 
