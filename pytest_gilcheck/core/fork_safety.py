@@ -62,7 +62,8 @@ def can_fork() -> str | None:
         return "only the main thread can fork safely"
     if unknown := _counted_unknown():
         named = ", ".join(dict.fromkeys(unknown[:3]))
-        return f"threads are running that Python does not know, as those of a library in C, and that a fork would lose: {named}"
+        what = f"threads are running that Python does not know, as those of a library in C, and that a fork would lose: {named}"
+        return f"{what} (OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 keep those of numpy and the like away)"
     return None
 
 

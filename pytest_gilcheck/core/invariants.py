@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from .classes import is_a, is_unfinished, name_of_class
+from .classes import is_a, is_unfinished, module_of_class, name_of_class
 from .own_builtins import OWN
 from .source import file_text, syntax_tree
 
@@ -44,7 +45,7 @@ def broken(invariant: Callable[..., Any], arguments: tuple[Any, ...], answer: ob
         return f"the invariant returned a {name_of_class(type(answer))}, which is true whatever is in it: make it one comparison"
     if answer is None or answer:
         return None
-    told = "False" if answer is False else _shown(answer) or f"a false {name_of_class(type(answer))}"
+    told = "False" if answer is False else _shown(answer) or f"a false {_kind(type(answer))}"
     found = getattr(invariant, "stands_for", None)
     function = invariant if found is None else found[0]
     returned = f"the invariant returned {told}"
@@ -115,6 +116,12 @@ def _values(expression: ast.expr, known: Mapping[str, Any]) -> list[tuple[str, A
 def _computed(value: Any, name: str) -> bool:
     """Whether reading this attribute runs code of the program, which a message must not do."""
     return isinstance(inspect.getattr_static(value, name), property)
+
+
+def _kind(kind: type) -> str:
+    """The name of a class, with its module if a built-in class has the same name, as that of ``numpy.bool``."""
+    name = name_of_class(kind)
+    return name if getattr(builtins, name, kind) is kind else f"{module_of_class(kind)}.{name}"
 
 
 def _shown(value: Any) -> str:

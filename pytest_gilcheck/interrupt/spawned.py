@@ -20,6 +20,7 @@ from typing import Any
 from ..core import lineage
 from ..core.clocks import time
 from ..core.lifecycle import start_program
+from ..core.origin import ours
 from ..core.own_builtins import OWN, PutBack
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from ..core.system import FAILING
@@ -120,6 +121,8 @@ def unpicklable(job: Job) -> str | None:
     try:
         pickle.dumps(job)
     except Exception as error:  # pickle raises whatever the object's own hooks raise
+        if ours(getattr(getattr(job.work, "__code__", None), "co_filename", "")):  # its name says nothing to the user
+            return "the body of a test cannot be imported by a new interpreter"
         return f"the workload cannot be pickled for a new interpreter ({error})"
     if getattr(job.work, "__module__", None) == "__main__":
         return "the workload is defined in __main__, which a new interpreter cannot import"

@@ -60,8 +60,17 @@ class NoTruth:
         return False
 
 
+class bool_(NoTruth):
+    """As that of numpy, which is called ``bool``."""
+
+
+bool_.__name__ = "bool"
+
+
 @pytest.mark.parametrize(
-    ("answer", "told"), [(0, "0"), ([], "[]"), ("", "''"), (NoTruth(), "a false NoTruth")], ids=["number", "list", "text", "object"]
+    ("answer", "told"),
+    [(0, "0"), ([], "[]"), ("", "''"), (NoTruth(), "a false NoTruth"), (bool_(), f"a false {__name__}.bool")],
+    ids=["number", "list", "text", "object", "bool"],
 )
 def test_what_is_false_and_not_none_breaks_an_invariant_as_false_does(answer, told):
     assert broken(lambda seen: seen, (3,), answer) == f"seen is {told} (seen = 3)"
