@@ -186,6 +186,16 @@ def focused(searched):
         yield explorer, reduction.focus
 
 
+def test_a_run_that_made_no_choice_was_led_nowhere_also_where_nothing_is_known_of_the_point():
+    schedule = Schedule((Choice(2, 1),))
+    with focused(program(lose)) as (explorer, _):
+        nowhere, _ = explorer.follow(Schedule())
+        there, _ = explorer.follow(schedule)
+    unknown = focus.Focus({}, {}, [], {})
+    assert not unknown.led(nowhere, schedule)
+    assert unknown.led(there, schedule)
+
+
 def test_when_more_is_known_of_names_every_step_is_a_point_of_the_new_tables():
     with focused(program(lose)) as (explorer, found):
         explorer.hide(found.hidden)

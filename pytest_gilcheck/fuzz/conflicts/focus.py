@@ -65,7 +65,7 @@ class Focus:
         while (at := bisect_left(self.hidden_points, point)) < len(self.hidden_points) and self.hidden_points[at] == point:
             point += 1
         known = self.anchors.get(point)
-        return known is None or (bool(run.choices) and run.anchors[0] == anchor_of(*known))
+        return bool(run.choices) and (known is None or run.anchors[0] == anchor_of(*known))
 
     def _left(self, point: int) -> int:
         """The number of this point, or of the next one that is left."""
