@@ -3,6 +3,7 @@
 import ctypes
 import math
 import queue
+import re
 import threading
 from contextlib import contextmanager
 from random import Random
@@ -92,6 +93,7 @@ def short(monkeypatch):
     """There is never time for every step, and no schedule is run by its conflicts but the first."""
     monkeypatch.setattr(Search, "_too_long_for_every_step", lambda self: self._focus is not None)
     monkeypatch.setattr(search, "_SHORT", math.inf)
+    monkeypatch.setattr(search, "_SHORT_AFTER_CONFLICTS", math.inf)
     for name in ("_turn_round", "_follow_hint", "_hint_at_unknown"):
         whole = getattr(Reduction, name)
         monkeypatch.setattr(Reduction, name, lambda self, *args, whole=whole: whole(self, *args) if self.gil else None)
@@ -121,6 +123,17 @@ def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short)
         undecided(result.reason)
     assert result.verdict is Verdict.HOLDS, result.message
     assert "points where threads may touch the same" in result.reason
+
+
+def test_where_conflicts_have_left_no_time_for_every_step_the_samples_after_them_leave_some_out(monkeypatch):
+    monkeypatch.setattr(search, "_SHORT", 0.0)  # at first there seems to be enough
+    monkeypatch.setattr(search, "_SHORT_AFTER_CONFLICTS", math.inf, raising=False)
+    monkeypatch.setattr(Reduction, "_doubt_of", lambda self, *arguments: "there is no time")
+    monkeypatch.setattr(Search, "_too_long_for_every_step", lambda self: self._focus is not None and self.found.sampled > 0)
+    result = fuzz(program(keep), FuzzPlan(budget=1.0))
+    assert result.verdict is not Verdict.VIOLATED, result.message
+    [narrow] = re.findall(r"then ([\d,]+) sampled at the \d+ points where threads may touch the same", result.reason)
+    assert int(narrow.replace(",", "")) > 0
 
 
 def test_a_claim_says_how_many_schedules_left_steps_out_by_conflicts_by_samples_and_with_further_draws():

@@ -45,6 +45,7 @@ _LIKELY_CONFLICTS = 0.9  # likewise, as long as some of likely conflicts are lef
 SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
 _FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
 _SHORT = 1.5  # times the time that a claim takes without conflicts: if there is less, samples may have to leave steps out
+_SHORT_AFTER_CONFLICTS = 10.0  # likewise, of what is left once likely conflicts have taken all they may (`_LIKELY_CONFLICTS`)
 _RECORDED = 0.9  # of the time that is left, for one recorded run, if that is too little for as many samples as a claim needs
 _LEAST_RECORD = 6  # times a plain run, at least
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
@@ -348,23 +349,25 @@ class Search:
         at_first, pace = limit.left(), SPARE * self._explorer.pace
         if _LEAST_RECORD * pace > _RECORDED * at_first:
             return False
-        enough = FEWEST * pace < at_first < inf  # if not, these are the best of what can be run
-        self._pace, short = pace, at_first < _SHORT * FEWEST * pace and not self._gil
-        short = short and not self._explorer.events.names.looked_into  # frames show each instruction
+        needed = FEWEST * pace  # seconds of as many samples as a claim needs
+        enough = needed < at_first < inf  # if not, these are the best of what can be run
+        may_hide = not self._gil and not self._explorer.events.names.looked_into  # frames show each instruction
+        self._pace, short = pace, may_hide and at_first < _SHORT * needed
 
         def until() -> float:
             left = limit.left()
-            beside_samples = left - FEWEST * pace if enough and not short else 0.0
+            beside_samples = left - needed if enough and not short else 0.0
             return monotonic() + (beside_samples if beside_samples > 0 else _RECORDED * left)
 
-        mark = limit.mark(min(_CONFLICTS, 1 - FEWEST * pace / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
+        mark = limit.mark(min(_CONFLICTS, 1 - needed / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
 
         late = limit.mark(_LIKELY_CONFLICTS)
 
         def fits(runs: int, seconds: float) -> bool:
             return at_first == inf or monotonic() + runs * seconds <= mark
 
-        reduction = Reduction(self._explorer, gil=self._gil, focusing=short, fits=fits, until=until)
+        focusing = may_hide and at_first < _SHORT_AFTER_CONFLICTS * needed
+        reduction = Reduction(self._explorer, gil=self._gil, focusing=focusing, fits=fits, until=until)
 
         def stop() -> bool:
             found.conflicts, found.focused_conflicts = reduction.runs, reduction.focused
@@ -378,7 +381,7 @@ class Search:
                 time_for_record = limit.left() - reduction.record_seconds > for_samples
                 if reduction.frontier.likely or (reduction.frontier.revealing and time_for_record):
                     return False
-            if reduction.runs >= _FEWEST_CONFLICTS or limit.reached() or reduction.focus is not None:
+            if reduction.runs >= _FEWEST_CONFLICTS or limit.reached() or (short and reduction.focus is not None):
                 return True
             left = limit.left()
             one_more = (at_first - left) / reduction.runs
@@ -509,10 +512,13 @@ class Search:
             return
         self._explorer.progress("sampled schedules")
         with self._samples(sequential) as (draw, every_step, points):
-            if self._focus is not None and self._too_long_for_every_step():
-                self._sample_in_focus(draw, self._focus)
             while not self._sampled_enough and self.found.failure is None:
-                self._explorer.events.tables_unchanged()
+                if self._focus is not None and self._too_long_for_every_step():
+                    self._sample_in_focus(draw, self._focus)
+                    self._focus = None  # its steps are others now, or it is over
+                    continue
+                if not self._explorer.events.tables_unchanged():
+                    self._focus = None
                 self._portfolio(draw.randrange(1 << 32), every_step, points)
 
     @contextmanager
