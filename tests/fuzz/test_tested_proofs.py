@@ -67,9 +67,9 @@ def test_before_a_proof_all_classes_are_looked_at_once_more(monkeypatch):
     noted(Explorer, "once", "run")
     noted(Changing, "in_classes", "look")
     monkeypatch.setattr(Search, "_passes_test", lambda *of: happened.append("test") or True)
-    for threads in ([lambda counter: work_alone()] * 2, [add_locked] * 2, [add_locked] * 4):
+    for threads in (2, 3, 4):
         happened.clear()
-        result = counted(*threads, setup=Counter, schedules=1000)
+        result = counted(*[add_locked] * threads, setup=Counter, schedules=1000)
         assert "every interleaving" in result.reason
         assert happened[: happened.index("test")][-1] == "look", happened
 

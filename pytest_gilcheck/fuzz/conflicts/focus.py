@@ -60,12 +60,15 @@ class Focus:
         return Schedule(tuple(Choice(self._left(point), thread, forced) for point, thread, forced in schedule.choices))
 
     def led(self, run: ScheduleRun, schedule: Schedule) -> bool:
-        """Whether a run that followed `without` made the first choice where the schedule does, as far as that is known."""
+        """Whether a run that followed `without` made the first choice where the schedule does, as far as that is known.
+
+        A run without any choice may have: behind the last step of a thread that is left, no other one interrupts it.
+        """
         point = schedule.choices[0].point
         while (at := bisect_left(self.hidden_points, point)) < len(self.hidden_points) and self.hidden_points[at] == point:
             point += 1
         known = self.anchors.get(point)
-        return bool(run.choices) and (known is None or run.anchors[0] == anchor_of(*known))
+        return known is None or (bool(run.choices) and run.anchors[0] == anchor_of(*known))
 
     def _left(self, point: int) -> int:
         """The number of this point, or of the next one that is left."""
