@@ -77,6 +77,28 @@ def test_no_claim_is_made_where_events_were_lost_by_a_function_that_is_not_repla
     assert "gilcheck-fuzz" in result.reason
 
 
+@pytest.mark.skipif(not MONITORED, reason="steps come from a trace function")
+@pytest.mark.parametrize(("before", "verdict"), [(True, "holds"), (False, "inconclusive")])
+def test_a_monitoring_tool_that_a_thread_begins_takes_steps_and_one_that_was_there_before_may_go_on(before, verdict):
+    """Coverage's asks for more events whenever code starts that it does not know."""
+    tool, events = sys.monitoring.OPTIMIZER_ID, sys.monitoring.events
+
+    def begins(counter):
+        if not sys.monitoring.get_tool(tool):
+            sys.monitoring.use_tool_id(tool, "test")
+        sys.monitoring.set_local_events(tool, add_locked.__code__, events.LINE)
+
+    if before:
+        sys.monitoring.use_tool_id(tool, "test")
+    try:
+        result = fuzz(begins)
+    finally:
+        if before:
+            sys.monitoring.free_tool_id(tool)
+    assert result.verdict == verdict, str(result)
+    assert ("began the monitoring tool 'test'" in str(result)) is not before
+
+
 @pytest.mark.parametrize("where", ["body", "setup", "invariant"])
 def test_a_recursion_limit_without_room_for_the_check_is_refused(where):
     before = sys.getrecursionlimit()
@@ -157,8 +179,8 @@ def test_a_function_of_the_program_in_the_place_of_one_that_the_check_needs_is_n
         setattr(sys.modules[module], attribute, refuses)
 
     result = fuzz(replaces)
-    if sys.version_info < (3, 12) and result.verdict == "holds":
-        return  # nothing needed it
+    if result.verdict == "holds" and (sys.version_info < (3, 12) or name == "builtins.__import__"):
+        return  # nothing needed it: the check has imported all before
     assert result.verdict == "inconclusive", str(result)
     assert "refuses)" in result.reason
     assert "taken back" in result.reason

@@ -46,7 +46,7 @@ from .engine import Engine
 from .places import place
 from .policy import Planned
 from .task import MAIN
-from .undermined import TOOL
+from .undermined import TOOL, remember_tools
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
@@ -108,6 +108,7 @@ class Events:
         if not free:
             taken = ", ".join(repr(monitoring.get_tool(tool)) for tool in _TOOLS)
             raise MonitoringConflict(f"the monitoring tool ids {_TOOLS[0]} and {_TOOLS[1]} are taken by {taken}")
+        remember_tools()
         self._tool = free[0]
         events = monitoring.events
         monitoring.use_tool_id(self._tool, TOOL)

@@ -26,6 +26,7 @@ _setrecursionlimit = sys.setrecursionlimit
 _monitoring: Any = getattr(sys, "monitoring", None)
 _OF_ITS_TOOL = ("free_tool_id", "clear_tool_id", "set_events", "set_local_events", "register_callback")
 _BEGINNING = ("set_events", "set_local_events")
+_before: dict[int, Any] = {}  # the tools that watched this process when the check began, by number
 
 Current = Callable[[], "tuple[Engine, Task] | None"]
 
@@ -45,6 +46,12 @@ def replacements(current: Current) -> list[tuple[Any, str, Any]]:
     else:
         found += [(_monitoring, name, _watched(current, name)) for name in _OF_ITS_TOOL if hasattr(_monitoring, name)]
     return found
+
+
+def remember_tools() -> None:
+    """Take note that the check begins: the tools that are there, such as coverage's, are not the program's, and go on."""
+    _before.clear()
+    _before.update((tool, _monitoring.get_tool(tool)) for tool in range(6))
 
 
 def no_room() -> str:
@@ -79,7 +86,8 @@ def _watched(current: Current, name: str) -> Callable[..., Any]:
             if (known := _monitoring.get_tool(tool)) == TOOL:
                 what = f"sys.monitoring.{name}({tool}, ...), at {at}, is of a tool that is not the program's: the check's own"
                 engine.refuse(f"{what}, {TOOL!r}, without which it sees no steps. End only tools that the test has begun itself")
-            if engine.exploring and name in _BEGINNING and arguments and arguments[-1]:
+            begins = name in _BEGINNING and arguments and arguments[-1] and known != _before.get(tool)
+            if engine.exploring and begins:
                 engine.note_uncontrolled(
                     f"{task.name} began the monitoring tool {known!r}, which takes steps of the check, at {at}"
                 )
