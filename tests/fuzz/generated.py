@@ -974,6 +974,7 @@ class Drawn:
             "(s.n, s.m, s.items, s.others, s.keys, sorted(s.found), bytes(s.line), list(s.waiting), s.named.rows, level, "
             f"getattr(s, 'limit', None), s.kind, State.kind, s.lock.locked(){seen})"
         )
+        made.sort(key=lambda line: not line.startswith("global "))  # before any topic stores one of these names
         parts = [*dict.fromkeys(imports), _PRELUDE, text, f"def setup():\n{indent(chr(10).join([*made, 'return s']), '    ')}"]
         for index, statements in enumerate(self.threads):
             words = set(re.findall(r"\w+", " ".join(statements)))
