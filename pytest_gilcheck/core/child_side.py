@@ -45,12 +45,11 @@ class ChildSide:
         """Have the parent end this process in ``seconds`` from now; None suspends the deadline, for instance to wait for a lock."""
         self._send(DEADLINE, encode_seconds(seconds))
 
-    def send_note(self, payload: bytes) -> None:
-        """Send a note to `ParentSide.receive_notes`, if the pipe is still open. It may be called in a signal handler."""
-        self._send(NOTE, payload)
+    def send_note(self, payload: bytes) -> bool:
+        """Send a note to `ParentSide.receive_notes`; returns whether the pipe was still open.
 
-    def can_send_note(self, payload: bytes) -> bool:
-        """Send a note; returns whether the pipe was still open."""
+        It may be called in a signal handler.
+        """
         return self._send(NOTE, payload)
 
     def announce(self, standby: int | None) -> bool:

@@ -128,7 +128,7 @@ def is_unfinished(value: object) -> bool:
 
 def computes_its_class(kind: type) -> bool:
     """Whether instances have a ``__class__`` of their own, as those of a proxy, which is not to be asked for it."""
-    return in_class(kind, "__class__") is not _CLASS
+    return in_class(kind, "__class__") is not CLASS
 
 
-_CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
+CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own

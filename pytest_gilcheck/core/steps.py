@@ -60,7 +60,7 @@ WAITING = frozenset(  # names of calls that check for signals while they wait: a
 )  # fmt: skip
 AFTER_CALL, AT_ENTRY = "after a call", "at function entry"
 _OWN_TOOL, _NAME = 3, "gilcheck-steps"
-_instructions_of = dis.get_instructions  # the workload may replace it
+_get_instructions = dis.get_instructions  # the workload may replace it
 
 
 @dataclass(frozen=True)
@@ -305,14 +305,17 @@ class Steps:
         self._at(step)
 
 
+def _instructions_of(code: CodeType) -> list[dis.Instruction]:
+    with PutBack():
+        return list(_get_instructions(code))
+
+
 @cache
 def _after_calls(code: CodeType) -> dict[int, tuple[int, bool]]:
     """For the offset of each call: that of the next instruction, and whether it calls the function of a method without C code."""
     found: dict[int, tuple[int, bool]] = {}
     call = None
-    with PutBack():
-        instructions = list(_instructions_of(code))
-    for instruction in instructions:
+    for instruction in _instructions_of(code):
         if call is not None and instruction.opname != "EXTENDED_ARG":
             found[call.offset] = instruction.offset, call.opname != "CALL_FUNCTION_EX"
         if instruction.opname != "EXTENDED_ARG":
@@ -325,10 +328,9 @@ def _table(code: CodeType) -> dict[int, tuple[bool, str]]:
     """The visible steps of a code object: offset to (reachable, kind)."""
     with PutBack():
         waiting = _waiting_calls(code.co_filename)
-        instructions = list(_instructions_of(code))
     table: dict[int, tuple[bool, str]] = {}
     after = ""
-    for instruction in instructions:
+    for instruction in _instructions_of(code):
         name, offset = instruction.opname, instruction.offset
         if name == "EXTENDED_ARG":
             continue
@@ -356,9 +358,7 @@ def _entries(code: CodeType) -> frozenset[int]:
 def _lines(code: CodeType) -> dict[int, int]:
     lines: dict[int, int] = {}
     last, after_call = code.co_firstlineno, False
-    with PutBack():
-        instructions = list(_instructions_of(code))
-    for instruction in instructions:
+    for instruction in _instructions_of(code):
         line = instruction.positions.lineno if instruction.positions else None
         here = last if after_call or line is None else line
         lines[instruction.offset] = here

@@ -76,12 +76,16 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
     result: FuzzResult | None = None
     failure: BaseException | None = None
     error: BaseException | None = None
+
+    def progress(label: str) -> None:
+        side.send_note(label.encode(errors="replace"))
+
     own_modules.keep()
     try:
         values: SharedValues | None = None
         try:
             values = SharedValues(program)
-            result = fuzz(program, plan, progress=lambda label: side.send_note(label.encode(errors="replace")), journal=journal)
+            result = fuzz(program, plan, progress=progress, journal=journal)
             result, failure = replace(result, failure=None), result.failure
         except Unrepeatable as once:
             if getpid() == side.pid:

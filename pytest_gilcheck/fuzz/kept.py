@@ -73,8 +73,8 @@ class SharedValues:
             values = dict(self._now())
             looked = {name: Looked(values[name]) for name in self._before if name in values}
         pairs = [(name, before, looked.get(name, _GONE)) for name, before in self._before.items()]
-        changed = tuple(name for name, before, now in pairs if before.differs_from(now))
-        return changed, tuple(name for name, before, now in pairs if before.has_other_content(now))
+        changed = tuple(name for name, before, after in pairs if before.differs_from(after))
+        return changed, tuple(name for name, before, after in pairs if before.has_other_content(after))
 
 
 _GONE = Looked(_NOTHING)

@@ -50,7 +50,7 @@ class StepCounter:
         stepped: whether a file of a library is stepped through.
     """
 
-    def __init__(self, send_note: Callable[[bytes], None], plan: InjectionPlan, target: Target | None) -> None:
+    def __init__(self, send_note: Callable[[bytes], object], plan: InjectionPlan, target: Target | None) -> None:
         self._send_note, self._plan, self._target = send_note, plan, target
         self._pid = getpid()
         self._anywhere = issubclass(plan.exception_class, MemoryError)  # any instruction may raise it

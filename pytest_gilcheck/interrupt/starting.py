@@ -61,7 +61,7 @@ class Starter(Job):
         try:
             lineage.mark()
             mark_names(self.token)
-            Target(side.can_send_note, self.signals, instrument).run(self.work, self.setup, self.imports)
+            Target(side.send_note, self.signals, instrument).run(self.work, self.setup, self.imports)
         finally:  # also when a signal arrives in our own code: this process must never return into the parent's
             for _ in FAILING:
                 pass

@@ -96,9 +96,7 @@ class Objects:
             if in_class(type(each), "__del__") is not None or type(each) in _SUSPENDED or len(ending) > _MOST_LOOKED_AT:
                 return True
             if _REFERABLE(type(each)) and (weak := weakref.getweakrefs(each)):
-                if late and not self._only_ours(each, weak):
-                    return True
-                if any(reference.__callback__ is not None for reference in weak):
+                if (late and not self._only_ours(each, weak)) or any(reference.__callback__ is not None for reference in weak):
                     return True
                 del weak
             found = [other for other in gc.get_referents(each) if type(other) not in _PLAIN and not _is_a_class(type(other))]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit, is_crash
@@ -180,8 +180,8 @@ class _CrashExamination(Examination):
                     for order in orders_of(len(self._program.threads)):
                         explorer.in_order(order)
 
-            seconds = max(1.0, self._deadline.left())
-            tried = attempt(self._before_any_order, job, run_limit(self._plan), seconds)
+            begin = partial(explorer_for, self._program, self._plan, lambda label: None)  # before any order has run
+            tried = attempt(begin, job, run_limit(self._plan), max(1.0, self._deadline.left()))
             try:
                 if not tried.died or tried.journal.stage is not Stage.THREADS:
                     return None
@@ -189,10 +189,6 @@ class _CrashExamination(Examination):
             finally:
                 tried.journal.close()
         return replace(dead, where=steps[-1].place) if steps and not dead.where else dead
-
-    def _before_any_order(self, journal: Journal) -> AbstractContextManager[Explorer]:
-        explorer: AbstractContextManager[Explorer] = explorer_for(self._program, self._plan, lambda label: None, journal)
-        return explorer
 
     def result(self, first: Dead) -> FuzzResult:
         """The result, of the first end of a process that was seen."""

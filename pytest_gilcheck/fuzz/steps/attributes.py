@@ -22,14 +22,23 @@ from types import (
 )
 from typing import Any
 
-from ...core.classes import attributes_of, bases_of, in_class, is_a, made_at_run_time, module_of_class, name_of_class, names_of
+from ...core.classes import (
+    CLASS,
+    attributes_of,
+    bases_of,
+    in_class,
+    is_a,
+    made_at_run_time,
+    module_of_class,
+    name_of_class,
+    names_of,
+)
 from ...core.lookup import looked_up
 from ...core.source import with_nested
 from . import in_c, in_python, values
 from .calls import _makes_steps
 from .touch import CONTAINERS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
 
-CLASS = names_of(object)["__class__"]  # the descriptor of all objects that compute none of their own
 _OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
 _OF_CONTAINERS: Any = (names_of(collections.deque)["maxlen"], names_of(collections.defaultdict)["default_factory"])
 _SELF_OF_SUPER = names_of(super)["__self__"].__get__

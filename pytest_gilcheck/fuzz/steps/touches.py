@@ -38,11 +38,11 @@ from types import (
 from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.classes import in_class, is_a, name_of_class, names_of
+from ...core.classes import computes_its_class, in_class, is_a, name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from . import contexts, in_c, in_python, ordering, pure, torn, values, waiting
-from .attributes import CLASS, attribute_read, attribute_stored, by_classes, is_kept, of_super
+from .attributes import attribute_read, attribute_stored, by_classes, is_kept, of_super
 from .calls import _PLAIN_ERRORS, _PLAIN_NEWS, _made_by_steps, _makes_steps, hands_over, makes_steps
 from .elements import (
     CHANGING,
@@ -717,7 +717,7 @@ def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches
     if callee in (isinstance, issubclass):
         kinds = arguments[-1] if arguments and type(arguments[-1]) is tuple else arguments[-1:]
         decided = (type(each) is type or in_c.is_decided_by_the_type(arguments[0], each) for each in kinds)
-        says = callee is isinstance and in_class(type(arguments[0]), "__class__") is not CLASS  # which is asked, too
+        says = callee is isinstance and computes_its_class(type(arguments[0]))  # which is asked, too
         return [] if all(decided) and not says else UNKNOWN
     if callee is range:
         plain = (type(each) in SCALARS or all_methods_make_steps(type(each), under_test) for each in arguments)
