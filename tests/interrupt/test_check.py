@@ -527,7 +527,7 @@ def test_a_signal_that_is_handled_late_and_then_swallowed_counts_as_late():
             pass
         time.sleep(60)
 
-    result = decided(gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5))
+    result = decided(gilcheck.interrupt(work, repeats=1, over=0.05, within=0.05, exits_within=0.5, judge=False))
     call = work.__code__.co_firstlineno + 2
     if not any(trial.place[1:2] == (call,) and trial.denied < 0.05 for trial in result.trials):
         pytest.skip(f"this machine is too busy: no signal came during the call while the process had a core: {result.reason}")
