@@ -15,9 +15,11 @@ from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.steps import (
     attributes,
+    calling,
     calls,
     changing,
     dropping,
+    making,
     namespaces,
     opcodes,
     operands,
@@ -25,6 +27,7 @@ from pytest_gilcheck.fuzz.steps import (
     touches,
     waiting,
 )
+from pytest_gilcheck.fuzz.steps.rules import containers
 
 from ..slow import one_in, only
 from .generated import Drawn, programs
@@ -147,7 +150,7 @@ TRIALS = {
     ),
     "a type in C reads its argument": (
         reader("into C", "y = Tuple(items)", "items.append(9)"),
-        replaced(calls, "_made_by_steps", lambda kind, under_test: True),
+        replaced(calls, "made_by_steps", lambda kind, under_test: True),
     ),
     "an attribute is rebound": (reader("names", "y = s.limit", "s.limit = 4"), never),
     "and by a constructor that runs again": (
@@ -291,11 +294,11 @@ REDUCTIONS = {
     ),
     "a call touches its arguments": (
         reader("lists", "y = sorted(items)", "items.append(9)"),
-        replaced(touches, "asked", lambda *arguments: []),
+        replaced(making, "asked", lambda *arguments: []),
     ),
     "a method touches its object": (
         reader("lists", "y = items[0]", "items.clear()"),
-        replaced(touches, "_method", lambda *arguments: []),
+        replaced(calling, "method_called", lambda *arguments: []),
     ),
     "who acquires a lock first decides": (
         Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("with s.lock:\n    y = s.n",))),
@@ -324,7 +327,7 @@ REDUCTIONS = {
     "a deletion touches the attribute": (reader("attributes", "y = slotted.value", "del slotted.value"), untouched("DELETE_ATTR")),
     "a key that is missed is added": (
         Drawn(("collections",), (("y = groups['b']",), ("y = len(groups)",))),
-        replaced(touches, "_element", lambda *arguments, **how: []),
+        replaced(containers, "element", lambda *arguments, **how: []),
     ),
     "who looks at an event takes no lock": (
         reader("waiting", "y = s.event.is_set()", "s.event.set()"),

@@ -40,12 +40,14 @@ from ..running.engine import Engine
 from ..running.record import Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..steps import quiet_keys
+from ..steps.assumed import assumed
 from ..steps.calls import makes_steps
 from ..steps.instructions import instruction_at
 from ..steps.stack import NOTHING, topmost
 from ..steps.touch import ALL, SIZE, UNKNOWN, Touch, Touches
-from ..steps.touches import assumed, behind_a_lock, touches
+from ..steps.touches import touches
 from ..steps.visible import ENTRY, Access
+from ..steps.waiting import behind_a_lock
 from .objects import Objects
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments

@@ -31,8 +31,8 @@ from ..conflicts.trace import Trace, told
 from ..running.policy import PlannedAndLeft
 from ..running.record import ScheduleRun
 from ..schedule import Choice, Schedule
+from ..steps.calling import called
 from ..steps.touch import UNKNOWN
-from ..steps.touches import called
 from .explorer import Explorer, Failure, Symptom
 from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
 

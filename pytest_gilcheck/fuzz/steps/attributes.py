@@ -36,7 +36,7 @@ from ...core.classes import (
 from ...core.lookup import looked_up
 from ...core.source import with_nested
 from . import in_c, in_python, values
-from .calls import _makes_steps
+from .calls import function_makes_steps
 from .touch import CONTAINERS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
 
 _OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
@@ -94,13 +94,13 @@ def attribute_read(holder: Any, name: str, under_test: UnderTest) -> Touches:
     if type(found) is cached_property:
         return [*of_classes, Touch(holder, name, False)] if name in dict(attributes_of(holder)) else UNKNOWN
     if type(found) is property:
-        return of_classes if type(found.fget) is FunctionType and _makes_steps(found.fget, under_test) else UNKNOWN
+        return of_classes if type(found.fget) is FunctionType and function_makes_steps(found.fget, under_test) else UNKNOWN
     if found is CLASS:
         return of_classes  # to store it is unknown
     own = [*of_classes, Touch(holder, name, False)]
     if found is None:
         catcher = in_class(kind, "__getattr__")
-        return own if catcher is None or (type(catcher) is FunctionType and _makes_steps(catcher, under_test)) else UNKNOWN
+        return own if catcher is None or (type(catcher) is FunctionType and function_makes_steps(catcher, under_test)) else UNKNOWN
     return own if _binds_quietly(found, under_test) else UNKNOWN
 
 
@@ -131,7 +131,7 @@ def _binds_quietly(found: Any, under_test: UnderTest) -> bool:
     if kind in (FunctionType, classmethod, staticmethod, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType):
         return True
     getter = in_class(kind, "__get__")
-    return getter is None or (type(getter) is FunctionType and _makes_steps(getter, under_test))
+    return getter is None or (type(getter) is FunctionType and function_makes_steps(getter, under_test))
 
 
 def _in_standard_library(thing: Any) -> bool:
@@ -184,15 +184,15 @@ def attribute_stored(holder: Any, name: str, under_test: UnderTest, *, deletes: 
     own = "__delattr__" if deletes else "__setattr__"
     found = in_class(kind, own)
     if id(found) not in _PLAIN_STORERS[own] and not by_object:
-        return [] if type(found) is FunctionType and _makes_steps(found, under_test) else UNKNOWN
+        return [] if type(found) is FunctionType and function_makes_steps(found, under_test) else UNKNOWN
     found = in_class(kind, name)
     of_classes = by_classes(kind, name)
     if type(found) is property:
         stores = found.fdel if deletes else found.fset
-        return of_classes if type(stores) is FunctionType and _makes_steps(stores, under_test) else UNKNOWN
+        return of_classes if type(stores) is FunctionType and function_makes_steps(stores, under_test) else UNKNOWN
     setter = None if found is None else in_class(type(found), "__delete__" if deletes else "__set__")
     if setter is not None and type(found) is not MemberDescriptorType:
-        return of_classes if type(setter) is FunctionType and _makes_steps(setter, under_test) else UNKNOWN
+        return of_classes if type(setter) is FunctionType and function_makes_steps(setter, under_test) else UNKNOWN
     slot = found.__name__ if type(found) is MemberDescriptorType else name
     return [*of_classes, Touch(holder, slot, True)] if made_at_run_time(kind) else UNKNOWN
 

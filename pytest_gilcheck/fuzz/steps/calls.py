@@ -37,7 +37,7 @@ _PURE = {  # by id, as those below, because `in` would ask an object: they read 
 _OF_ONE_IMMUTABLE = {id(each): each for each in (int, float, complex, str, bool, len, abs, repr, hash, ord, chr, round)}  # read it
 _IMMUTABLE = frozenset({int, float, complex, str, bytes, bool, type(None)})
 _IN_C = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, ClassMethodDescriptorType})
-_PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
+PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
     getattr(builtins, name)
     for name in (
         "BaseException", "Exception", "ArithmeticError", "AssertionError", "AttributeError", "BufferError", "EOFError",
@@ -68,7 +68,7 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
     if type(function) is FunctionType:
         if function.__name__ in _WITHOUT_A_STEP and ours(function.__code__.co_filename):
             return True
-        return not _makes_steps(function, under_test)
+        return not function_makes_steps(function, under_test)
     if id(function) in _PURE or (function is type and alone):
         return False
     if function is range:  # C asks anything but a number for its `__index__`
@@ -78,9 +78,9 @@ def is_step(callee: object, first: object, under_test: UnderTest, *, alone: bool
     if type(function) in _IN_C:
         return True
     if issubclass(type(function), type):
-        return not _made_by_steps(function, under_test)
+        return not made_by_steps(function, under_test)
     call = in_class(type(function), "__call__")
-    return not (type(call) is FunctionType and _makes_steps(call, under_test))
+    return not (type(call) is FunctionType and function_makes_steps(call, under_test))
 
 
 def hands_over(callee: object, under_test: UnderTest) -> bool:
@@ -101,11 +101,11 @@ def makes_steps(code: CodeType, namespace: dict[str, Any], under_test: UnderTest
     return top != _PACKAGE and (top not in sys.stdlib_module_names or top == "__main__") and not module.startswith("namedtuple_")
 
 
-def _makes_steps(function: FunctionType, under_test: UnderTest) -> bool:
+def function_makes_steps(function: FunctionType, under_test: UnderTest) -> bool:
     return makes_steps(function.__code__, function.__globals__, under_test) or ours(function.__code__.co_filename)
 
 
-def _made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -> bool:
+def made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -> bool:
     """Whether an instance of a class is made by code under test alone, or by C that only keeps the arguments.
 
     Args:
@@ -116,12 +116,12 @@ def _made_by_steps(kind: Any, under_test: UnderTest, *, by_type: bool = False) -
     in_python = type(_maker(kind, "__new__")) is FunctionType
     answered = derived_from(kind) if in_python else (kind,)  # it may answer with an instance of a derived class
     plain = _CHANGES_NOTHING if in_python else _PLAIN_INITS  # and with one that others have, which an error changes
-    made = _makes_by_steps(_maker(kind, "__new__"), _PLAIN_NEWS, under_test)
+    made = _makes_by_steps(_maker(kind, "__new__"), PLAIN_NEWS, under_test)
     return made and all(_makes_by_steps(_maker(each, "__init__"), plain, under_test) for each in answered)
 
 
 def _makes_by_steps(maker: Any, plain: Container[int], under_test: UnderTest) -> bool:
-    return _makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in plain
+    return function_makes_steps(maker, under_test) if type(maker) is FunctionType else id(maker) in plain
 
 
 def _maker(kind: type, name: str) -> Any:
@@ -131,8 +131,8 @@ def _maker(kind: type, name: str) -> Any:
 
 # By id; of classes that cannot change. A container reads its arguments when it is initialised.
 _CHANGES_NOTHING = frozenset({id(in_class(object, "__init__"))})
-_PLAIN_INITS = frozenset(id(in_class(base, "__init__")) for base in (object, *_PLAIN_ERRORS))
-_PLAIN_NEWS = frozenset(id(in_class(base, "__new__")) for base in (object, *_PLAIN_ERRORS, *CONTAINERS))
+_PLAIN_INITS = frozenset(id(in_class(base, "__init__")) for base in (object, *PLAIN_ERRORS))
+PLAIN_NEWS = frozenset(id(in_class(base, "__new__")) for base in (object, *PLAIN_ERRORS, *CONTAINERS))
 
 
 def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:

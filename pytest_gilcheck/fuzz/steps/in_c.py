@@ -1,6 +1,6 @@
 """What some functions and methods of the standard library touch that is no built-in container, or does more with one.
 
-Each answer is a list of (object, what of it, whether that is changed), where None is all of it. It is None where it is not known.
+Each answer is a `State`, or None where it is not known.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from typing import Any
 
 from ...core.classes import bases_of, in_class, made_at_run_time, names_of
 from .operands import immutable
-
-State = list[tuple[Any, str | None, bool]]
+from .touch import State
 
 _MOST_ELEMENTS = 2000
 ON_SORTED_LISTS = {  # by id, whether they change the list; those in C, which is one step

@@ -1,6 +1,6 @@
 """What some calls of the standard library touch whose code is in Python, and makes no steps.
 
-Each answer is a `State` as in `in_c`, or None where it is not known. All this holds for exactly these classes and functions, as
+Each answer is a `State`, or None where it is not known. All this holds for exactly these classes and functions, as
 they were when this was imported.
 """
 
@@ -15,8 +15,8 @@ from types import FunctionType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, names_of
-from .in_c import State
 from .operands import immutable
+from .touch import State
 
 _ENVIRON = type(os.environ)
 _ENVIRON_CODES = {name: names_of(_ENVIRON)[name].__code__ for name in ("__getitem__", "__setitem__", "__delitem__")}

@@ -14,7 +14,7 @@ from typing import Any
 from ...core.classes import bases_of, in_class, made_at_run_time, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
-from .calls import CONTAINERS, UnderTest, _makes_steps
+from .calls import CONTAINERS, UnderTest, function_makes_steps
 
 _DATA = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}
@@ -48,7 +48,7 @@ def _plain(kind: type, under_test: UnderTest) -> tuple[bool, bool]:
             for name, value in list(vars(base).items()):
                 if not (name.startswith("__") and name.endswith("__")) or of_no_instance(name, value):
                     continue
-                made = made and type(value) is FunctionType and _makes_steps(value, under_test)
+                made = made and type(value) is FunctionType and function_makes_steps(value, under_test)
                 by_address = name == "__hash__" and made and ours(value.__code__.co_filename)
                 quiet = quiet and (name in OF_NO_OPERATOR or by_address)
             plain = plain and made
@@ -70,7 +70,7 @@ def calls_code(kind: type, name: str, under_test: UnderTest) -> bool:
     Operators look it up in the class of an instance and its bases, and ask no metaclass.
     """
     found = in_class(kind, name)
-    return type(found) is FunctionType and _makes_steps(found, under_test) and not ours(found.__code__.co_filename)
+    return type(found) is FunctionType and function_makes_steps(found, under_test) and not ours(found.__code__.co_filename)
 
 
 # Classes that are derived from a container or a value.

@@ -31,6 +31,9 @@ Touches = list[Touch] | None
 UNKNOWN = None
 UnderTest = Callable[[str], bool]
 
+State = list[tuple[Any, str | None, bool]]
+"""Likewise in shorter words: (object, its attribute, or None for a container's contents, whether it may change)."""
+
 SCALARS = frozenset(
     {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range}
 )  # no slice: its bounds may be anything
@@ -38,6 +41,13 @@ LISTS = frozenset({list, bytearray, collections.deque})
 SETS = frozenset({set, frozenset})
 DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})  # no Counter: its methods are in Python
 CONTAINERS = LISTS | SETS | DICTS | {tuple}
+
+
+def of_state(state: State | None, *, inner: bool = False) -> Touches:
+    """The touches that a `State` tells of, all `Touch.inner` or none."""
+    if state is None:
+        return UNKNOWN
+    return [Touch(holder, ALL if part is None else part, changes, inner) for holder, part, changes in state]
 
 
 def both(*parts: Touches) -> Touches:

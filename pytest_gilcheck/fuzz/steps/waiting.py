@@ -2,7 +2,7 @@
 
 Each keeps its state in itself, in conditions of its own and in one container, and nobody else uses these, except code under test
 that reaches into it, whose steps touch the same parts. What its code does between two steps comes after a lock that it has
-acquired, so whoever records a run asks `state_behind` at that moment. A few methods look or change before they acquire a lock, or
+acquired, so whoever records a run asks `behind_a_lock` at that moment. A few methods look or change before they acquire a lock, or
 without one: their calls touch the state (`touched_by_call`).
 
 All this holds for exactly these classes, for their functions as they were when this was imported, and for conditions on locks of
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from ...core.classes import in_class
 from ...core.origin import ours
 from .stack import locals_of
+from .touch import UNKNOWN, State, Touches, UnderTest, of_state
 
 _CONDITION = threading.Condition
 _STATE: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {  # by class: its attributes that change, its conditions
@@ -40,7 +40,6 @@ _READING = frozenset({"is_set"})
 _NOT_FOLLOWED = frozenset({"__init__", "__repr__", "_at_fork_reinit", "__class_getitem__", "isSet", "notifyAll"})
 _LOCKS = ("Lock", "RLock")
 _TIMEOUTS = (int, float, type(None))
-State = list[tuple[Any, str | None, bool]]  # (object, its attribute, or None for a container's contents, whether it may change)
 
 
 def _functions() -> dict[CodeType, str]:
@@ -57,18 +56,18 @@ _CODES = _functions()
 _METHODS = frozenset(_CODES.values())
 
 
-def touched_by_call(function: FunctionType, arguments: list[Any]) -> State | None:
-    """What a call of a method of such an object touches before it acquires a lock; None if it is not known."""
+def touched_by_call(function: FunctionType, arguments: list[Any]) -> Touches:
+    """What a call of a method of such an object touches before it acquires a lock."""
     name = _CODES.get(function.__code__)
     owner = arguments[0] if arguments else None
     state = None if name is None else _state(owner)
     if state is None:
-        return None
+        return UNKNOWN
     if name in _FIRST_LOCKS and (type(owner) is not _CONDITION or name in _ONLY_LOCKS):
         return []
     if name in _READING:
-        return [(owner, "_flag", False)]
-    return state
+        return of_state([(owner, "_flag", False)], inner=True)
+    return of_state(state, inner=True)
 
 
 def predicate_of(function: FunctionType, arguments: list[Any]) -> Any:
@@ -83,8 +82,8 @@ def entered(kind: type) -> bool:
     return kind in _STATE and kind.__enter__.__code__ in _CODES  # type: ignore[attr-defined]
 
 
-def state_behind(frame: FrameType | None, under_test: Callable[[str], bool]) -> State | None:
-    """What the library's code may touch after it has acquired a lock; None if it is not known.
+def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
+    """What code of the standard library may touch after it has acquired a lock, until it returns to code under test.
 
     Args:
         frame: that of the innermost function which is not ours.
@@ -96,11 +95,11 @@ def state_behind(frame: FrameType | None, under_test: Callable[[str], bool]) -> 
             owner = locals_of(frame).get("self") if name is not None else None
             state = _state(owner)
             if state is None:
-                return None
+                return UNKNOWN
             if type(owner) is not _CONDITION or name not in _ONLY_LOCKS:
                 found += state
         frame = frame.f_back
-    return None if frame is None else found
+    return UNKNOWN if frame is None else of_state(found, inner=True)
 
 
 def _state(owner: Any) -> State | None:

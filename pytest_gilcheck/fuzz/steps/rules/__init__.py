@@ -1,0 +1,1 @@
+"""What the instructions touch that are steps, by what they do: a rule for each kind."""
