@@ -27,11 +27,20 @@ def breaks(
     for paused in range(len(pair_threads)):
         bytecode, ran = 1, 1
         while ran >= bytecode:
-            broken, ran = _attempt(pair_threads, setup(), invariant, files, paused, bytecode)
+            broken, ran = _attempt(pair_threads, _made(setup), invariant, files, paused, bytecode)
             if broken is not None:
                 return f"T{paused} before bytecode {bytecode}: {broken}"
             bytecode += 1
     return None
+
+
+def _made(setup: Callable[[], Any]) -> Any:
+    """In a thread of its own, which has ended: without a GIL, a living thread finalizes what it made."""
+    made: list[Any] = []
+    thread = threading.Thread(target=lambda: made.append(setup()))
+    thread.start()
+    thread.join()
+    return made.pop()
 
 
 def _attempt(threads: Any, state: Any, invariant: Any, files: set[str], paused: int, bytecode: int) -> tuple[str | None, int]:

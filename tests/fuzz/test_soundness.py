@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import booleans
 
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.fuzz.conflicts import races
 from pytest_gilcheck.fuzz.searching.reduction import Reduction
 from pytest_gilcheck.fuzz.steps import (
@@ -362,7 +363,8 @@ QUICK_REDUCTIONS = ("a store touches the attribute",)
 def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, monkeypatch):
     drawn, plant = REDUCTIONS[name]
     lost, why, brute = lost_by_conflicts(drawn)
-    assert (lost, why) == ({}, "")
+    assert not lost
+    assert not why or (FREE_THREADED_BUILD and "takes several steps in C" in why), why
     assert len(brute.found) > 1
     plant(monkeypatch)
     lost, _, _ = lost_by_conflicts(drawn, brute=brute)
