@@ -8,6 +8,9 @@ does not end by itself, an internal error, and a marked test without a record of
 and the exit status is then 1. Violated claims are listed for a reader: true ones, false
 alarms and state shared on purpose look alike.
 A test whose body fails when it runs twice one after the other, because both use one fixture, "fails in every order".
+
+With ``--bare``, each suite runs without any check before, and of the tests that are cut short those are counted of which 100
+schedules would not fit into the budget even so: no search can decide them otherwise than by a proof, however fast it is.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from pytest_gilcheck.fuzz.searching.search import FEWEST
 
 HERE = Path(__file__).parent
 TIMEOUT = 1800.0  # seconds for a suite
@@ -52,32 +57,16 @@ def kind_of(record: dict[str, Any]) -> str:
     return f"inconclusive: {found or 'other'}"
 
 
-def run(folder: Path, tests: list[str], budget: float, every: int, options: list[str]) -> dict[str, Any]:
-    """The figures of one suite."""
+def pytest_of(folder: Path, plugin: str, tests: list[str], options: list[str], **settings: object) -> dict[str, Any]:
+    """Run the tests of a folder with one of our plugins: the lines that it wrote, and how pytest ended."""
     with tempfile.TemporaryDirectory() as name:
         log = Path(name) / "log"
         log.touch()
         source = folder / "src" if (folder / "src").is_dir() else folder
         paths = [str(HERE / "fuzzed_suites"), str(source), os.environ.get("PYTHONPATH", "")]
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "SUITE_OF_GILCHECK_LOG": str(log),
-            "SUITE_OF_GILCHECK_BUDGET": str(budget),
-            "SUITE_OF_GILCHECK_EVERY": str(every),
-        }
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "every_test_fuzzed",
-            "-p",
-            "no:cacheprovider",
-            *_QUIET,
-            *options,
-            *tests,
-        ]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "SUITE_OF_GILCHECK_LOG": str(log)}
+        environment |= {f"SUITE_OF_GILCHECK_{name.upper()}": str(value) for name, value in settings.items()}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", plugin, "-p", "no:cacheprovider", *_QUIET, *options, *tests]
         begun, before = time.monotonic(), os.times()
         try:
             done = subprocess.run(
@@ -94,7 +83,21 @@ def run(folder: Path, tests: list[str], budget: float, every: int, options: list
         except subprocess.TimeoutExpired as error:
             status, output = "did not end", str(error.stdout)[-3000:]
         wall, after = time.monotonic() - begun, os.times()
+        cpu = after.children_user + after.children_system - before.children_user - before.children_system
         lines = [json.loads(line) for line in log.read_text().splitlines()]
+    return {"lines": lines, "status": status, "output": output, "wall": wall, "cpu": cpu}
+
+
+def bare_times(folder: Path, tests: list[str], every: int, options: list[str]) -> dict[str, float]:
+    """Seconds that one schedule of each test takes without any check."""
+    lines = pytest_of(folder, "without_a_check", tests, ["-p", "no:gilcheck", *options], every=every)["lines"]
+    return {line["bare"]: line["seconds"] for line in lines if "bare" in line}
+
+
+def run(folder: Path, tests: list[str], budget: float, every: int, options: list[str]) -> dict[str, Any]:
+    """The figures of one suite."""
+    ended = pytest_of(folder, "every_test_fuzzed", tests, options, budget=budget, every=every)
+    lines = ended.pop("lines")
     deselected = {line["deselected"] for line in lines if "deselected" in line}
     marked = {line["item"] for line in lines if line.get("marked")} - deselected
     unmarked = len({line["item"] for line in lines if "item" in line and not line["marked"]} - deselected)
@@ -113,18 +116,15 @@ def run(folder: Path, tests: list[str], budget: float, every: int, options: list
         "skipped": len(skipped),
         "kinds": Counter(kind_of(record) for record in results.values()),
         "schedules": sum((record["figures"] or {}).get("schedules") or 0 for record in results.values()),
-        "wall": wall,
-        "cpu": after.children_user + after.children_system - before.children_user - before.children_system,
         "longest": max((line["seconds"] for line in phases), default=0.0),
-        "status": status,
         "lost": lost,
         "crashes": sorted(
             {line["test"] for line in phases if "the process was killed" in line["text"] or "did not end within" in line["text"]}
         ),
-        "internal": "INTERNALERROR" in output,
+        "internal": "INTERNALERROR" in ended["output"],
         "results": results,
-        "output": output,
         "phases": phases,
+        **ended,
     }
 
 
@@ -135,12 +135,16 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=0.3)
     parser.add_argument("--every", type=int, default=1, help="only every so many-th test")
     parser.add_argument("--options", default="", help="more options for pytest")
+    parser.add_argument("--bare", action="store_true", help="measure each test without a check before")
     parser.add_argument("--details", type=Path, help="write everything to this folder, a JSON file for each suite")
     given = parser.parse_args()
     bad = 0
     for folder in given.folders:
         tests = given.tests or [name for name in ("tests", "test", "testing") if (folder / name).is_dir()][:1]
-        found = run(folder.resolve(), tests, given.budget, given.every, given.options.split())
+        options = given.options.split()
+        bare = bare_times(folder.resolve(), tests, given.every, options) if given.bare else {}
+        found = run(folder.resolve(), tests, given.budget, given.every, options)
+        found["bare"] = bare
         if given.details is not None:
             given.details.mkdir(parents=True, exist_ok=True)
             (given.details / f"{found['name']}.json").write_text(json.dumps(found, default=str, indent=1))
@@ -153,6 +157,12 @@ def main() -> int:
         )
         for kind, number in sorted(found["kinds"].items()):
             print(f"  {number:5} {kind}")
+        if bare:
+            cut = [
+                test for test, record in found["results"].items() if kind_of(record) == "inconclusive: cut short" and test in bare
+            ]
+            fit = sum(FEWEST * bare[test] <= given.budget for test in cut)
+            print(f"  {len(cut) - fit:5} of {len(cut)} cut short: {FEWEST} schedules without any check take longer than the budget")
         for title, names in (("without a record", found["lost"]), ("crashed or hung", found["crashes"])):
             for name in names[:20]:
                 print(f"  {title}: {name}")
