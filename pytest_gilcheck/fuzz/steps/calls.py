@@ -29,7 +29,7 @@ from ...core.origin import ours
 from .library import makes_steps_always
 
 _PACKAGE = __name__.partition(".")[0]
-UNKNOWN = object()  # an argument that may be any object
+ANYTHING = object()  # an argument that may be any object
 _PURE = {  # by id, as those below, because `in` would ask an object: they read nothing of their arguments but identity and type
     id(each): each
     for each in (slice, super, object)  # no id: it may be that of an object that has ended
@@ -47,7 +47,7 @@ PLAIN_ERRORS = tuple(  # they keep their arguments, and read none of them
     )
 )  # fmt: skip
 
-CONTAINERS = (OrderedDict, defaultdict, deque, list, dict, set)  # what others are derived from comes after these
+CONTAINER_BASES = (OrderedDict, defaultdict, deque, list, dict, set)  # what others are derived from comes after these
 
 UnderTest = Callable[[str], bool]
 
@@ -132,7 +132,7 @@ def _maker(kind: type, name: str) -> Any:
 # By id; of classes that cannot change. A container reads its arguments when it is initialised.
 _CHANGES_NOTHING = frozenset({id(in_class(object, "__init__"))})
 _PLAIN_INITS = frozenset(id(in_class(base, "__init__")) for base in (object, *PLAIN_ERRORS))
-PLAIN_NEWS = frozenset(id(in_class(base, "__new__")) for base in (object, *PLAIN_ERRORS, *CONTAINERS))
+PLAIN_NEWS = frozenset(id(in_class(base, "__new__")) for base in (object, *PLAIN_ERRORS, *CONTAINER_BASES))
 
 
 def gil_is_checked_after(callee: object, under_test: UnderTest) -> bool:
@@ -152,9 +152,9 @@ def global_callee(text: str) -> str | None:
 
 
 def first_argument(text: str) -> object:
-    """The first argument in the source text of a call, if it is a constant; otherwise `UNKNOWN`."""
+    """The first argument in the source text of a call, if it is a constant; otherwise `ANYTHING`."""
     call = _call(text)
-    return call.args[0].value if call is not None and call.args and isinstance(call.args[0], ast.Constant) else UNKNOWN
+    return call.args[0].value if call is not None and call.args and isinstance(call.args[0], ast.Constant) else ANYTHING
 
 
 def _call(text: str) -> ast.Call | None:

@@ -14,7 +14,7 @@ from typing import Any
 from ...core.classes import bases_of, in_class, made_at_run_time, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
-from .calls import CONTAINERS, UnderTest, function_makes_steps
+from .calls import CONTAINER_BASES, UnderTest, function_makes_steps
 
 _DATA = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}
@@ -76,7 +76,7 @@ def calls_code(kind: type, name: str, under_test: UnderTest) -> bool:
 # Classes that are derived from a container or a value.
 
 _VALUES = (str, int, float, bytes, tuple, frozenset)  # of which the elements, if any, never change
-_BASES = frozenset(map(id, (*CONTAINERS, *_VALUES)))  # no class is compared here: its metaclass may do that with code of its own
+_BASES = frozenset(map(id, (*CONTAINER_BASES, *_VALUES)))  # no class is compared: its metaclass may do that in code of its own
 _COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"})
 _SHOWING: frozenset[str] = frozenset({
     "__repr__", "__str__", "__format__", "__sizeof__", "__dir__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
