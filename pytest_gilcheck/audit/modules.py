@@ -206,7 +206,7 @@ def _came_back(known: Modules, one: ImportResult, own: set[str], claim: ReleaseC
 
 def _fits(artifact: Artifact, one: ExtensionModule, data: bytes | bytearray) -> Iterator[AuditFinding]:
     """The format and the architectures of a binary against the platform of the wheel's tag."""
-    from .binary.image import images
+    from .binary.reading import images
 
     families = compatibility.families(artifact.tags)
     if not families:

@@ -1,4 +1,4 @@
-"""What a workload imports while it runs, so that its targets can import it before they begin.
+"""What a workload imports while it runs, so that its targets can import it before they begin (`repeated_imports`).
 
 A signal that arrives during an import is another question than one that arrives while the workload works: imports of large
 libraries take seconds of C code, and an exception in the middle of one says nothing about the workload.
@@ -6,9 +6,8 @@ libraries take seconds of C code, and an exception in the middle of one says not
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ..core.own_builtins import OWN
@@ -16,8 +15,6 @@ from ..core.system import get_ident
 from .target import Instrument
 
 __builtins__ = OWN  # of the functions below
-
-__gilcheck_repeats_imports__ = True  # for the GIL watch: the dry run has reported them, with the line of the workload
 
 
 class Imports(Instrument):
@@ -36,13 +33,3 @@ class _Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         if get_ident() == self._thread:
             self._send_note("imports", name)
-
-
-def import_before(names: Iterable[str]) -> None:
-    """Import modules that an earlier run of the workload imported; what cannot be imported is left to the workload."""
-    for name in names:
-        if name not in sys.modules:
-            try:
-                importlib.import_module(name)
-            except Exception:  # whatever a module raises: the workload may expect that
-                continue

@@ -39,6 +39,7 @@ from ..core.source import code_position
 from ..core.system import FAILING, exit_at_once, getframe, getpid
 from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler, restarts_calls, restarts_can_be_told
+from .repeated_imports import import_before
 from .sending import PROBE
 
 __builtins__ = OWN  # of the functions below
@@ -120,8 +121,6 @@ class Target:
             if setup is not None:
                 _set_up(setup)
             if imports:
-                from .imports import import_before  # it imports this module
-
                 import_before(imports)
             self._warm_up()
             self._running = True

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from pytest_gilcheck.audit.binary.declaration import Damaged, Declaration, Gil, combined, declarations
-from pytest_gilcheck.audit.binary.image import images
+from pytest_gilcheck.audit.binary.reading import images
 
 from .made import BINARIES, MODULES, binary, compiled
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .image import Damaged, Image, images
-from .walk import CREATORS, MULTI_PHASE, SET_GIL, Result, Unknown, Value, Walk, WalkOutcome, WalkState, machine_of
+from .image import Damaged, Image
+from .processors import machine_of
+from .reading import images
+from .walk import CREATORS, MULTI_PHASE, SET_GIL, Result, Unknown, Value, Walk, WalkOutcome, WalkState
 
 _GIL_SLOTS, _INTERPRETER_SLOTS = (4, 87), (3, 86)
 _SUBSLOTS, _DEFINITION_SLOTS = 92, 94  # arrays inside arrays: of PySlot, of PyModuleDef_Slot

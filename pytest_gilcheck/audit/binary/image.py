@@ -8,7 +8,6 @@ dependency for this. Every reader checks bounds and raises `Damaged`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 X86_64, AARCH64 = "x86-64", "aarch64"
@@ -143,22 +142,3 @@ def sleb(data: memoryview, place: int) -> tuple[int, int]:
     value, end = uleb(data, place)
     bits = 7 * (end - place)
     return (value - (1 << bits) if value >> (bits - 1) & 1 else value), end
-
-
-def images(data: bytes | bytearray) -> Iterator[Image]:
-    """The images in a file: one, or one for each architecture of a universal Mach-O file.
-
-    Raises:
-        Damaged: none of the three formats, or cut off.
-    """
-    from . import elf, macho, pe
-
-    magic = bytes(data[:4])
-    if magic == b"\x7fELF":
-        yield elf.read(data)
-    elif magic in macho.MAGICS:
-        yield from macho.read(data)
-    elif magic[:2] == b"MZ":
-        yield pe.read(data)
-    else:
-        raise Damaged("neither ELF nor Mach-O nor PE")

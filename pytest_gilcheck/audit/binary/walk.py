@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from .image import X86_64, Image
+from .image import Image
 
 MASK = (1 << 64) - 1
 _MOST_STEPS = 60_000
@@ -463,18 +463,3 @@ class Walk:
         if (slot := self.machine.stub_slot(self.image, target)) is not None and slot in self.image.imported:
             return ImportedSymbol(self.image.imported[slot])
         return None
-
-
-def machine_of(image: Image) -> Machine:
-    """The architecture's part for an image.
-
-    Raises:
-        Unknown: it is none of those that are known.
-    """
-    from . import aarch64, x86_64
-
-    if image.machine == X86_64:
-        return x86_64.X86Processor(image)
-    if image.machine == "aarch64":
-        return aarch64.Arm64Processor(image)
-    raise Unknown(f"code of {image.machine} is not read")
