@@ -30,6 +30,7 @@ class ProcessSnapshot:
         at: when the snapshot was taken, by ``time.monotonic``.
         uninterruptible: numbers of the threads that waited in the kernel in a way that no signal ends (state D).
         idle: seconds so far in which a core of this machine was idle, of all cores together; None if unknown.
+        stolen: for each core by number, seconds so far that the hypervisor took away.
         blocked, ignored, caught, pending: numbers of the signals that the main thread blocks, that the process ignores, that it has
             a handler for, and that are pending for either.
     """
@@ -48,6 +49,7 @@ class ProcessSnapshot:
     at: float
     uninterruptible: frozenset[int]
     idle: float | None
+    stolen: dict[int, float]
 
     def asleep_since(self, before: ProcessSnapshot) -> bool:
         """Whether the main thread slept without a break since an earlier snapshot."""
@@ -57,12 +59,14 @@ class ProcessSnapshot:
         """Seconds since an earlier snapshot for which the process was denied a core.
 
         While the main thread sleeps it may wait for the GIL, for which the threads take turns: then what they were denied adds up.
-        While it runs they run beside it, as the threads of a BLAS do, and it may spin until the last of them is ready.
+        While it runs they run beside it, as the threads of a BLAS do, and it may spin until the last of them is ready. Time that a
+        hypervisor steals is in no figure of a thread: the process may have been on the core that lost most.
         """
         each = {thread: max(0.0, seconds - before.denied.get(thread, 0.0)) for thread, seconds in self.denied.items()}
         own = each.pop(self.main, 0.0)
         asleep = max(0.0, self.at - before.at - own - (self.main_cpu - before.main_cpu))
-        return max(own + min(sum(each.values()), asleep), *each.values(), 0.0)
+        stolen = max((seconds - before.stolen.get(core, seconds) for core, seconds in self.stolen.items()), default=0.0)
+        return max(own + min(sum(each.values()), asleep), *each.values(), 0.0) + stolen
 
     def held_by_kernel_since(self, before: ProcessSnapshot) -> frozenset[int]:
         """The threads that wait for the kernel, if other processes have used up the cores since an earlier snapshot.
@@ -100,7 +104,7 @@ def take(pid: int) -> ProcessSnapshot | None:
                     uninterruptible |= {int(task)} if of_other.state == "D" else set()
             except (OSError, IndexError, ValueError):  # a thread that has ended, or a kernel without scheduler statistics
                 continue
-        cores = core_times().get(None)
+        cores = core_times()
         return ProcessSnapshot(
             running=of_main.state == "R",
             stopped=of_main.state in ("T", "t"),
@@ -111,7 +115,8 @@ def take(pid: int) -> ProcessSnapshot | None:
             main=pid,
             at=time.monotonic(),
             uninterruptible=frozenset(uninterruptible),
-            idle=None if cores is None else cores.idle,
+            idle=cores[None].idle if None in cores else None,
+            stolen={core: times.stolen for core, times in cores.items() if core is not None},
             blocked=_numbers(facts["SigBlk"]),
             ignored=_numbers(facts["SigIgn"]),
             caught=_numbers(facts["SigCgt"]),

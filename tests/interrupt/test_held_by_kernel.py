@@ -42,6 +42,15 @@ def all_cores_busy(each=3):
             process.wait()
 
 
+def test_what_the_hypervisor_steals_from_one_core_counts_as_denied_and_not_the_sum_of_all():
+    before = now = process_snapshot.take(os.getpid())
+    assert now.stolen
+    later = replace(now, stolen=dict.fromkeys(range(8), 1.5), at=now.at + 2)
+    assert later.denied_since(replace(before, stolen=dict.fromkeys(range(8), 0.5))) == pytest.approx(1.0)
+    assert later.denied_since(replace(before, stolen=later.stolen)) == 0
+    assert later.denied_since(replace(before, stolen={})) == 0  # a core that has just come online
+
+
 def test_a_wait_in_the_kernel_decides_nothing_only_while_others_use_all_cores(pipe):
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", WAITS, pipe]) as process:
         try:
