@@ -10,6 +10,10 @@ The waits are held time by construction. For the sleeps, h is estimated by the s
 Amdahl's law with the GIL as the serial part, no number of threads gives more than 1/h on any machine. So h needs no spare core. It
 refutes a claim of speedup and never proves one, because it does not see other locks.
 
+A thread that has no core while it holds the GIL makes the sampler wait as well, and that is the machine's doing. So the time for
+which the workload's threads had no core is taken off the waits, and what a hypervisor has stolen; q shrinks in proportion. This
+errs in favour of the workload.
+
 What does not work:
 
 - To count the samples that waited: a holder that is idle half of the time reads 0.16, because the sampler arrives right after the
@@ -35,13 +39,16 @@ from .advice import RETRY
 from .clocks import run_queue_wait_ns, time, voluntary_switches
 from .holders import Holders, Holding
 from .interpreter import GIL, build
+from .stat import stolen
 from .team import Team
 
 PERIOD = 0.001  # seconds; each sleep takes 0.5 to 1.5 of it
 WAITED = 0.0003  # seconds of lateness from which a sample has found the GIL taken
 _IDLE_SAMPLES = 30
 _IDLE_TAKEN = 0.2  # share of late samples without the workload, above which h is not usable: another thread holds the GIL
+_CANNOT_TELL = f"machine too busy to distinguish a held GIL from a missing core; {RETRY}"
 _IDLE_LATE = 0.001  # seconds; without the workload, no timer is that late on an idle machine
+_DOUBT = 0.3  # of h that may be the machine's doing, from which h is not usable
 _BUSY = 0.3  # cores that this process uses without the workload, from which one of its own threads holds the GIL
 
 
@@ -100,16 +107,18 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
             reason = f"machine too busy: threads run late without the workload; {RETRY}"
         return Held(0.0, len(floor.waits), max(floor.waits), {}, reason)
     if not floor.corrected and base > _IDLE_LATE:
-        return Held(
-            0.0, len(floor.waits), max(floor.waits), {}, f"machine too busy to distinguish a held GIL from a missing core; {RETRY}"
-        )
+        return Held(0.0, len(floor.waits), max(floor.waits), {}, _CANNOT_TELL)
+
+    denied: list[int] = []
 
     def worked() -> None:
+        before = run_queue_wait_ns()
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             call()
+        denied.append((run_queue_wait_ns() or 0) - (before or 0))
 
-    holders = Holders()
+    holders, stolen_before = Holders(), stolen()
     with Team(threads, "gilcheck-held") as team:
         probe = _GilSampler(base, holders)
         probe.start()
@@ -117,8 +126,10 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
             team.lap([worked] * threads, limit=limit, label="measuring how long the GIL is held")
         finally:
             probe.stop()
-    longest = max(probe.waits, default=0.0)
-    return Held(probe.fraction(), len(probe.waits), longest, holders.shares(), holdings=holders.holdings())
+    without_core = sum(denied) / 1e9 + stolen() - stolen_before
+    fraction, longest = probe.fraction(without_core), max(probe.waits, default=0.0)
+    unusable = _CANNOT_TELL if probe.fraction() - fraction > _DOUBT else None
+    return Held(fraction, len(probe.waits), longest, holders.shares(), unusable, holders.holdings())
 
 
 class _GilSampler:
@@ -167,9 +178,15 @@ class _GilSampler:
             if self._holders is not None and spot is not None and wait > WAITED:
                 self._holders.charge(spot, wait)
 
-    def fraction(self) -> float:
+    def fraction(self, without_core: float = 0.0) -> float:
+        """h.
+
+        Args:
+            without_core: seconds for which whoever held the GIL may have had no core.
+        """
         waited, slept = sum(self.waits), sum(self.sleeps)
-        if not self.waits:
+        if not waited:
             return 0.0
-        found_taken = sum(wait > WAITED for wait in self.waits) / len(self.waits)
-        return (waited + found_taken * slept) / (waited + slept)
+        own = max(0.0, 1 - without_core / waited)
+        found_taken = own * sum(wait > WAITED for wait in self.waits) / len(self.waits)
+        return (own * waited + found_taken * slept) / (own * waited + slept)

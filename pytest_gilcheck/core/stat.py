@@ -68,3 +68,12 @@ def core_times() -> dict[int | None, CoreTimes]:
                 idle, stolen, total = (seconds / _HERTZ for seconds in (ticks[3] + ticks[4], ticks[7], sum(ticks)))
                 found[int(name[3:]) if name != "cpu" else None] = CoreTimes(idle, stolen, total)
     return found
+
+
+def stolen() -> float:
+    """Seconds that the hypervisor has taken from all cores of this machine so far; 0 where the kernel does not count them.
+
+    The run-queue time of a thread does not contain them: a thread on a core that was taken away looks as if it ran.
+    """
+    times = core_times().get(None)
+    return times.stolen if times is not None else 0.0

@@ -13,6 +13,7 @@ from ..core.cores import usable_cores
 from ..core.held import Held, held_fraction
 from ..core.holders import Holders
 from ..core.interpreter import GIL, build, switch_interval
+from ..core.stat import stolen
 from ..core.team import Team
 from ..core.verdict import Verdict
 from .culprit import Culprit, culprits
@@ -25,7 +26,6 @@ from .loop import Loop
 from .peer import Peer
 from .plan import LatencyPlan
 from .result import LatencyResult, Lateness, SweepRow
-from .run_queue_clock import stolen
 from .window import Probe, Window
 
 ALONE, BESIDE = 0.15, 0.4  # seconds of a window without and beside the workload; two windows beside it show a p99

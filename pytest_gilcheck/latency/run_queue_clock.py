@@ -15,7 +15,6 @@ import os
 import threading
 from collections.abc import Iterable
 
-from ..core.stat import core_times
 from ..core.system import open_to_read
 
 _READ_EVERY = 16  # short waits between two readings
@@ -60,15 +59,6 @@ class RunQueueClock:
             except (OSError, IndexError, ValueError):
                 return None
         return total
-
-
-def stolen() -> float:
-    """Seconds that the hypervisor has taken from all cores of this machine so far; 0 where the kernel does not count them.
-
-    The run-queue time of a thread does not contain them: a thread on a core that was taken away looks as if it ran.
-    """
-    times = core_times().get(None)
-    return times.stolen if times is not None else 0.0
 
 
 def _schedstat(tid: int) -> int | None:

@@ -1,5 +1,8 @@
 """The GIL-held fraction from made-up samples, so without measuring time."""
 
+import itertools
+import time
+
 import pytest
 
 from pytest_gilcheck.core import held
@@ -11,6 +14,29 @@ def test_a_gil_that_is_found_taken_at_each_sample_is_held_all_the_time(wait, exp
     sampler = held._GilSampler(0.0, None)
     sampler.waits, sampler.sleeps = [wait] * 20, [0.001] * 20
     assert sampler.fraction() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("without_core", "expected"), [(0.0, 0.83), (0.1, 0.63), (0.195, 0.06), (0.3, 0.0)])
+def test_waits_for_a_holder_that_had_no_core_are_not_charged_to_the_workload(without_core, expected):
+    sampler = held._GilSampler(0.0, None)
+    sampler.waits, sampler.sleeps = [0.004] * 50 + [0.0] * 50, [0.001] * 100
+    assert sampler.fraction(without_core) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
+@pytest.mark.parametrize("denied", [0, 60_000_000_000])
+def test_where_the_workload_had_no_core_for_as_long_as_others_waited_the_fraction_is_not_usable(monkeypatch, denied):
+    def sample(sampler, times):
+        sampler.waits += [0.005 if sampler._holders else 0.0] * times
+        sampler.sleeps += [0.001] * times
+        time.sleep(0.001)
+
+    so_far = itertools.count(0, denied)
+    monkeypatch.setattr(held._GilSampler, "sample", sample)
+    monkeypatch.setattr(held, "run_queue_wait_ns", lambda: next(so_far))
+    found = held.held_fraction(lambda: None, seconds=0.01, limit=60)
+    assert bool(found.unusable) == bool(denied), found
+    assert (found.fraction > 0.9) != bool(denied)
 
 
 @pytest.mark.skipif(build() == FREE_THREADED, reason="there is no GIL to hold")
