@@ -9,10 +9,18 @@ EVIDENCE = ("tests/core/test_evidence.py",)
 
 MUTANTS = (
     Mutant(
+        "held-without-a-core",
+        "core/held.py",
+        "        own = max(0.0, 1 - without_core / waited)\n",
+        "        own = 1.0\n",
+        "beside busy processes a workload that only sleeps holds the GIL, which refutes its claim",
+        ("tests/core/test_gil_sampler.py",),
+    ),
+    Mutant(
         "held-waits-alone",
         "core/held.py",
-        "return (waited + found_taken * slept) / (waited + slept)",
-        "return waited / (waited + slept)",
+        "return (own * waited + found_taken * slept) / (own * waited + slept)",
+        "return own * waited / (own * waited + slept)",
         "a workload that holds the GIL all the time reads 80%, and claims that it refutes are left undecided",
         ("tests/core/test_gil_sampler.py",),
     ),
