@@ -23,7 +23,7 @@ class Written(io.TextIOWrapper):
         return len(text)
 
 
-@pytest.mark.parametrize("name", one_in(9, PROGRAMS))
+@pytest.mark.parametrize("name", one_in(18, PROGRAMS))
 def test_a_program_that_meets_by_a_feature_is_found_and_its_twin_with_a_lock_is_proved(name):
     thread, invariant = PROGRAMS[name]
     result = counted(thread, thread, setup=Shared, invariant=invariant, schedules=600)
@@ -36,7 +36,7 @@ def test_a_program_that_meets_by_a_feature_is_found_and_its_twin_with_a_lock_is_
         assert "every interleaving is equivalent" in twin.reason
 
 
-@pytest.mark.parametrize("name", one_in(8, NOT_KNOWN))
+@pytest.mark.parametrize("name", one_in(16, NOT_KNOWN))
 def test_nothing_is_proved_where_c_calls_code_or_what_it_touches_is_not_told(name):
     assert_no_more_than_holds(counted(NOT_KNOWN[name], change, setup=Untold, schedules=60))
 

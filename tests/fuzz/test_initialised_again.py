@@ -8,6 +8,7 @@ import pytest
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 
+from ..slow import one_in
 from .programs import counted, under_the_lock
 
 
@@ -76,7 +77,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", one_in(3, PAIRS))
 def test_what_a_second_init_stores_is_no_constant_and_the_twin_with_a_lock_is_proved(name, monkeypatch):
     monkeypatch.setattr("pytest_gilcheck.fuzz.searching.search.Search._passes_test", lambda *ignored: True)
     result = counted(*PAIRS[name], setup=Shared, invariant=read_the_same, schedules=300)
@@ -99,7 +100,7 @@ def first(s):
     s.seen = (s.rows[0] in (1, 3), True)
 
 
-@pytest.mark.parametrize("reads", [size, first])
+@pytest.mark.parametrize("reads", one_in(2, [size, first]))
 def test_a_second_init_empties_a_list_first_which_is_several_steps_without_a_gil(reads):
     result = counted(fill_again, reads, setup=Shared, invariant=read_the_same, schedules=300)
     twin = counted(under_the_lock(fill_again), under_the_lock(reads), setup=Shared, invariant=read_the_same, schedules=300)

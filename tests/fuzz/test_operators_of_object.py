@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from ..slow import one_in
 from .programs import counted, under_the_lock
 
 
@@ -51,7 +52,7 @@ def same(s):
 PAIRS = {"of a list": (compare_rows, change_row), "with a list": (compare_with_rows, change_row), "of an answer": (ask, find)}
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", one_in(3, PAIRS))
 def test_what_object_ne_asks_of_the_class_is_touched(name, monkeypatch):
     monkeypatch.setattr("pytest_gilcheck.fuzz.searching.search.Search._passes_test", lambda *ignored: True)
     result = counted(*PAIRS[name], setup=State, invariant=same, schedules=300)

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from ..slow import one_in
 from .programs import counted, under_the_lock
 
 
@@ -93,7 +94,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", one_in(3, PAIRS))
 def test_what_is_stored_is_read_and_its_code_comes_first(name, monkeypatch):
     monkeypatch.setattr("pytest_gilcheck.fuzz.searching.search.Search._passes_test", lambda *ignored: True)
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.system import HAS_FORK
 
+from ..slow import one_in
 from .programs import Counter, add_locked, is_two
 
 pytestmark = pytest.mark.filterwarnings("ignore:gilcheck. the program changed:RuntimeWarning")
@@ -99,7 +100,7 @@ def test_a_monitoring_tool_that_a_thread_begins_takes_steps_and_one_that_was_the
     assert ("began the monitoring tool 'test'" in str(result)) is not before
 
 
-@pytest.mark.parametrize("where", ["body", "setup", "invariant"])
+@pytest.mark.parametrize("where", one_in(3, ["body", "setup", "invariant"]))
 def test_a_recursion_limit_without_room_for_the_check_is_refused(where):
     before = sys.getrecursionlimit()
 

@@ -10,6 +10,8 @@ import pytest
 
 from pytest_gilcheck import BadValue, InjectionResult, gilcheck
 
+from ..slow import one_in
+
 UNSAFE_LINE = 'self.audit("taken")  # here the money is nowhere'
 
 
@@ -241,7 +243,7 @@ def test_crashes_and_exits_after_an_interrupt_are_breaks():
     assert "status 7" in result.reason
 
 
-@pytest.mark.parametrize("answer", [False, 0, "", pytest.param("async", id="async")])
+@pytest.mark.parametrize("answer", one_in(3, [False, 0, "", pytest.param("async", id="async")]))
 def test_an_invariant_is_broken_by_whatever_is_false_and_is_awaited_where_it_must(answer):
     calls = []
 
@@ -455,7 +457,10 @@ def test_a_run_that_ends_before_a_step_of_a_library_is_no_pass(tmp_path):
     assert "exited with status 0" in cut.reason
 
 
-@pytest.mark.parametrize(("module", "name"), [(threading, "get_ident"), (os, "getpid"), (sys, "_getframe")])
+@pytest.mark.parametrize(
+    ("module", "name"),
+    one_in(3, [pytest.param(threading, "get_ident"), pytest.param(os, "getpid"), pytest.param(sys, "_getframe")]),
+)
 def test_what_the_body_replaces_does_not_hide_its_steps(module, name):
     safe, unsafe, real = Account(), Account(), getattr(module, name)
 
