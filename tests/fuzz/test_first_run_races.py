@@ -172,13 +172,13 @@ def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(p
     if program == "an object from before the check" and FREE_THREADED_BUILD:
         pytest.skip("an object that the waiting main thread has made ends only when that goes on, without a check as well")
     program = BROKEN[program]
-    result = gilcheck.fuzz(**program, budget=30, seed=1)
+    result = gilcheck.fuzz(**program, budget=60, seed=1)
     result.assert_violated()
     assert "only the first run of a process can fail so" in result.reason
     assert result.preemptions == 1
     assert result.replays == (3, 3)
     assert result.rows
-    again = gilcheck.fuzz(**program, replay=result.token)
+    again = gilcheck.fuzz(**program, replay=result.token, budget=60)
     assert (again.verdict, again.symptom, again.replays) == ("violated", result.symptom, (3, 3)), str(again)
     assert Client.made == 0, "nothing has run in the process of the caller"
 
