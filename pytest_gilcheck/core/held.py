@@ -46,7 +46,6 @@ PERIOD = 0.001  # seconds; each sleep takes 0.5 to 1.5 of it
 WAITED = 0.0003  # seconds of lateness from which a sample has found the GIL taken
 _IDLE_SAMPLES = 30
 _IDLE_TAKEN = 0.2  # share of late samples without the workload, above which h is not usable: another thread holds the GIL
-_CANNOT_TELL = f"machine too busy to distinguish a held GIL from a missing core; {RETRY}"
 _IDLE_LATE = 0.001  # seconds; without the workload, no timer is that late on an idle machine
 _DOUBT = 0.3  # of h that may be the machine's doing, from which h is not usable
 _BUSY = 0.3  # cores that this process uses without the workload, from which one of its own threads holds the GIL
@@ -107,7 +106,9 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
             reason = f"machine too busy: threads run late without the workload; {RETRY}"
         return Held(0.0, len(floor.waits), max(floor.waits), {}, reason)
     if not floor.corrected and base > _IDLE_LATE:
-        return Held(0.0, len(floor.waits), max(floor.waits), {}, _CANNOT_TELL)
+        return Held(
+            0.0, len(floor.waits), max(floor.waits), {}, f"machine too busy to distinguish a held GIL from a missing core; {RETRY}"
+        )
 
     denied: list[int] = []
 
@@ -128,7 +129,10 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
             probe.stop()
     without_core = sum(denied) / 1e9 + stolen() - stolen_before
     fraction, longest = probe.fraction(without_core), max(probe.waits, default=0.0)
-    unusable = _CANNOT_TELL if probe.fraction() - fraction > _DOUBT else None
+    unusable = None
+    if probe.fraction() - fraction > _DOUBT:
+        without = f"its threads had no core for {without_core:.2g} s while it was measured"
+        unusable = f"{without}, and a held GIL cannot be distinguished from a missing core; {RETRY}"
     return Held(fraction, len(probe.waits), longest, holders.shares(), unusable, holders.holdings())
 
 
