@@ -10,9 +10,13 @@ The waits are held time by construction. For the sleeps, h is estimated by the s
 Amdahl's law with the GIL as the serial part, no number of threads gives more than 1/h on any machine. So h needs no spare core. It
 refutes a claim of speedup and never proves one, because it does not see other locks.
 
-A thread that has no core while it holds the GIL makes the sampler wait as well, and that is the machine's doing. So the time for
-which the workload's threads had no core is taken off the waits, and what a hypervisor has stolen; q shrinks in proportion. This
-errs in favour of the workload.
+A thread that has no core while it holds the GIL makes the sampler wait as well, and that is the machine's doing: a workload that
+computes for ten milliseconds and sleeps for twenty holds the GIL nearly always beside busy processes. Let d be the share of time
+in which the workload's threads had no core, or in which a hypervisor had taken it. If they held the GIL in all of that,
+
+    h' = (h - d) / (1 - d)
+
+is what an idle machine shows. This errs in favour of the workload, and is exact for one that always holds the GIL.
 
 What does not work:
 
@@ -22,6 +26,8 @@ What does not work:
 - A periodic sleep: it synchronises with the workload.
 - To take each late sample for one that waited: a virtual machine that loses its core wakes threads late, which no counter of its
   kernel says. Who finds the GIL taken gives up the core once more to wait for it, and that the kernel counts (Linux).
+- To take the time without a core off the waits: it also passes while the sampler sleeps or has no core itself, so that on a busy
+  machine nothing is left of them.
 - To compare with the CPU time: a C call that waits and keeps the GIL uses none.
 
 The sampler requests the GIL and so forces switches. It must never run beside timed laps.
@@ -113,27 +119,38 @@ def held_fraction(call: Callable[[], object], *, seconds: float, limit: float, t
     denied: list[int] = []
 
     def worked() -> None:
-        before = run_queue_wait_ns()
+        before = run_queue_wait_ns() or 0
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             call()
-        denied.append((run_queue_wait_ns() or 0) - (before or 0))
+        denied.append((run_queue_wait_ns() or 0) - before)
 
-    holders, stolen_before = Holders(), stolen()
+    holders = Holders()
     with Team(threads, "gilcheck-held") as team:
         probe = _GilSampler(base, holders)
         probe.start()
+        start, stolen_before = time.perf_counter(), stolen()
         try:
             team.lap([worked] * threads, limit=limit, label="measuring how long the GIL is held")
         finally:
             probe.stop()
-    without_core = sum(denied) / 1e9 + stolen() - stolen_before
-    fraction, longest = probe.fraction(without_core), max(probe.waits, default=0.0)
+    lap, without_core = time.perf_counter() - start, sum(denied) / 1e9 + stolen() - stolen_before
+    seen = probe.fraction()
+    fraction = undisturbed(seen, without_core / lap)
     unusable = None
-    if probe.fraction() - fraction > _DOUBT:
-        without = f"its threads had no core for {without_core:.2g} s while it was measured"
-        unusable = f"{without}, and a held GIL cannot be distinguished from a missing core; {RETRY}"
-    return Held(fraction, len(probe.waits), longest, holders.shares(), unusable, holders.holdings())
+    if seen - fraction > _DOUBT:
+        unusable = f"the workload's threads had no core for {without_core:.2g} of {lap:.2g} s while it was measured; {RETRY}"
+    return Held(fraction, len(probe.waits), max(probe.waits, default=0.0), holders.shares(), unusable, holders.holdings())
+
+
+def undisturbed(fraction: float, denied: float) -> float:
+    """At least this h would be seen if the threads always had a core.
+
+    Args:
+        fraction: h as it was seen.
+        denied: the share of the time in which the threads that may hold the GIL had no core.
+    """
+    return max(0.0, (fraction - denied) / (1 - denied)) if denied < 1 else 0.0
 
 
 class _GilSampler:
@@ -182,15 +199,9 @@ class _GilSampler:
             if self._holders is not None and spot is not None and wait > WAITED:
                 self._holders.charge(spot, wait)
 
-    def fraction(self, without_core: float = 0.0) -> float:
-        """h.
-
-        Args:
-            without_core: seconds for which whoever held the GIL may have had no core.
-        """
+    def fraction(self) -> float:
         waited, slept = sum(self.waits), sum(self.sleeps)
-        if not waited:
+        if not self.waits:
             return 0.0
-        own = max(0.0, 1 - without_core / waited)
-        found_taken = own * sum(wait > WAITED for wait in self.waits) / len(self.waits)
-        return (own * waited + found_taken * slept) / (own * waited + slept)
+        found_taken = sum(wait > WAITED for wait in self.waits) / len(self.waits)
+        return (waited + found_taken * slept) / (waited + slept)
