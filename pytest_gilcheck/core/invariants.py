@@ -68,16 +68,36 @@ def _returned(code: CodeType) -> tuple[str, ast.expr] | None:
     if (tree := syntax_tree(code.co_filename)) is None:
         return None
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    bodies = []
+    bodies: list[ast.expr] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda | ast.FunctionDef) and _begins(node) == code.co_firstlineno:
             given = node.args
             if tuple(each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)) == names:
                 bodies += [node.body] if isinstance(node, ast.Lambda) else _returns(node)
+    if len(bodies) > 1:  # a call of a check in one line has a lambda for each thread, and they may look alike
+        bodies = _innermost_around(code, bodies)
     if len(bodies) != 1:
         return None
     text = " ".join((ast.get_source_segment(file_text(code.co_filename), bodies[0]) or "").split())
     return (text, bodies[0]) if 0 < len(text) <= _LONGEST_SOURCE else None
+
+
+def _innermost_around(code: CodeType, bodies: list[ast.expr]) -> list[ast.expr]:
+    """The bodies, of those given, that have all instructions of the code in them, and no other such body.
+
+    Several are left of a function with several returns, and all of them where the code does not know its columns.
+    """
+    known = [(line, column, end_line, end) for line, end_line, column, end in code.co_positions() if column is not None and end]
+    if not known:
+        return bodies
+    begin, end = min(each[:2] for each in known), max(each[2:] for each in known)
+    around = [each for each in bodies if _range(each)[0] <= begin and end <= _range(each)[1]]
+    innermost = max((_range(each)[0] for each in around), default=None)
+    return [each for each in around if _range(each)[0] == innermost]
+
+
+def _range(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
 def _begins(node: ast.Lambda | ast.FunctionDef) -> int:
