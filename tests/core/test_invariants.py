@@ -105,3 +105,9 @@ def test_what_is_true_whatever_is_in_it_keeps_no_invariant(answer):
 @pytest.mark.parametrize("answer", [None, True, 1, [0]])
 def test_none_and_what_is_true_keep_an_invariant(answer):
     assert broken(lambda seen: seen, (3,), answer) is None
+
+
+def test_of_lambdas_in_one_line_the_right_one_is_quoted():
+    first, second, third = lambda s: s == 1, lambda s: s == 2, lambda s: lambda s: (s ==
+        3)  # fmt: skip
+    assert [broken(each, (7,), False) for each in (first, second, third(0))] == [f"s == {n} is False (s = 7)" for n in (1, 2, 3)]

@@ -23,13 +23,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass
-from types import CodeType, FrameType, FunctionType, GetSetDescriptorType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from ...core.classes import in_class, is_a, names_of
+from ...core.classes import is_a, names_of
 from ..running.record import Deed, Place, ScheduleRun, anchor_of
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
+from ..steps.supposed import dictionary_of
 from ..steps.visible import ENTRY, Access
 from .trace import Trace
 
@@ -102,7 +103,7 @@ def focus_of(trace: Trace, codes: Container[int]) -> Focus:
     for thread, unknown_on in trace.unknown_on.items():
         objects = [alive[number] for number in unknown_on if number in alive]
         for each in objects:
-            mine, names = numbers[id(each)], numbers.get(id(_dictionary_of(each)), 0)
+            mine, names = numbers[id(each)], numbers.get(id(dictionary_of(each)), 0)
             if mine in users and names in users:
                 users[mine] = users[names] = users[mine] | users[names]
         for key in _reachable(objects, wanted):
@@ -123,14 +124,6 @@ def focus_of(trace: Trace, codes: Container[int]) -> Focus:
     anchors = {point: (access, trace.spots[point]) for point, access in trace.accesses.items() if id(access) not in hidden}
     hidden_points = sorted(point for point, access in trace.accesses.items() if id(access) in hidden)
     return Focus(hidden, dict(left), hidden_points, anchors)
-
-
-def _dictionary_of(each: object) -> object:
-    """Its ``__dict__``, or None. (`gc.get_referents` does not show it, from 3.13 on.)"""
-    of_class = in_class(type(each), "__dict__")
-    if is_a(each, type) or type(of_class) is not GetSetDescriptorType:  # anything else is code of the program
-        return None
-    return of_class.__get__(each)
 
 
 def _reachable(objects: Iterable[Any], wanted: Set[int]) -> Set[int]:

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
 from ...core.clocks import monotonic
+from ...core.lookup import looked_up
 from ...core.origin import foreign, ours, standard
 from ...core.source import code_position, innermost, place, position_text
 from ..running.engine import Engine
@@ -44,14 +45,17 @@ from ..steps.assumed import assumed
 from ..steps.calls import makes_steps
 from ..steps.instructions import instruction_at
 from ..steps.stack import NOTHING, topmost
+from ..steps.supposed import supposed
 from ..steps.touch import ALL, SIZE, UNKNOWN, Touch, Touches
 from ..steps.touches import touches
 from ..steps.visible import ENTRY, Access
 from ..steps.waiting import behind_a_lock
+from .dictionaries import Dictionaries
 from .objects import Objects
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
+_SUPPOSED = 20  # times that a run makes a step, at most, for a look at what it may touch
 _CODE = (FunctionType, ModuleType, type)
 _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
 _HELD_BY_US = 4  # references to an operand, with that of the stack: the tuple of operands, a loop's variable, and an argument
@@ -74,6 +78,7 @@ class Trace:
     Args:
         focusing: whether to keep what `focus` needs.
         until: when to give up, by `monotonic`: from then on the run goes on without being recorded.
+        by_dictionaries: whether the program may use the dictionaries in which objects keep their attributes.
 
     Attributes:
         gave_up: whether that has come.
@@ -88,10 +93,11 @@ class Trace:
         accesses: by point, the step of code under test that it begins with.
         guessed: by point, the ids of what a step of the user's code works on of which it is not known what it touches.
         spots: by point, the code and the offset of the step that it begins with, if that is known.
+        supposed: the points of steps of which it is not known what they touch, and `parts` has what they may touch.
         torn: by point at which C touches something in several steps, the text and the place of what calls it, for a reader.
     """
 
-    def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf) -> None:
+    def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf, by_dictionaries: bool = False) -> None:
         self._engine = engine
         self._focusing = focusing
         self._until = until
@@ -108,7 +114,10 @@ class Trace:
         self.accesses: dict[int, Access] = {}
         self.guessed: dict[int, list[int]] = {}
         self.spots: dict[int, Place] = {}
+        self.supposed: set[int] = set()
         self.torn: dict[int, str] = {}
+        self._looked_at: dict[Place, int] = {}
+        self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
         self._spans: list[tuple[int, int, tuple[int, ...]]] = []
         self._forks: dict[int, tuple[int, ...]] = {}
@@ -179,6 +188,8 @@ class Trace:
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
             found = self._assumed(frame, name, argument, value) if FREE_THREADED_BUILD else []
+            if not found:
+                found = self._supposed(now, frame, name, argument, value)
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             self.torn[now] = told(caller.f_code, caller.f_lasti)
@@ -187,6 +198,17 @@ class Trace:
     def _assumed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
         try:
             return assumed(frame, name, argument, value, self._engine.takes_part)
+        except Exception:  # as above
+            return []
+
+    def _supposed(self, now: int, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+        place = frame.f_code, frame.f_lasti
+        self._looked_at[place] = times = (looked_up(self._looked_at, place) or 0) + 1
+        if times > _SUPPOSED:
+            return []
+        self.supposed.add(now)
+        try:
+            return supposed(frame, name, argument, value, self._engine.takes_part)
         except Exception:  # as above
             return []
 
@@ -209,7 +231,10 @@ class Trace:
         point = self._engine.point
         parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
         for holder, part, changes, inner, _ in found:
-            number = self.objects.number(holder)
+            if self._dictionaries is None:
+                number = self.objects.number(holder)
+            else:
+                number, part = self._dictionaries.number(holder, part)
             if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
             if changes and part is ALL:

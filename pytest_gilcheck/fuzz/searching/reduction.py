@@ -119,7 +119,7 @@ class Reduction:
             self.explorer.hide({})
             self._codes = self.explorer.events.codes
             focusing = self.focusing and self.focus is None
-            trace = Trace(self.explorer.engine, focusing=focusing, until=self.until())
+            trace = self._trace(focusing=focusing, until=self.until())
             run, self.failure = self._recorded(schedule, trace)
             if self.failure is None:
                 self.examine(schedule, run, trace)
@@ -129,9 +129,14 @@ class Reduction:
                 return
             without.recorded(self.record_seconds, fits=self.fits)
         if self.records == 1 and self.failure is None and not self.doubt:
-            again = Trace(self.explorer.engine, until=self.until())
+            again = self._trace(until=self.until())
             _, self.failure = self._recorded(Schedule(), again)
             self.doubt = _NO_TIME if again.gave_up else self._doubt_of_state(again)
+
+    def _trace(self, *, focusing: bool = False, until: float = math.inf) -> Trace:
+        names = self.explorer.events.names
+        by_dictionaries = names.anything or names.dictionaries
+        return Trace(self.explorer.engine, focusing=focusing, until=until, by_dictionaries=by_dictionaries)
 
     def _recorded(self, schedule: Schedule, trace: Trace) -> tuple[ScheduleRun, Failure | None]:
         """Run the program and record what it touches.
@@ -150,7 +155,7 @@ class Reduction:
         if trace.objects.disturbed:
             what = f"it is not known what {trace.objects.disturbed} touches"
         else:
-            with Trace(self.explorer.engine):
+            with self._trace():
                 if self.explorer.follow(schedule, recording=True, measuring=self.gil)[1] is None:
                     return run, failure
             what = "the program notices that it is recorded"
@@ -251,7 +256,9 @@ class Reduction:
         for thread in wanted:
             if thread not in tried and not self._same_as_one_of(tried, thread, point, races):
                 tried.add(thread)
-                self._enter(self.frontier.waiting, node, thread, self._rank(race, trace), trace)
+                supposed = race.first in trace.supposed or race.second in trace.supposed
+                rank = self._rank(race, trace, POSSIBLE if supposed else LIKELY)
+                self._enter(self.frontier.waiting, node, thread, rank, trace)
 
     def _start_in_vain(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread that acquires a lock after another one, to be tried while that one holds it.
@@ -272,7 +279,8 @@ class Reduction:
         hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
-            self._enter(self.frontier.hints, node, thread, self._rank(pair, trace), trace)
+            supposed = pair.first in trace.supposed or pair.second in trace.supposed
+            self._enter(self.frontier.hints, node, thread, self._rank(pair, trace, POSSIBLE if supposed else LIKELY), trace)
 
     def _hint_at_unknown(self, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter hints for another thread to be the first, and to come right before, and right after, each step of which it is not
