@@ -11,6 +11,7 @@ from .checks import FUZZ, LATENCY, MARKERS, SCALING, Check, selected
 from .core.errors import BadValue
 from .core.evidence import Record
 from .core.interpreter import Interpreter
+from .core.values import FLAG, NAME
 from .runner import Runner
 from .settings import Settings
 
@@ -101,7 +102,9 @@ class Gilcheck:
             BaseException, BaseExceptionGroup, TeamHung: what the workload did; see `scaling.check.scaling`.
         """
         __tracebackhide__ = True
-        result: ScalingResult = self.runner.run(SCALING, work, _given(SCALING, locals()), name=name, judged=_judged(judge))
+        given = _given(SCALING, locals())
+        judged = self._judged(SCALING.name, name, judge)
+        result: ScalingResult = self.runner.run(SCALING, work, given, name=name, judged=judged)
         return result
 
     @overload
@@ -176,7 +179,8 @@ class Gilcheck:
         check = selected("gil_interrupt", arguments)
         with self.runner.during(check.name):
             refuse_without_selector(check, arguments, "argument")
-        result: InterruptResult | InjectionResult = self.runner.run(check, work, arguments, name=name, judged=_judged(judge))
+        judged = self._judged(check.name, name, judge)
+        result: InterruptResult | InjectionResult = self.runner.run(check, work, arguments, name=name, judged=judged)
         return result
 
     def latency(
@@ -219,7 +223,9 @@ class Gilcheck:
             BaseException, BaseExceptionGroup, TeamHung: what the workload did.
         """
         __tracebackhide__ = True
-        result: LatencyResult = self.runner.run(LATENCY, work, _given(LATENCY, locals()), name=name, judged=_judged(judge))
+        given = _given(LATENCY, locals())
+        judged = self._judged(LATENCY.name, name, judge)
+        result: LatencyResult = self.runner.run(LATENCY, work, given, name=name, judged=judged)
         return result
 
     def fuzz(
@@ -270,9 +276,10 @@ class Gilcheck:
         from .fuzz.check import program
 
         given = _given(FUZZ, locals())
+        judged = self._judged(FUZZ.name, name, judge)
         with self.runner.during(FUZZ.name):
             work = program(threads, setup, invariant, name)
-        result: FuzzResult = self.runner.run(FUZZ, work, given, judged=_judged(judge), stays=self.runner.stays())
+        result: FuzzResult = self.runner.run(FUZZ, work, given, judged=judged, stays=self.runner.stays())
         return result
 
     def shared(self, container: T) -> T:
@@ -312,6 +319,7 @@ class Gilcheck:
         from .scaling.curve import DEFAULT_BUDGET, curve
         from .scaling.plan import DEFAULT_TIMEOUT
 
+        self._judged("curve", name, False)
         known = tuple(argument for argument in SCALING.arguments if argument.name in ("budget", "timeout"))
         given = self.runner.read(known, {"budget": budget, "timeout": timeout}, "argument")
         seconds, limit = given.time("budget", DEFAULT_BUDGET), given.time("timeout", DEFAULT_TIMEOUT)
@@ -325,6 +333,20 @@ class Gilcheck:
         )
         return result
 
+    def _judged(self, check: str, name: object, judge: object) -> str | None:
+        """How a result is judged, as its record says; None if the test must do it.
+
+        Args:
+            name, judge: as the call was given them, unchecked: a false value such as None would make a measurement of a check.
+
+        Raises:
+            BadValue: one of them cannot be used.
+        """
+        __tracebackhide__ = True
+        with self.runner.during(check):
+            NAME.read("name", name, "argument")
+            return None if FLAG.read("judge", judge, "argument") else NOT_ASKED
+
 
 class Imported(Gilcheck):
     """What ``from pytest_gilcheck import gilcheck`` gives: in a test that pytest runs, its calls are those of the fixture."""
@@ -336,11 +358,6 @@ class Imported(Gilcheck):
     def runner(self) -> Runner:  # type: ignore[override] # an attribute there
         checks = running_test.checks()
         return self._own if checks is None else checks.runner
-
-
-def _judged(judge: bool) -> str | None:
-    """How a result is judged, as its record says; None if the test must do it."""
-    return None if judge else NOT_ASKED
 
 
 def _given(check: Check, local: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from .calls import Gilcheck
 
 _RAN_PLAINLY = pytest.StashKey[dict[Any, pytest.Item]]()  # by node: the first test that ran in it unmarked
+PARTS = frozenset(  # names of plugins that the checks need, each registered when it is needed
+    f"gilcheck-{name}"
+    for name in (
+        "audited",
+        "child-report",
+        "colours",
+        "gil-summary",
+        "gil-watch",
+        "guard",
+        "session",
+        "spawned-test",
+        "summary",
+        "turn",
+    )
+)
 FREE_THREADED_BUILD = "free-threading" in sys.version  # only this build can re-enable its GIL; sysconfig would cost an import
 
 
@@ -68,6 +83,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _refuse_blocked_parts(config)
     config.add_cleanup(running_test.begins(lambda: _of_running_test(config)))
     for name in MARKERS:
         config.addinivalue_line("markers", marker_line(name))
@@ -208,6 +224,20 @@ def _of_running_test(config: pytest.Config) -> Gilcheck | None:
     from .adaptors.checked_tests import namespace
 
     return namespace(item)
+
+
+def _refuse_blocked_parts(config: pytest.Config) -> None:
+    """Refuse ``-p no:gilcheck-session`` and the like: without a part, checks would be lost and their tests pass.
+
+    Raises:
+        pytest.UsageError: a part is blocked.
+    """
+    for name in sorted(PARTS):
+        if config.pluginmanager.is_blocked(name):
+            raise pytest.UsageError(
+                f"gilcheck: -p no:{name} takes away a part of pytest-gilcheck, without which results of checks are lost: "
+                f"leave it out; {option('skip')} skips the tests that use a check, and {option('disable')} runs them without it"
+            )
 
 
 def _start(config: pytest.Config) -> CheckedTests:

@@ -17,7 +17,7 @@ from .core.fork_safety import can_fork
 from .core.interpreter import build, watcher
 from .core.machine_lock import MachineLockTimeout, machine_lock
 from .core.prepared import Prepared, Progress
-from .core.signatures import needed_argument
+from .core.signatures import is_of_kind, needed_argument
 from .core.system import HAS_FORK
 from .core.tracebacks import without_ours
 from .core.verdict import Inconclusive, Judged, Verdict
@@ -243,7 +243,7 @@ def refuse_workload(work: object, source: str) -> None:
     Raises:
         BadValue: it cannot, or needs an argument, or it is a generator function.
     """
-    generates = inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work)
+    generates = is_of_kind(work, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
     if not callable(work) or generates:
         raise BadValue("work", work, "a callable or coroutine function without arguments, and no generator", source)
     refuse_arguments(work, "work", work, source)

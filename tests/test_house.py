@@ -98,7 +98,7 @@ def test_the_plugin_loads_nothing_heavy(module):
 
 TABLES = {
     "checks", "settings", "hookspecs", "plugin", "running_test", "adaptors", "adaptors.options",
-    "core", "core.arguments", "core.builds", "core.clocks", "core.early_threads", "core.errors", "core.own_builtins",
+    "core", "core.arguments", "core.builds", "core.clocks", "core.early_threads", "core.errors", "core.own_builtins", "core.texts",
     "core.system", "core.values",
 }  # fmt: skip
 WATCH = {"adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"}

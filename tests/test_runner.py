@@ -11,7 +11,10 @@ from pytest_gilcheck import BadValue, runner
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.checks import SCALING
 from pytest_gilcheck.core.cores import CAN_PIN
+from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.runner import refuse_workload
+
+from .core.test_texts import Anything, Remote, Unspeakable, work
 
 
 def test_a_check_that_measures_time_holds_the_machine_lock_and_a_search_does_not(monkeypatch):
@@ -70,3 +73,34 @@ def test_what_a_search_could_not_decide_under_a_tracer_names_the_tracer():
         assert "a trace function (tests.test_runner) was active, which may be why" in undecided()
     finally:
         sys.settrace(before)
+
+
+@pytest.mark.parametrize("judge", [None, 0, "", "False", Unspeakable()], ids=["None", "0", "empty", "text", "raises"])
+def test_a_result_is_left_to_nobody_only_by_a_plain_false(judge):
+    records = []
+    checks = Gilcheck(on_record=records.append)
+    with pytest.raises(BadValue, match=r"judge=.* \(from argument\): expected True or False"):
+        checks.fuzz(threads=[work] * 2, schedules=1, judge=judge)
+    with pytest.raises(BadValue, match=r"judge=.* \(from argument\): expected True or False"):
+        checks.interrupt(work, judge=judge)
+    assert not records
+    checks.fuzz(threads=[work] * 2, schedules=1, judge=False)
+    checks.fuzz(threads=[work] * 2, schedules=1, judge=True)
+    assert [each["judged"] for each in records] == ["not asked", "nobody"]
+
+
+@pytest.mark.parametrize("name", [5, b"x", Unspeakable()], ids=["number", "bytes", "raises"])
+def test_a_name_in_reports_is_a_text(name):
+    checks = Gilcheck()
+    for check in (checks.scaling, checks.latency, checks.interrupt, checks.curve):
+        with pytest.raises(BadValue, match=r"name=.* \(from argument\): expected a text"):
+            check(work, name=name)
+    with pytest.raises(BadValue, match=r"name=.* \(from argument\): expected a text"):
+        checks.fuzz(threads=[work] * 2, name=name)
+    assert checks.fuzz(threads=[work] * 2, schedules=1, name="named").workload == "named"
+
+
+@pytest.mark.parametrize("callable_object", [Unspeakable(), Anything(), Remote(None, "ping")], ids=["raises", "proxy", "remote"])
+def test_a_workload_of_which_nothing_can_be_asked_is_checked(callable_object):
+    assert Gilcheck().fuzz(threads=[callable_object] * 2, schedules=1).verdict in tuple(Verdict)
+    assert "too short to time" in Gilcheck().scaling(callable_object, threads=2).reason

@@ -14,6 +14,7 @@ from ..core.arguments import Argument, refuse_unknown
 from ..core.codes import USAGE, code_of, help_line
 from ..core.errors import BadValue
 from ..core.invariants import standing_for
+from ..core.signatures import is_of_kind
 from ..core.team import TeamHung
 from ..core.verdict import Inconclusive, Judged
 from ..core.workloads import calling
@@ -223,7 +224,7 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
         kind = next((kind for outcome, kind in kinds.items() if isinstance(error, outcome)), None)
         return error if kind is None else _Outcome(kind, str(error))
 
-    if inspect.iscoroutinefunction(body):
+    if is_of_kind(body, inspect.iscoroutinefunction):
 
         async def awaited() -> None:
             try:
@@ -290,7 +291,7 @@ def _body(item: pytest.Function) -> Callable[[], Any]:
         function = coroutine if item.instance is None or inspect.ismethod(coroutine) else coroutine.__get__(item.instance)
     names = item._fixtureinfo.argnames  # the function's arguments only: funcargs has the fixtures of usefixtures and autouse too
     values = {name: item.funcargs[name] for name in names}
-    if inspect.iscoroutinefunction(function):
+    if is_of_kind(function, inspect.iscoroutinefunction):
 
         async def awaited() -> None:
             await function(**values)
@@ -305,7 +306,7 @@ def _coroutine_function(item: pytest.Function) -> Callable[..., Any] | None:
         inspect.unwrap(item.obj, stop=inspect.iscoroutinefunction),
         getattr(item, "_obj", None),
     )
-    return next((function for function in candidates if inspect.iscoroutinefunction(function)), None)
+    return next((function for function in candidates if is_of_kind(function, inspect.iscoroutinefunction)), None)
 
 
 def _async_fixture(item: pytest.Function) -> str | None:

@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from pickle import dumps, loads  # bound here: a test may replace those of the module
 from typing import Any
 
+from ..core.texts import text_of
+
 Message = dict[str, Any]
 
 
@@ -28,7 +30,9 @@ def pickled(message: Message) -> bytes:
         payload = dumps(message)
         loads(payload)
         return payload
-    except Exception:  # whatever the pickling hooks of the user's objects raise
+    except KeyboardInterrupt:  # may be the user's own
+        raise
+    except BaseException:  # whatever the pickling hooks of the user's objects raise, SystemExit too
         return dumps({name: _plain(value) for name, value in message.items()})
 
 
@@ -68,7 +72,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, type) and issubclass(value, Warning):
         return value
     if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {key if type(key) is str else text_of(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)([_plain(entry) for entry in value]) if type(value) in (list, tuple) else repr(value)
-    return value if type(value) in (str, int, float, bool, bytes, type(None)) else repr(value)
+        return type(value)([_plain(entry) for entry in value]) if type(value) in (list, tuple) else text_of(value)
+    return value if type(value) in (str, int, float, bool, bytes, type(None)) else text_of(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType
 
 from .own_builtins import OWN
+from .texts import attribute_of, name_in, text_of
 
 __builtins__ = OWN  # of the functions below
 
@@ -31,13 +32,10 @@ class BadValue(ValueError):
 
 def _shown(value: object) -> str:
     """The value in one line, without the middle of a very long one."""
-    if isinstance(value, FunctionType | MethodType):  # whose repr has an address in place of a module
-        return f"{value.__module__}.{value.__qualname__}"
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
-        bits = f" of {value.bit_length():,} bits" if isinstance(value, int) else ""
-        return f"<{type(value).__name__}{bits}>"
+    text = ""
+    if type(value) in (FunctionType, MethodType) and (name := name_in(value)):  # whose repr has an address in place of a module
+        text = f"{attribute_of(value, '__module__')}.{name}"
+    text = text or text_of(value)
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]}...{text[-half:]}"
 

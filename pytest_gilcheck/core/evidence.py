@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Protocol
 
+from .classes import qualified_name_of_class
 from .clocks import utc
 from .interpreter import Interpreter, build
 from .machine import load, machine
+from .texts import name_in
 from .verdict import Verdict
 
 SCHEMA = 2
@@ -102,5 +104,4 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, (Sequence, set, frozenset)) and not isinstance(value, (bytes, bytearray)):
         return [plain(each) for each in value]
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    return str(name or type(value).__qualname__)
+    return name_in(value) or qualified_name_of_class(type(value))

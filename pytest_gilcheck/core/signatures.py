@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)  # ``*arguments``, which may be none
+
+
+def is_of_kind(function: object, *kinds: Callable[[Any], bool]) -> bool:
+    """Whether one of these predicates of `inspect` says so of a function; False of an object that lets nobody look."""
+    try:
+        return any(kind(function) for kind in kinds)
+    except Exception:  # of its own __getattr__
+        return False
 
 
 def takes(function: Any, arguments: tuple[object, ...]) -> bool:

@@ -58,10 +58,14 @@ class Accepted:
         self.expected, self.accepts, self.convert, self.meant = expected, accepts, convert, meant
 
     def read(self, name: str, value: object, source: str) -> Any:
-        if not self.accepts(value):
+        meant = ""
+        try:
+            if self.accepts(value):
+                return self.convert(value)
             meant = self.meant(value)
-            raise BadValue(name, value, f"{self.expected}; did you mean {meant}?" if meant else self.expected, source)
-        return self.convert(value)
+        except Exception:  # of the value's own code, which compares or converts it
+            pass
+        raise BadValue(name, value, f"{self.expected}; did you mean {meant}?" if meant else self.expected, source)
 
 
 class PerBuild:
@@ -137,6 +141,7 @@ def whole(least: int, most: int = MANY) -> Accepted:
     return Accepted(
         f"a whole number, at least {least}, at most {most:,}",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most,
+        int,  # of a class of its own, it may compute in its own way
     )
 
 
@@ -165,5 +170,6 @@ SECONDS = Accepted(f"seconds above 0, at most {LONGEST:,}", lambda value: _real(
 SCALE = Accepted("a number above 0, at most 1,000,000", lambda value: _real(value) and 0 < value <= 1_000_000, float)
 SWITCH_INTERVAL = seconds_between(0.000001, 1.0)
 FLAG = Accepted("True or False", lambda value: isinstance(value, bool))
+NAME = Accepted("a text", lambda value: value is None or isinstance(value, str))
 FUNCTION = Accepted("something to call", callable)
 TOKEN = Accepted("a token from a report", lambda value: isinstance(value, str) and bool(value))

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from .own_builtins import OWN
+from .signatures import is_of_kind
+from .texts import attribute_of, name_in, text_of
 
 __builtins__ = OWN  # of the functions below
 
@@ -19,7 +22,7 @@ _CALLS = "__gilcheck_calls__"
 
 def is_async(work: Workload) -> bool:
     """Whether the workload is a coroutine function, or an object whose ``__call__`` is one."""
-    return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None))  # noqa: B004
+    return any(is_of_kind(each, inspect.iscoroutinefunction) for each in (work, attribute_of(work, "__call__")))
 
 
 def calling(call: Workload, function: object) -> Workload:
@@ -30,14 +33,14 @@ def calling(call: Workload, function: object) -> Workload:
 
 def called_by(work: object) -> object:
     """The function of the user's that a workload is, or that a callable of ours calls for it."""
-    while (function := getattr(work, _CALLS, None)) is not None:
-        work = function
+    while type(work) is FunctionType and _CALLS in vars(work):  # a proxy would give something for this name too, without an end
+        work = vars(work)[_CALLS]
     return work
 
 
 def name_of(work: Workload) -> str:
     """Return the name of the workload for a report."""
-    return getattr(work, "__qualname__", None) or repr(work)
+    return name_in(work) or text_of(work)
 
 
 def call_once(work: Workload) -> object:

@@ -15,7 +15,7 @@ from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
-from ..core.signatures import takes
+from ..core.signatures import is_of_kind, takes
 from ..core.source import code_position, place
 from ..core.verdict import Verdict
 from .deadline import Deadline
@@ -90,7 +90,7 @@ def check_plain(role: str, part: Any, source: str) -> None:
     """
     __tracebackhide__ = True
     for each in (part, type(part).__call__):  # of an instance, its class says what a call does
-        if inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) or inspect.isgeneratorfunction(each):
+        if is_of_kind(each, inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction):
             expected = "a plain function: an event loop schedules by itself, and a generator does nothing when called"
             raise BadValue(role, part, expected, source)
 

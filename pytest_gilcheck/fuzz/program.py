@@ -97,6 +97,8 @@ def describe_error(error: BaseException) -> str:
     """An exception in one line, in the form in which a traceback ends."""
     try:
         message = str(error).strip().splitlines()
-    except Exception as own:  # of the program's __str__
+    except KeyboardInterrupt:
+        raise
+    except BaseException as own:  # of the program's __str__: SystemExit, say
         message = [f"its own text raised {name_of_class(type(own))}"]
     return f"{name_of_class(type(error))}: {message[0]}" if message else name_of_class(type(error))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..core.arguments import Arguments
+from ..core.texts import name_in, text_of
 
 EVERY_STEP, SAMPLE = "every-step", "sample"
 DEFAULT_BUDGET = 30.0
@@ -46,7 +47,7 @@ class InjectionPlan:
 
     @property
     def exception_name(self) -> str:
-        return getattr(self.exception, "__name__", repr(self.exception))
+        return name_in(self.exception) or text_of(self.exception)
 
     @property
     def interrupts(self) -> bool:

@@ -20,6 +20,7 @@ from ..core.monitoring import take_over
 from ..core.origin import foreign, ours
 from ..core.own_builtins import OWN
 from ..core.system import get_ident, getframe
+from ..core.texts import name_in, text_of
 from .target import Instrument
 
 __builtins__ = OWN  # of the functions below
@@ -70,7 +71,7 @@ class Catcher(Instrument):
                 called = unraisable.object
                 if called is None and self._last is not None:  # a callback of ctypes
                     called = self._last[0].f_code.co_qualname
-                function = called if isinstance(called, str) else getattr(called, "__qualname__", None) or repr(called)
+                function = called if isinstance(called, str) else name_in(called) or text_of(called)
                 send_note("discarded", function, unraisable.err_msg or "")
             report(unraisable)
 

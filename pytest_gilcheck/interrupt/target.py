@@ -37,6 +37,7 @@ from ..core.own_builtins import OWN
 from ..core.packing import packed
 from ..core.source import code_position
 from ..core.system import FAILING, exit_at_once, getframe, getpid
+from ..core.texts import name_in, text_of
 from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler, restarts_calls, restarts_can_be_told
 from .repeated_imports import import_before
@@ -241,7 +242,7 @@ class Target:
         hook = sys.excepthook
         if hook is self._usual_hook:
             return
-        self._note("hook", getattr(hook, "__qualname__", repr(hook)))
+        self._note("hook", name_in(hook) or text_of(hook))
         try:
             hook(type(error), error, error.__traceback__)
         except BaseException:  # an interpreter prints it and continues to exit

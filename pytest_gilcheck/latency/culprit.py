@@ -15,6 +15,7 @@ from types import CodeType
 
 from ..core.holders import HolderPlace, Holding
 from ..core.source import Position, line_text, place, position_text
+from ..core.texts import attribute_of, name_in, text_of
 from ..core.workloads import called_by
 from .lateness import ms
 from .slowest_line import SlowestLine
@@ -131,6 +132,6 @@ def _shortened(text: str) -> str:
 
 def _whole(work: object) -> str:
     work = called_by(work)
-    code = getattr(getattr(work, "__func__", work), "__code__", None)
-    name = getattr(work, "__qualname__", repr(work))
-    return place(code.co_filename, code.co_firstlineno, name) if isinstance(code, CodeType) else str(name)
+    code = attribute_of(attribute_of(work, "__func__") or work, "__code__")
+    name = name_in(work) or text_of(work)
+    return place(code.co_filename, code.co_firstlineno, name) if isinstance(code, CodeType) else name

@@ -44,6 +44,17 @@ REFUSED = [
     ("gil_fuzz", "timeout=float('inf')", ["timeout=inf", "seconds above 0"]),
     ("gil_fuzz", "mode='fast'", ["mode='fast'", "expected"]),
     ("gil_fuzz", "replay='gil1_x'", ["replay='gil1_x'", "a token"]),
+    (
+        "gil_fuzz",
+        "schedules=type('Mute', (), {'__repr__': lambda self: exit(0)})()",
+        ["schedules=<Mute, whose repr raises SystemExit>"],
+    ),
+    (
+        "gil_fuzz",
+        "schedules=type('Long', (), {'__repr__': lambda self: '[1\\n 2]'})()",
+        ["schedules=[1 2] (from", "a whole number"],
+    ),
+    ("gil_fuzz", "schedules=type('Odd', (int,), {'__ge__': lambda *both: 1 / 0})(2)", ["schedules=2", "a whole number"]),
     ("gil_fuzz", "setup=list", ["setup", "threads"]),  # no such argument: the line names those that exist
 ]
 pytestmark = pytest.mark.xdist_group("refused")  # one worker makes the fixture

@@ -1,12 +1,15 @@
 """A run can select the tests that use a check, and can run tests without their checks."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import pytest_gilcheck
+from pytest_gilcheck import plugin
 from tests.slow import one_in
 
 SOURCE = """
@@ -63,6 +66,19 @@ def test_a_skipped_test_names_the_option(run):
 @pytest.mark.slow
 def test_tests_without_a_check_are_deselected_by_only(run):
     run(SOURCE, "--gilcheck-only").assert_outcomes(passed=3, deselected=1)
+
+
+@pytest.mark.parametrize("part", ["gilcheck-session", "gilcheck-summary"])
+def test_a_part_of_the_plugin_cannot_be_blocked_without_the_rest(run, part):
+    result = run(SOURCE, "-p", f"no:{part}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: gilcheck: -p no:{part} takes away a part of pytest-gilcheck, *--gilcheck-skip*"])
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_each_part_of_the_plugin_is_known_by_its_name():
+    source = "".join(path.read_text() for path in Path(plugin.__file__).parent.rglob("*.py"))
+    assert set(re.findall(r'\.register\([^\n]*"(gilcheck-[a-z-]+)"\)', source)) == plugin.PARTS
 
 
 def test_two_selections_at_once_are_a_usage_error(run):
