@@ -28,6 +28,9 @@ def start(config: pytest.Config, targets: Iterable[str]) -> None:
     """
     if hasattr(config, "workerinput") or getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None):
         raise pytest.UsageError(f"gilcheck: {OPTION} cannot be used with pytest-xdist: run it in a run of its own")
+    if "" in targets:  # probably an unset variable; it must not mean the current folder
+        expected = "a file, a folder, or the name of an installed distribution"
+        raise pytest.UsageError(f"gilcheck: {BadValue('audit', '', expected, f'command line {OPTION}')}")
     config.pluginmanager.register(_AuditedRun(tuple(targets), bool(settings_of(config).value("strict")[0])), "gilcheck-audited")
 
 

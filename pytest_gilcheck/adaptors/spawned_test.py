@@ -22,6 +22,7 @@ import pytest
 
 from ..core.child_protocol import ANSWER, DEADLINE, NOTE, Inbox, encode, encode_seconds
 from ..core.clocks import monotonic
+from ..core.errors import BadValue
 from ..core.lifecycle import Lifecycle, start_program
 from ..core.parent_side import Ending, Outcome
 from ..core.stack_dumps import StackDumps, write_stacks_to
@@ -256,10 +257,24 @@ class SpawnedTest:
 
 
 def in_this_process(config: pytest.Config) -> SpawnedTest | None:
-    """The plugin of this process, if another pytest started it for one test; the processes that it starts are no such ones."""
+    """The plugin of this process, if another pytest started it for one test; the processes that it starts are no such ones.
+
+    Raises:
+        pytest.UsageError: no pytest has set the variable.
+    """
     if (text := os.environ.pop(SPAWNED_TEST, None)) is None:
         return None
-    return SpawnedTest(config, json.loads(text))
+    try:
+        job = json.loads(text)
+        is_ours = isinstance(job, dict) and Path(job["folder"], "messages").is_file()
+    except (ValueError, KeyError, TypeError, OSError):
+        is_ours = False
+    if not is_ours:
+        error = BadValue(
+            SPAWNED_TEST, text, "to be set only by a pytest that starts another one for one test: unset it", "environment"
+        )
+        raise pytest.UsageError(f"gilcheck: {error}")
+    return SpawnedTest(config, job)
 
 
 def _arguments(config: pytest.Config) -> list[str]:

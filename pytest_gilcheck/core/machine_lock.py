@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import stat
 import struct
 import tempfile
 import threading
@@ -29,6 +30,7 @@ from .clocks import monotonic, sleep
 _POLL = 0.02  # seconds
 _NUMBER = struct.Struct("<Q")
 _NEXT, _HOLDER = 0, 8  # where in the file the next number is, and the process that has the machine
+_SIZES = (0, _HOLDER, _HOLDER + _NUMBER.size)  # of the file: new, with a number, with a holder
 _MUTEX, _SLOTS = 1 << 20, 1 << 21  # offsets in the file at which locks are taken; nothing is written there
 _MOST_BEFORE = 100_000  # numbers that may wait before another
 _process_lock = threading.Lock()  # held by the timing check of this process
@@ -170,11 +172,20 @@ def _write(file: int, offset: int, number: int) -> None:
 
 
 def _open() -> int:
+    """Open the file of the lock, and make it if it is not there; a file that holds anything else is left as it is."""
     try:
-        return os.open(lock_file(), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        file = os.open(lock_file(), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     except OSError as error:
         message = f"the file of the machine lock cannot be opened: {error}; set GILCHECK_LOCK to another path"
         raise MachineLockTimeout(message) from error
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode) or status.st_size not in _SIZES:
+        os.close(file)
+        raise MachineLockTimeout(
+            f"GILCHECK_LOCK={lock_file()} is no file of a machine lock, and would be overwritten: "
+            "set it to a path that does not exist yet, or to an empty file"
+        )
+    return file
 
 
 try:

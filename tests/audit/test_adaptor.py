@@ -21,6 +21,14 @@ def test_findings_are_items_beside_the_tests(pytester):
     result.stdout.fnmatch_lines(["*GA201*multi_silent*", "*it switches the GIL on*", "mend: *", "SKIPPED*inconclusive: *"])
 
 
+def test_an_empty_target_does_not_mean_the_current_folder(pytester):
+    pytester.makepyprojecttoml(SETTINGS)
+    pytester.makepyfile("def test_it(): pass")
+    result = run(pytester, "--gilcheck-audit=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: gilcheck: audit='' (from command line --gilcheck-audit): expected a file, a folder, or *"])
+
+
 def run(pytester, *options):
     """In a process of its own: strict loads the checks, of which a process can have one copy."""
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)

@@ -83,6 +83,31 @@ def test_a_process_that_the_workload_forked_does_not_hold_the_lock(lock):
     side.wait()
 
 
+@pytest.mark.parametrize("content", [b"the notes of a user\n", b"x", bytes(17)], ids=["text", "short", "long"])
+def test_a_file_of_something_else_is_not_overwritten(lock, content):
+    lock.write_bytes(content)
+    with (
+        pytest.raises(MachineLockTimeout, match=r"GILCHECK_LOCK=.*/lock is no file of a machine lock"),
+        machine_lock(1),
+    ):
+        pass
+    assert lock.read_bytes() == content
+
+
+def test_what_is_no_regular_file_is_no_lock(monkeypatch):
+    monkeypatch.setenv("GILCHECK_LOCK", "/dev/null")
+    with pytest.raises(MachineLockTimeout, match=r"GILCHECK_LOCK=/dev/null is no file of a machine lock"), machine_lock(1):
+        pass
+
+
+def test_an_empty_file_and_the_file_of_an_earlier_lock_are_taken(lock):
+    lock.touch()
+    for _ in range(2):
+        with machine_lock(1):
+            pass
+    assert len(lock.read_bytes()) in module._SIZES[1:]
+
+
 def test_a_lock_file_that_cannot_be_opened_is_an_error_that_names_the_setting(monkeypatch, tmp_path):
     monkeypatch.setenv("GILCHECK_LOCK", str(tmp_path))
     with pytest.raises(MachineLockTimeout, match="set GILCHECK_LOCK to another path"), machine_lock(1):

@@ -194,3 +194,11 @@ def test_pytest_exit_in_a_process_of_its_own_ends_the_run(run, monkeypatch):
     result = run("import pytest\ndef test_it(gilcheck): pytest.exit('enough', returncode=7)\ndef test_after(): assert 0")
     assert result.ret == 7
     assert re.search("enough", result.stdout.str())
+
+
+@pytest.mark.parametrize("text", ["x", "1", "{}", '{"folder": "/nowhere"}'])
+def test_a_variable_that_no_pytest_has_set_for_another_is_a_usage_error_in_one_line(run, monkeypatch, text):
+    monkeypatch.setenv("GILCHECK_SPAWNED_TEST", text)
+    result = run("def test_it(): pass")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: gilcheck: GILCHECK_SPAWNED_TEST='{text}' (from environment): expected *: unset it"])
