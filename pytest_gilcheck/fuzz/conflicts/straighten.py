@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ...core.own_builtins import OWN
 from ..segments import Segment, merged
 from .races import Races
 from .trace import Trace
+
+__builtins__ = OWN  # of the functions below
 
 
 def straightened(trace: Trace, points: int, *, cautious: bool) -> list[Segment]:

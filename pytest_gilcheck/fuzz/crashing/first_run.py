@@ -23,6 +23,7 @@ from typing import Any
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import monotonic
 from ...core.fork_safety import NoFork
+from ...core.own_builtins import OWN
 from ...core.verdict import Verdict
 from ..check import check_followed, check_program, does_not_fail
 from ..conflicts.trace import Trace
@@ -45,6 +46,8 @@ from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, recorded
 from .attempt import Attempt
 from .examination import Learnt
+
+__builtins__ = OWN  # of the functions below
 
 _SAMPLES = 60
 _FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.own_builtins import OWN
 from ..running.record import BlockedThread, ScheduleRun
 from ..schedule import Choice, Schedule
 from ..searching.explorer import Explorer, Failure
@@ -14,6 +15,8 @@ from ..searching.minimise import observed
 from ..steps.touch import ALL
 from .recorder import RecordedStep, Recorder
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
+
+__builtins__ = OWN  # of the functions below
 
 # By the number of an object; then by a name in it, a thread, and whether it is changed: the steps so far, of very many the last.
 _Users = defaultdict[int, defaultdict[tuple[str, int, bool], deque[int]]]

@@ -17,10 +17,13 @@ from typing import Any
 
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
+from ...core.own_builtins import OWN
 from ...core.team import refused_thread
 from . import registered
 from .controlled import Controlled
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task, Uncontrolled
+
+__builtins__ = OWN  # of the functions below
 
 _get_ident = threading.get_ident
 _settrace = sys.settrace  # bound here: `undermined` replaces that of the module

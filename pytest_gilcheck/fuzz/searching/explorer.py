@@ -17,6 +17,7 @@ from ...core import own_modules
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
+from ...core.own_builtins import OWN
 from ..program import Program, describe_error
 from ..running.covered import Covered
 from ..running.engine import Engine
@@ -29,6 +30,8 @@ from ..running.task import Uncontrolled
 from ..schedule import Schedule
 from ..steps.visible import Access
 from .orders import Order, further_orders, orders_of
+
+__builtins__ = OWN  # of the functions below
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control

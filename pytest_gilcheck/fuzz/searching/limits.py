@@ -12,6 +12,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ...core.clocks import monotonic
+from ...core.own_builtins import OWN
+
+__builtins__ = OWN  # of the functions below
 
 
 class Limit(Protocol):

@@ -9,6 +9,7 @@ from functools import partial
 from types import BuiltinFunctionType, FrameType, GeneratorType, MethodType
 from typing import Any
 
+from ...core.own_builtins import OWN
 from . import torn, without_gil
 from .elements import CHANGING, VIEWS
 from .methods import READING_METHODS, SET_READING
@@ -17,6 +18,8 @@ from .rules.at import At
 from .rules.calls import callee_of
 from .stack import NOTHING, topmost
 from .touch import ALL, Touch, UnderTest
+
+__builtins__ = OWN  # of the functions below
 
 
 def assumed(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> list[Touch]:

@@ -11,6 +11,9 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from ...core.lookup import looked_up
+from ...core.own_builtins import OWN
+
+__builtins__ = OWN  # of the functions below
 
 _MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
 _Fact = TypeVar("_Fact")

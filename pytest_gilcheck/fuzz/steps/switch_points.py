@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...core.own_builtins import OWN
+
+__builtins__ = OWN  # of the functions below
+
 ITERATE = "iterate"  # inside a C call: a build with a GIL cannot switch here
 CALL = "call"  # at a method in Python that simulates a C call: a build with a GIL can switch here
 LOOP = "loop"  # in a loop of Python code that is not under test, such as the standard library's: a build with a GIL can switch

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...core.classes import is_a
+from ...core.own_builtins import OWN
 from . import pure, torn
 from .touch import ALL, Touch
+
+__builtins__ = OWN  # of the functions below
 
 
 def by_instruction(found: list[Touch], name: str, sign: str, operands: Sequence[Any]) -> list[Touch]:
