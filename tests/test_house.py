@@ -231,6 +231,36 @@ def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(f
                     assert order.index(target[len(inside)]) <= order.index(own), f"{path.relative_to(HOUSE)} imports {target[-2:]}"
 
 
+def rooms_of_fuzz():
+    """The modules of fuzz, and those of core that these import, directly or not."""
+    found, waiting = set(), list((HOUSE / "fuzz").rglob("*.py"))
+    while waiting:
+        if (path := waiting.pop()) in found:
+            continue
+        found.add(path)
+        package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = [*package[1 : len(package) - node.level + 1], *filter(None, (node.module or "").split("."))]
+                named = [HOUSE.joinpath(*base, f"{alias.name}.py") for alias in node.names]
+                waiting += [each for each in (HOUSE.joinpath(*base).with_suffix(".py"), *named) if each.is_file()]
+    return found
+
+
+@SOURCES
+def test_code_that_runs_beside_a_program_of_a_fuzz_check_has_its_own_built_in_names():
+    rooms = rooms_of_fuzz()
+    assert HOUSE / "core" / "classes.py" in rooms
+    missing = []
+    for path in rooms - {HOUSE / "core" / "own_builtins.py"}:
+        body = parsed(path).body
+        makes = [node.lineno for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        sets = [node.lineno for node in body if ast.unparse(node) == "__builtins__ = OWN"]
+        if makes and not (sets and sets[0] < makes[0]):
+            missing.append(str(path.relative_to(HOUSE)))
+    assert not missing
+
+
 @SOURCES
 def test_every_class_name_exists_once():
     places = {}

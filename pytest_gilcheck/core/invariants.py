@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from .classes import is_a, is_unfinished, module_of_class, name_of_class
-from .own_builtins import OWN
+from .own_builtins import OWN, PutBack
 from .source import file_text, syntax_tree
 
 __builtins__ = OWN  # of the functions below
@@ -50,13 +50,14 @@ def broken(invariant: Callable[..., Any], arguments: tuple[Any, ...], answer: ob
     function = invariant if found is None else found[0]
     returned = f"the invariant returned {told}"
     try:
-        code = inspect.unwrap(function).__code__
-        if (expression := _returned(code)) is None:
-            return returned
-        named = inspect.signature(function).bind(*arguments).arguments if found is None else found[1]()
-        closure = inspect.getclosurevars(function)
-        known = {**closure.builtins, **closure.globals, **closure.nonlocals, **named}
-        values = [f"{text} = {shown}" for text, value in _values(expression[1], known) if (shown := _shown(value))]
+        with PutBack():
+            code = inspect.unwrap(function).__code__
+            if (expression := _returned(code)) is None:
+                return returned
+            named = inspect.signature(function).bind(*arguments).arguments if found is None else found[1]()
+            closure = inspect.getclosurevars(function)
+            known = {**closure.builtins, **closure.globals, **closure.nonlocals, **named}
+            values = [f"{text} = {shown}" for text, value in _values(expression[1], known) if (shown := _shown(value))]
     except Exception:  # a signature that cannot be told, a variable without a value: the verdict matters, and not this text
         return returned
     return f"{expression[0]} is {told}" + (f" ({', '.join(values[:_MOST_VALUES])})" if values else "")

@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from .own_builtins import OWN
+from .own_builtins import OWN, PutBack
 
 __builtins__ = OWN  # of the functions below
 
 UNKNOWN_PLACE = "an unknown place"
-_getline, _getlines = linecache.getline, linecache.getlines  # a workload may replace them
+_getlines = linecache.getlines  # a workload may replace that of the module
 
 
 class Position(NamedTuple):
@@ -56,7 +56,7 @@ def innermost(frame: FrameType | None, accept: Callable[[str], bool]) -> FrameTy
 
 def line_text(file: str, line: int) -> str:
     """The source line without surrounding space; empty where there is no source."""
-    return _getline(file, line).strip()
+    return _line(file, line).strip()
 
 
 def code_position(code: CodeType, offset: int) -> Position:
@@ -79,12 +79,25 @@ def position_text(file: str, position: Position) -> str:
     line, end_line, column, end_column = position
     if line is None or line != end_line or column is None or end_column is None:
         return ""
-    return _getline(file, line).encode()[column:end_column].decode(errors="replace")
+    return _line(file, line).encode()[column:end_column].decode(errors="replace")
 
 
 def file_text(file: str) -> str:
     """The whole source of a file; empty where there is none."""
-    return "".join(_getlines(file))
+    return "".join(_lines(file))
+
+
+def _line(file: str, line: int) -> str:
+    lines = _lines(file)
+    return lines[line - 1] if 1 <= line <= len(lines) else ""
+
+
+def _lines(file: str) -> list[str]:
+    known = linecache.cache.get(file, ())
+    if len(known) > 1:  # otherwise the text is still to be read
+        return known[2]  # type: ignore[no-any-return,misc,unused-ignore]
+    with PutBack():
+        return _getlines(file)
 
 
 def syntax_tree(file: str) -> ast.Module | None:
@@ -93,7 +106,7 @@ def syntax_tree(file: str) -> ast.Module | None:
     It is parsed anew at each call: who asks often keeps what was found in it, which is less than the tree.
     """
     try:
-        with no_warnings_of_the_compiler():
+        with PutBack(), no_warnings_of_the_compiler():
             return ast.parse(file_text(file))
     except (SyntaxError, ValueError):
         return None

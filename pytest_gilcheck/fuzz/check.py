@@ -156,7 +156,7 @@ def fuzz(
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
     except Exception as error:
-        if not (what := _replaced(error)):
+        if not (what := _replaced(error) or (explorer is not None and _beside_replaced(error, explorer))):
             raise
         result = replace(template, reason=f"not explorable: {what}")
     if build() != template.interpreter.build:
@@ -176,6 +176,13 @@ def _replaced(error: BaseException) -> str:
     where = place(code.co_filename, line, code.co_qualname)
     what = f"the program has put its own function at {where} in the place of one that the check itself needs, and that raised"
     return f"{what} {describe_error(error)}: have it taken back before the end of the run, or replace it in its own module alone"
+
+
+def _beside_replaced(error: BaseException, explorer: Explorer) -> str:
+    """Why an error may be none of the program, of which a run has left built-in names replaced; otherwise empty."""
+    if not explorer.replaced.names or any(code in _CALLS_PROGRAM for code, _ in _frames(error)):
+        return ""
+    return explorer.replaced.explain(describe_error(error))
 
 
 def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:

@@ -9,10 +9,8 @@ known for methods of the containers alone (`touches`).
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FrameType, GetSetDescriptorType, MemberDescriptorType
@@ -20,7 +18,7 @@ from typing import Any
 
 from ...core.classes import in_class, is_a, name_of_class
 from ...core.origin import ours
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from ...core.source import code_position, innermost, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
@@ -124,10 +122,14 @@ class Recorder:
         self.steps.append(step)
         step.verb = _verb(access, frame)
         if access.kind in ("read", "write", "call") and at is frame:
-            with suppress(Exception):  # of the program's own code, which an attribute may run: the step is shown without a value
+            try:
                 self._look(step, frame)
-            with suppress(Exception):
+            except Exception:  # of the program's own code, which an attribute may run: the step is shown without a value
+                pass
+            try:
                 self._note_touched(step, frame)
+            except Exception:
+                pass
             if step.access.kind == "read" and step.access.name == "[]" and step.touched == {}:
                 step.verb = ""  # it works on values that no other thread can see
 
@@ -137,8 +139,10 @@ class Recorder:
             return
         step, holder = self._unread
         self._unread = None
-        with suppress(Exception):  # as above
+        try:
             step.value = shown(_part(holder, step.where[1] if step.where else ""))
+        except Exception:  # as above
+            pass
 
     def _look(self, step: RecordedStep, frame: FrameType) -> None:
         node = _expression(frame.f_code, frame.f_lasti)
@@ -147,7 +151,7 @@ class Recorder:
         if node is None:
             return
         if step.access.kind == "call":
-            step.what = ast.unparse(node)[:60] if isinstance(node, ast.Call) else ""
+            step.what = _text(node) if isinstance(node, ast.Call) else ""
             return
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
@@ -155,7 +159,7 @@ class Recorder:
             node = node.target
         if isinstance(node, ast.Assign):
             node = node.targets[0]
-        step.what = ast.unparse(node)[:60] if isinstance(node, ast.expr) else ""
+        step.what = _text(node) if isinstance(node, ast.expr) else ""
         holder: Any = _NOTHING
         if isinstance(node, ast.Attribute) and step.access.name == f".{node.attr}":
             holder, name = _evaluated(node.value, frame), f".{node.attr}"
@@ -224,12 +228,17 @@ def _name(holder: Any, part: Any) -> str:
 
 def _is_pytests(step: RecordedStep, code: CodeType) -> bool:
     """Whether this reads a name that pytest has put into an assertion, to explain it."""
-    name = re.sub(r"^(\.|global )", "", step.access.name)
+    name = step.access.name.removeprefix(".").removeprefix("global ")
     return "@pytest_ar" in code.co_names and name != "[]" and name not in step.source
 
 
 def _not_ours(file: str) -> bool:
     return not ours(file)
+
+
+def _text(node: ast.AST) -> str:
+    with PutBack():
+        return ast.unparse(node)[:60]
 
 
 @lru_cache(maxsize=10_000)
@@ -238,7 +247,8 @@ def _expression(code: CodeType, offset: int) -> ast.AST | None:
     text = position_text(code.co_filename, code_position(code, offset))
     for mode in ("eval", "exec"):
         try:
-            tree = ast.parse(text.strip(), mode=mode)
+            with PutBack():
+                tree = ast.parse(text.strip(), mode=mode)
         except (SyntaxError, ValueError):
             continue
         if isinstance(tree, ast.Expression):
@@ -290,7 +300,9 @@ def _part(holder: Any, name: str) -> Any:
                 descriptor = in_class(type(holder), name[1:])
                 return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
             return kept[name[1:]]
-        return _item(holder, ast.literal_eval(name[1:-1]))
+        with PutBack():
+            key = ast.literal_eval(name[1:-1])
+        return _item(holder, key)
     except (AttributeError, TypeError, ValueError, SyntaxError):
         return _NOTHING
 

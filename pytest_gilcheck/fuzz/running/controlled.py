@@ -155,8 +155,7 @@ class Controlled(Turns):
 
     def await_end_of(self, thread: threading.Thread) -> None:
         """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""
-        with self.unwatched():
-            _join(thread)
+        self.unwatched(_join, thread)
 
     def refuse(self, what: str) -> NoReturn:
         """End the run, because the code under test does what cannot be explored.

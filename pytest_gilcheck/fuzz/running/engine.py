@@ -138,9 +138,9 @@ class Engine(Controlled):
                 del self.by_ident[ident]
 
         # Not a `threading.Thread`: its start and its end wait for locks, on which this build spins for long beside busy processes.
-        with self.workers.caller_uncontrolled():
-            assert _start_joinable is not None, "only builds without a GIL come here"
-            _start_joinable(work).join()
+        assert _start_joinable is not None, "only builds without a GIL come here"
+        start = _start_joinable
+        self.workers.uncontrolled(lambda: start(work).join())
 
     def run(
         self,

@@ -98,8 +98,7 @@ def _waited(
             break
     if any(other is not task and other.state is READY for other in engine.tasks):
         return look(0)
-    with engine.unwatched():
-        found = look(min(timeout, LONGEST))
+    found = engine.unwatched(look, min(timeout, LONGEST))
     if ready(found):
         engine.note_uncontrolled(
             f"{task.name} waited for a file that no thread of the program served at {place(frame, engine.takes_part)}"

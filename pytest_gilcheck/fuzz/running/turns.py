@@ -13,8 +13,7 @@ import _thread
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -167,18 +166,20 @@ class Turns:
         self._has_turn(task)
         return task
 
-    @contextmanager
-    def withheld(self, owner: Task) -> Iterator[int]:
-        """While the watchdog decides whether to take the turn of this owner, which may come back at any moment.
+    def withheld(self, owner: Task, decide: Callable[[int], None]) -> None:
+        """Have the watchdog decide whether to take the turn of this owner, which may come back at any moment.
 
         The owner is known by its ident. Without that, whatever it calls finds that it is not the owner, and waits in `regain`. What
         it has passed already, it passed awake: so who sees it in one sleep before and after this began may take its turn.
+
+        Args:
+            decide: called with the ident.
         """
         ident = owner.ident or 0
         with self.changing:
             owner.ident = None
             try:
-                yield ident
+                decide(ident)
             finally:
                 owner.ident = None if owner.state is DONE and not owner.root else ident
 
@@ -227,17 +228,15 @@ class Turns:
         What the threads poll for may be done by a process, or by a thread that is not under control; virtual time gives these none.
         """
         self.record.waited = True
-        with self.unwatched():
-            _sleep(self._grace)
+        self.unwatched(_sleep, self._grace)
         self._grace = _LATER_GRACE
         self.fairness.start_over(task, point)
 
-    @contextmanager
-    def unwatched(self) -> Iterator[None]:
-        """While the calling thread really waits, and the watchdog is not to take it for blocked."""
+    def unwatched(self, wait: Callable[..., Any], *arguments: Any) -> Any:
+        """Call what makes the calling thread really wait, and the watchdog is not to take it for blocked."""
         awake, self.awake = self.awake, None
         try:
-            yield
+            return wait(*arguments)
         finally:
             self.awake = awake
 
@@ -366,8 +365,7 @@ class Turns:
 
     def _let_children_run(self, nanoseconds: int) -> None:
         """Virtual time passes: as much real time does, if a process lives that the threads have started."""
-        with self.unwatched():
-            self.children.let_run(nanoseconds)
+        self.unwatched(self.children.let_run, nanoseconds)
 
     def _all_done(self) -> bool:
         """Whether only daemons are left."""

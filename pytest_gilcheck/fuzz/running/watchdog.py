@@ -24,7 +24,7 @@ from typing import Any
 from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.origin import ours
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from ...core.system import HAS_PROC, read
 from . import registered
 from .handoff import HandoffSemaphore
@@ -132,7 +132,8 @@ class Watchdog:
             switches: what `_sleeps` said of the owner.
         """
         turns = self._turns
-        with turns.withheld(owner) as ident:
+
+        def decide(ident: int) -> None:
             frame = sys._current_frames().get(ident)
             goes_on = self._waiting is not None and not turns.record.stuck
             same_sleep = turns.owner is owner and owner.state is READY and _sleeps(owner) == switches
@@ -144,6 +145,8 @@ class Watchdog:
             where = place(frame, turns.takes_part)
             turns.note_uncontrolled(f"{owner.name} was blocked at {where} by an operation that is not under control")
             turns.release(owner)
+
+        turns.withheld(owner, decide)
 
     def _end_run(self, owner: Task, moved: float, cpu: float) -> None:
         """End a run that takes too long.
@@ -168,8 +171,9 @@ class Watchdog:
 
     def _computes(self, seconds: float, cpu: float) -> bool:
         """Whether the owner surely computes, by the CPU time of this process, which nobody else uses."""
-        ours = {task.ident for task in self._turns.tasks} | {threading.get_ident(), threading.main_thread().ident}
-        return cpu > seconds / 10 and all(thread.ident in ours for thread in threading.enumerate())
+        with PutBack():
+            ours = {task.ident for task in self._turns.tasks} | {threading.get_ident(), threading.main_thread().ident}
+            return cpu > seconds / 10 and all(thread.ident in ours for thread in threading.enumerate())
 
 
 def _another_is_ready(tasks: Iterable[Task], owner: Task) -> bool:

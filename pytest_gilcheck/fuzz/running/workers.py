@@ -11,13 +11,13 @@ import ctypes
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from ...core.team import refused_thread
 from . import registered
 from .controlled import Controlled
@@ -26,6 +26,7 @@ from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task,
 __builtins__ = OWN  # of the functions below
 
 _get_ident = threading.get_ident
+_Made = TypeVar("_Made")
 _settrace = sys.settrace  # bound here: `undermined` replaces that of the module
 _start, _join, _is_alive = threading.Thread.start, threading.Thread.join, threading.Thread.is_alive
 _EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
@@ -84,8 +85,7 @@ class Workers:
         for index, worker in enumerate(self.tasks):
             if worker.state is not DONE or self.fresh:
                 self._retire(worker)
-                with self.caller_uncontrolled():
-                    self.tasks[index] = self._new(index)
+                self.tasks[index] = self.uncontrolled(partial(self._new, index))
             self.tasks[index].state = PARKED
             self.by_thread[id(self.tasks[index].thread)] = self.tasks[index]
         self._locals.clear()
@@ -115,7 +115,8 @@ class Workers:
         task, self._ending = self._ending, None
         if task is None:
             return False
-        _join(task.thread, _UNWIND)
+        with PutBack():
+            _join(task.thread, _UNWIND)
         if _is_alive(task.thread):
             self._turns.note_uncontrolled(f"{task.name} has not ended after {_UNWIND:g} s: what it does then waits for something")
         self._turns.release(task)
@@ -155,15 +156,14 @@ class Workers:
         turns.owner = turns.main
         turns.aborting = False
 
-    @contextmanager
-    def caller_uncontrolled(self) -> Iterator[None]:
-        """While a thread that the calling one starts is none of the program."""
+    def uncontrolled(self, start: Callable[[], _Made]) -> _Made:
+        """Call what starts a thread that is none of the program."""
         by_ident, ident = self._turns.by_ident, _get_ident()
         task = by_ident.pop(ident, None)
         if task is not None:
             task.ident = None
         try:
-            yield
+            return start()
         finally:
             if task is not None:
                 task.ident, by_ident[ident] = ident, task
@@ -171,8 +171,9 @@ class Workers:
     def _new(self, index: int) -> Task:
         task = Task(index, f"T{index}", self._turns.semaphores.take(), root=True)
         task.state = DONE
-        task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
-        _start(task.thread)
+        with PutBack():
+            task.thread = threading.Thread(target=self._work, args=(task,), name=f"T{index}", daemon=True)
+            _start(task.thread)
         task.thread._daemonic = False  # threads that the program starts inherit this
         return task
 

@@ -17,7 +17,8 @@ from ...core import own_modules
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
-from ...core.own_builtins import OWN
+from ...core.origin import ours, standard
+from ...core.own_builtins import OWN, PutBack, Replaced
 from ..program import Program, describe_error
 from ..running.covered import Covered
 from ..running.engine import Engine
@@ -42,7 +43,7 @@ _FILE_TIMES = (
     "It reads times of files, which are real, and clocks, which are virtual in a check: set those of the files by os.utime"
 )
 _SHORT = 0.05  # seconds of a run, up to which it matters that the setup's thread takes 0.3 ms; on a busy machine too
-_LOOKS_FOR_MODULES = 16  # runs after which modules are put back, and every so many-th one after that: it takes 15 us
+_LOOKS = 16  # runs after which we look closely what a run has taken, and at every so many-th one after that: it takes 25 us
 _COLLECT_EVERY = 1000 if FREE_THREADED_BUILD else 50  # runs; a free-threaded collection takes 12 ms
 
 
@@ -139,6 +140,7 @@ class Explorer:
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
         first_alone: where the first run came and the sequential orders after it did not; empty if nowhere.
         first_path: a checksum of where the first run came.
+        replaced: the built-in names that its runs replace.
         setup_at_home: whether the setup runs in the thread of the invariant on a free-threaded build too.
     """
 
@@ -160,6 +162,7 @@ class Explorer:
     setup_at_home: bool = False
     first_alone: str = ""
     first_path: int = 0
+    replaced: Replaced = field(default_factory=Replaced)
     _explained: list[BaseException] = field(default_factory=list)  # what the first of all runs raised, before `Program.terse`
     _until: float = inf
     _ran: int | None = None  # orders; all of them before that
@@ -191,11 +194,13 @@ class Explorer:
             gc.collect(0)  # garbage of the last runs; during a run, a finalizer could come at any step
         engine.begin()
         broken, run, self._teardown_error = None, None, None
+        self.replaced.begin()
         try:
             try:
                 arguments = self._set_up()
                 if self.prepared is not None:
-                    self.prepared(arguments)
+                    with PutBack():
+                        self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
                 if engine.recorder is not None:
                     engine.recorder.ended(run)
@@ -212,8 +217,11 @@ class Explorer:
         except Uncontrolled as error:  # `refuse`, in the main thread
             raise NotExplorable(str(error)) from None
         finally:
-            if self._takes_modules or self.runs <= _LOOKS_FOR_MODULES or self.runs % _LOOKS_FOR_MODULES == 0:
+            closely = self.runs <= _LOOKS or self.runs % _LOOKS == 0
+            if closely or self._takes_modules:
                 self._takes_modules = own_modules.put_back() or self._takes_modules
+            if self.replaced.end(closely=closely):
+                self.events.names.rebound(self.replaced.names)
         if engine.observer is None and not measuring and not self._narrow and type(policy) is not PlannedWithout:
             self.pace = monotonic() - begun
         if run.uncontrolled and len(self.uncontrolled) < 10:
@@ -473,7 +481,7 @@ class Explorer:
         """Whether the first thread fails now although no other does anything, from a fresh state."""
         first, *others = self.program.threads
         alone = replace(self.program, threads=(first, *(_do_nothing for _ in others)))
-        return bool(Explorer(alone, self.engine, self.events).in_order()[0].errors)
+        return bool(Explorer(alone, self.engine, self.events, replaced=self.replaced).in_order()[0].errors)
 
     def _identity(self, error: BaseException) -> str:
         """By what an exception is recognised: its type, its message without numbers and addresses, and where it comes from."""
@@ -581,6 +589,8 @@ class Explorer:
             return Failure(Symptom(run.stuck), blocked_message(run), run)
         expected = dict(self.baseline.expected) if run.errors else {}
         for _, name, error in run.errors:
+            if self.replaced.names and _raised_beneath_ours(error):
+                raise NotExplorable(self.replaced.explain(describe_error(error)))
             kind = name_of_class(type(error))
             if expected.get(kind, 0) == 0:
                 more = ", more often than in any sequential order" if kind in expected else ""
@@ -595,6 +605,17 @@ class Explorer:
             message = ", ".join(f"{blocked.thread} waits for {blocked.waits_for} at {blocked.at}" for blocked in left)
             return Failure(Symptom.NEVER_ENDS, message, run)
         return None
+
+
+def _raised_beneath_ours(error: BaseException) -> bool:
+    """Whether an error of a thread was raised by code of the standard library that ours had called."""
+    trace, called_by_ours, beneath = error.__traceback__, False, False
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        beneath = standard(file) and (beneath or called_by_ours)
+        called_by_ours = ours(file)
+        trace = trace.tb_next
+    return beneath
 
 
 def _do_nothing(*arguments: object) -> None:

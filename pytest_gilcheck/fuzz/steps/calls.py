@@ -26,7 +26,7 @@ from typing import Any
 
 from ...core.classes import derived_from, in_class
 from ...core.origin import ours
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from .library import makes_steps_always
 
 __builtins__ = OWN  # of the functions below
@@ -162,7 +162,8 @@ def first_argument(text: str) -> object:
 
 def _call(text: str) -> ast.Call | None:
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with PutBack():
+            tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return None
     return tree if isinstance(tree, ast.Call) else None

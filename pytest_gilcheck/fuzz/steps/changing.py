@@ -327,6 +327,10 @@ class Changing:
         self._values.setdefault((id(namespace), name), (namespace, name, value))
         return value
 
+    def rebound(self, names: Iterable[str]) -> None:
+        """Take note of built-in names that a run has replaced. `check_values` finds these as they were before."""
+        self._store(frozenset(f"global {name}" for name in names))
+
     def check_values(self) -> None:
         """Look whether a global has been rebound that was taken for constant, by whatever means."""
         for key, (namespace, name, value) in list(self._values.items()):

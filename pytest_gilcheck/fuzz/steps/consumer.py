@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from ...core.classes import bases_of, module_of_class, names_of, qualified_name_of_class
 from ...core.lookup import looked_up
 from ...core.origin import ours, under_test
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
 from .stack import locals_of
@@ -174,7 +174,8 @@ class _Call:
         """The name of a chain of iterables, if this is one; it asks for each iterator only when it comes to it."""
         if isinstance(node, ast.Call):
             name = _named(self._callee(node.func)) or ""
-            inner = [part for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Call)]
+            with PutBack():
+                inner = [part for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Call)]
             if name.startswith("itertools.chain") and all(self._may_be(part) for part in inner):
                 return name
         return "itertools.chain" if type(self._value(node)) is itertools.chain else None
@@ -302,8 +303,10 @@ def _calls(file: str) -> dict[tuple[int | None, int | None], tuple[ast.Call | No
     found: dict[tuple[int | None, int | None], tuple[ast.Call | None, bool]] = {}
     if (tree := syntax_tree(file)) is None:
         return found
-    looped = {id(node.iter) for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))}
-    for node in ast.walk(tree):
+    with PutBack():
+        nodes = list(ast.walk(tree))
+    looped = {id(node.iter) for node in nodes if isinstance(node, (ast.For, ast.comprehension))}
+    for node in nodes:
         if isinstance(node, ast.Call):
             end = node.end_lineno, node.end_col_offset
             found[end] = (None, False) if end in found else (node, id(node) in looped)  # in an f-string before 3.12, ends coincide

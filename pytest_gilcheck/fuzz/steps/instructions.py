@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 
 __builtins__ = OWN  # of the functions below
 
@@ -33,7 +33,10 @@ _known: dict[CodeType, list[dis.Instruction]] = {}
 def instructions_of(code: CodeType) -> list[dis.Instruction]:
     """The instructions of a code object, in order."""
     known = looked_up(_known, code)
-    return kept(_known, code, list(dis.get_instructions(code))) if known is None else known
+    if known is None:
+        with PutBack():
+            known = kept(_known, code, list(dis.get_instructions(code)))
+    return known
 
 
 _STORES = {dis.opmap[f"{verb}_{what}"] for verb in ("STORE", "DELETE") for what in ("ATTR", "GLOBAL", "NAME", "DEREF")}

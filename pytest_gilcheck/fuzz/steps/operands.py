@@ -44,6 +44,8 @@ class Operand(Enum):
     def immutable(self) -> bool:
         return self is Operand.IMMUTABLE
 
+    __hash__ = object.__hash__  # that of `Enum` is in Python: it looks `hash` up, which the program may have replaced
+
 
 PRIVATE = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.FRESH})
 _IMMUTABLE_RESULTS = frozenset({len, int, float, bool, ord, chr, hash, id, isinstance, issubclass, callable})

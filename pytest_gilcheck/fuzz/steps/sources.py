@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ...core.classes import file_of_module
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
 from .instructions import instructions_of, kept, stores_of
 from .namespaces import SETTERS, uses_of
@@ -169,7 +169,8 @@ def keep(facts: Mapping[str, object]) -> None:
 def of_file(path: str) -> SourceFacts:
     found = looked_up(_files, path)
     if found is None:
-        found = _files[path] = _read(path)
+        with PutBack():
+            found = _files[path] = _read(path)
     return found
 
 

@@ -20,7 +20,7 @@ from types import CellType, CodeType, FrameType
 from typing import Any
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from .instructions import instructions_of
 from .starred import Behind, gone_of
 from .successors import NO_NEXT
@@ -117,7 +117,8 @@ def depths(code: CodeType) -> dict[int, int]:
     """The depth of the stack before each instruction, by offset; nothing if the paths through the code do not agree."""
     instructions = instructions_of(code)
     index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
-    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
+    with PutBack():
+        entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
     found: dict[int, int] = {}
     waiting = [(0, 0)] + [(index_of[entry.target], entry.depth + entry.lasti + 1) for entry in entries if entry.target in index_of]
     while waiting:

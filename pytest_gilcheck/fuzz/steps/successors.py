@@ -7,7 +7,7 @@ from bisect import bisect_left
 from types import CodeType
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
+from ...core.own_builtins import OWN, PutBack
 from .instructions import instructions_of, kept
 
 __builtins__ = OWN  # of the functions below
@@ -37,7 +37,9 @@ class Successors:
         self.jump = [index_of.get(instruction.argval) if instruction.opcode in _JUMPING else None for instruction in instructions]
         self.handlers: list[list[tuple[int, int, bool]]] = [[] for _ in instructions]
         offsets = list(index_of)
-        for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined,unused-ignore]
+        with PutBack():
+            entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined,unused-ignore]
+        for entry in entries:
             if entry.target in index_of:
                 handler = index_of[entry.target], entry.depth, bool(entry.lasti)
                 for index in range(bisect_left(offsets, entry.start), bisect_left(offsets, entry.end)):
