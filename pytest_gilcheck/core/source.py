@@ -66,6 +66,18 @@ def code_position(code: CodeType, offset: int) -> Position:
     return Position(*next(itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4))
 
 
+def line_at(frame: FrameType) -> int:
+    """The line at which a frame is; of an instruction that the compiler gave none, that of the last one before it that has one.
+
+    So it is where the branches of ``a() if x else b()`` come together again. The first line of the function would not be true.
+    """
+    code = frame.f_code
+    if frame.f_lineno is not None:
+        return frame.f_lineno
+    lines = [each[0] for each in itertools.islice(code.co_positions(), max(frame.f_lasti, 0) // 2)]
+    return next((line for line in reversed(lines) if line is not None), code.co_firstlineno)
+
+
 def with_nested(code: CodeType) -> Iterator[CodeType]:
     """A code object, and all that are inside of it: of functions, classes and comprehensions."""
     yield code

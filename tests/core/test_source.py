@@ -1,6 +1,7 @@
 """From frames to places and source text, also where there is no source and where columns and characters differ."""
 
 import sys
+import types
 
 import pytest
 
@@ -73,3 +74,34 @@ def test_a_file_that_is_no_python_has_no_tree(tmp_path):
     file = tmp_path / "broken.py"
     file.write_text("def (:\n")
     assert source.syntax_tree(str(file)) is None
+
+
+def branches_meet(given, each):
+    given.append(each) if given else given.insert(0, each)
+    return each
+
+
+def test_an_instruction_without_a_line_has_that_of_the_one_before_it():
+    first, lines = branches_meet.__code__.co_firstlineno, set()
+
+    def at_each(frame, event, _argument):
+        frame.f_trace_opcodes = True
+        lines.add(source.line_at(frame) - first)
+        return at_each
+
+    before = sys.gettrace()
+    for given in ([], [1]):
+        sys.settrace(lambda frame, *_: at_each(frame, *_) if frame.f_code is branches_meet.__code__ else None)
+        try:
+            branches_meet(given, 2)
+        finally:
+            sys.settrace(before)
+    assert lines == {0, 1, 2}
+
+
+def test_an_instruction_without_a_line_does_not_have_that_of_the_function():
+    code = branches_meet.__code__
+    without = [index * 2 for index, (line, *_) in enumerate(code.co_positions()) if line is None]
+    for offset in without:
+        frame = types.SimpleNamespace(f_code=code, f_lineno=None, f_lasti=offset)
+        assert source.line_at(frame) == code.co_firstlineno + 1, offset
