@@ -104,3 +104,16 @@ def test_a_name_in_reports_is_a_text(name):
 def test_a_workload_of_which_nothing_can_be_asked_is_checked(callable_object):
     assert Gilcheck().fuzz(threads=[callable_object] * 2, schedules=1).verdict in tuple(Verdict)
     assert "too short to time" in Gilcheck().scaling(callable_object, threads=2).reason
+
+
+def test_names_that_cannot_be_encoded_as_those_of_a_file_that_is_no_utf8_are_no_error():
+    def increment(counter):
+        counter["n"] += 1
+
+    increment.__qualname__ = "\udcff"
+    program = {"threads": [increment] * 2, "setup": lambda: {"n": 0}, "invariant": lambda counter: counter["n"] == 2}
+    found = Gilcheck().fuzz(**program, schedules=20, name="\udcff")
+    assert (found.verdict, found.workload) == (Verdict.VIOLATED, "\udcff")
+    assert Gilcheck().fuzz(**program, replay=found.token).verdict is Verdict.VIOLATED
+    increment.__qualname__ = "plain"
+    assert Gilcheck().fuzz(**program, schedules=20).token != found.token

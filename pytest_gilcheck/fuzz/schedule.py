@@ -138,7 +138,7 @@ class Token:
 
 def checksum(text: str) -> int:
     """16 bits of a text, the same on every interpreter."""
-    return zlib.crc32(text.encode()) & 0xFFFF
+    return zlib.crc32(text.encode(errors="surrogatepass")) & 0xFFFF  # a name may be of a file that is no UTF-8
 
 
 def _varint(number: int) -> bytes:

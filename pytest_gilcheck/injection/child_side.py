@@ -84,7 +84,7 @@ class StepCounter:
         self.steps = step.index + 1
         if can_occur and self._target is None:
             self.reachable.append(step.index)
-        self.digest = _crc32(f"{step.code.co_qualname}:{step.offset}".encode(), self.digest)
+        self.digest = _crc32(f"{step.code.co_qualname}:{step.offset}".encode(errors="surrogatepass"), self.digest)
         return step.index == self._target
 
     def _counted_in_library(self, step: Step) -> bool:

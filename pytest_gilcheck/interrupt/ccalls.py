@@ -138,7 +138,7 @@ class CCalls(Instrument):
     def _write(self, thread: int, call: CCall) -> None:
         slot = self._slots.setdefault(thread, len(self._slots))
         if slot < _SLOTS:
-            name = call.name.encode()[: _SIZE // 4]
+            name = call.name.encode(errors="replace")[: _SIZE // 4]
             file = call.file.encode(errors="surrogateescape")[: _SIZE - _HEAD.size - len(name)]
             position = (_UNKNOWN if part is None else part for part in call.position)
             head = _HEAD.pack(thread, call.since, *position, len(name), len(file))

@@ -256,7 +256,7 @@ class Repeatable(Chance):
 
 def seed_of(name: str, draw: int) -> int:
     """With which of the 32 bits that all generators take the program of this name begins in the runs of a draw."""
-    return (zlib.crc32(name.encode()) + 1_000_003 * (draw % RENEWED)) & 0xFFFF_FFFF
+    return (zlib.crc32(name.encode(errors="surrogatepass")) + 1_000_003 * (draw % RENEWED)) & 0xFFFF_FFFF
 
 
 def _decorated(arguments: tuple[Any, ...]) -> bool:
