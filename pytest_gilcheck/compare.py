@@ -77,7 +77,8 @@ def run(given: argparse.Namespace) -> int:
     try:
         table = matrix(records, reference=given.reference)
     except LookupError as error:
-        raise BadValue("reference", given.reference, f"one of {error}", "command line --reference") from None
+        expected = f"one of {error}" if records else "an interpreter on record, and there is none"
+        raise BadValue("reference", given.reference, expected, "command line --reference") from None
     found = [*unfinished, *unfinished_too, *findings(wanted, records, baseline)]
     found += absent(records, given.require_interpreter, given.require_checks)
     write(_formatted(given.format, table, records, found), given.output)
@@ -102,6 +103,8 @@ def _check(given: argparse.Namespace) -> tuple[Condition, ...]:
     for name, paths in (("FILE", given.files), ("--baseline", given.baseline)):
         if "" in paths:  # probably an unset variable; it must not mean the current folder
             raise BadValue(name, "", "a file or a folder", "command line")
+    if "" in given.require_interpreter:
+        raise BadValue("require-interpreter", "", "an interpreter such as 3.14t or 3.13.5t", "command line --require-interpreter")
     if given.require_checks is not None and given.require_checks < 1:
         raise BadValue("require-checks", given.require_checks, "a whole number, at least 1", "command line --require-checks")
     wanted = tuple(condition for text in given.fail_on or () for condition in conditions(text))

@@ -244,3 +244,20 @@ def test_a_hundred_megabytes_of_brackets_are_one_line(written, tmp_path):
     done = compare("a.json")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_interpreter_without_a_name_and_a_reference_without_records_are_bad_usage_that_says_so(written):
+    written("empty.json")
+    written("a.json", entry("t::one"))
+    for arguments, message in (
+        (("a.json", "--require-interpreter="), "require-interpreter='' (from command line --require-interpreter): expected an"),
+        (
+            ("empty.json", "--reference=3.13"),
+            "reference='3.13' (from command line --reference): expected an interpreter on record, and",
+        ),
+        (("a.json", "--reference=2.7"), "reference='2.7' (from command line --reference): expected one of 3.13"),
+    ):
+        done = compare(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert message in done.stderr
+    assert compare("a.json", "--require-interpreter=3.13").returncode == 0
