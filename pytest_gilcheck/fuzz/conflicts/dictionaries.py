@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.own_builtins import OWN
 from ..steps.supposed import dictionary_of
 from ..steps.touch import ALL, SIZE
 from .objects import Objects
+
+__builtins__ = OWN  # of the functions below
 
 
 class Dictionaries:
