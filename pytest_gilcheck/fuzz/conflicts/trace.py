@@ -191,8 +191,9 @@ class Trace:
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
             found = self._assumed(frame, name, argument, value) if FREE_THREADED_BUILD else []
-            if not found:
-                found = self._supposed(now, frame, name, argument, value)
+            if not found:  # else a pass depends on its conflicts
+                self.supposed.add(now)
+            found = [*found, *self._supposed(frame, name, argument, value)]
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             self.torn[now] = told(caller.f_code, caller.f_lasti)
@@ -204,12 +205,11 @@ class Trace:
         except Exception:  # as above
             return []
 
-    def _supposed(self, now: int, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+    def _supposed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
         place = frame.f_code, frame.f_lasti
         self._looked_at[place] = times = (looked_up(self._looked_at, place) or 0) + 1
         if times > _SUPPOSED:
             return []
-        self.supposed.add(now)
         try:
             return supposed(frame, name, argument, value, self._engine.takes_part)
         except Exception:  # as above
