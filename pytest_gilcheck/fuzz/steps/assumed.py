@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import gc
 import itertools
-from functools import partial
 from types import BuiltinFunctionType, FrameType, GeneratorType, MethodType
 from typing import Any
 
@@ -15,7 +14,7 @@ from .elements import CHANGING, VIEWS
 from .methods import READING_METHODS, SET_READING
 from .operators import calls_code, container_of
 from .rules.at import At
-from .rules.calls import callee_of
+from .rules.calls import callee_of, unwrapped
 from .stack import NOTHING, topmost
 from .touch import ALL, Touch, UnderTest
 
@@ -48,10 +47,7 @@ _OF_TWO = frozenset(
 
 
 def _of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touch]:
-    if type(callee) is MethodType:
-        return _of_call(callee.__func__, [callee.__self__, *arguments], under_test)
-    if type(callee) is partial:
-        return _of_call(callee.func, [*callee.args, *callee.keywords.values(), *arguments], under_test)
+    callee, arguments = unwrapped(callee, arguments)
     if calls_code(type(callee), "__call__", under_test):
         return []
     doer = torn.of_call(callee, arguments)

@@ -32,7 +32,7 @@ from .elements import CHANGING, VIEWS
 from .methods import READING_METHODS, SET_READING
 from .operators import calls_code, container_of
 from .rules.at import At
-from .rules.calls import callee_of
+from .rules.calls import callee_of, unwrapped
 from .stack import NOTHING, topmost
 from .touch import ALL, SCALARS, Touch, UnderTest
 
@@ -69,10 +69,7 @@ def supposed(frame: FrameType, name: str, argument: int, value: Any, under_test:
 
 
 def _of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touch]:
-    if type(callee) is MethodType:
-        return _of_call(callee.__func__, [callee.__self__, *arguments], under_test)
-    if type(callee) is partial:
-        return _of_call(callee.func, [*callee.args, *callee.keywords.values(), *arguments], under_test)
+    callee, arguments = unwrapped(callee, arguments)
     if calls_code(type(callee), "__call__", under_test):
         return []
     changed: list[Any] = []

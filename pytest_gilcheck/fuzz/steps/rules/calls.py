@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -61,6 +62,17 @@ def callee_of(at: At) -> tuple[Any, list[Any]] | None:
     if first is NOTHING:
         first, second = second, NOTHING
     return first, arguments if second is NOTHING else [second, *arguments]
+
+
+def unwrapped(callee: Any, arguments: list[Any]) -> tuple[Any, list[Any]]:
+    """What a call of a bound method or of a `functools.partial` calls, and with which arguments."""
+    while True:
+        if type(callee) is MethodType:
+            callee, arguments = callee.__func__, [callee.__self__, *arguments]
+        elif type(callee) is partial:
+            callee, arguments = callee.func, [*callee.args, *callee.keywords.values(), *arguments]
+        else:
+            return callee, arguments
 
 
 def raised(at: At) -> Touches:
