@@ -121,7 +121,7 @@ def test_the_reference_is_the_same_in_every_format(written):
         assert "2.00x faster" in compare("a.json", "b.json", "--reference", "3.13.0t", "--format", how).stdout, how
 
 
-@pytest.mark.parametrize("to", ["| head -c1", ">&-", "> /dev/full"])
+@pytest.mark.parametrize("to", one_in(3, ["| head -c1", ">&-", "> /dev/full"]))
 def test_output_that_cannot_be_written_is_no_traceback(written, to):
     written("a.json", *[entry(f"t::{n}", "violated") for n in range(1000)])  # more than a pipe holds
     command = f"set -o pipefail; {shlex.quote(sys.executable)} -m pytest_gilcheck.cli compare a.json --fail-on violated {to}"

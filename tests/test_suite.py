@@ -170,7 +170,7 @@ def test_each_test_is_in_one_share(run, pytester, workers):
     assert set.union(*ran) == set(range(20))
 
 
-@pytest.mark.parametrize("share", ["0/2", "3/2", "half", "1/2/3", "1"])
+@pytest.mark.parametrize("share", one_in(3, ["0/2", "3/2", "half", "1/2/3", "1"]))
 def test_a_share_that_there_is_not_is_refused(run, share):
     result = run("def test_it(): pass", "--share", share)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

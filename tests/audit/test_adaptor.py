@@ -2,6 +2,7 @@
 
 import pytest
 
+from ..slow import one_in
 from .made import BETA, binary, wheel
 
 FILE = "demo/{}.cpython-314t-x86_64-linux-gnu.so"
@@ -52,7 +53,7 @@ def test_what_is_undecided_fails_if_strict(pytester, options, ini):
     result.stdout.fnmatch_lines(["inconclusive, and strict: *", "mend: *", "FAILED *GA203*"])
 
 
-@pytest.mark.parametrize("quiet", [[], ["-q"]])
+@pytest.mark.parametrize("quiet", one_in(2, [[], ["-q"]]))
 def test_what_is_undecided_is_said_to_be_so_at_the_end(pytester, quiet):
     result = undecided(pytester, *quiet)
     assert (result.ret, result.parseoutcomes()["skipped"]) == (0, 1)

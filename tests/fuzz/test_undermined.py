@@ -161,7 +161,7 @@ def close_each(first, end):
 
 
 @pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
-@pytest.mark.parametrize("close", [os.closerange, close_each], ids=["closerange", "close"])
+@pytest.mark.parametrize("close", one_in(2, [os.closerange, close_each]), ids=["closerange", "close"])
 def test_who_closes_all_descriptors_like_a_daemon_is_told_that_some_are_not_its_own(close):
     result = fuzz(lambda counter: close(3, 256))
     assert result.verdict == "inconclusive", str(result)
@@ -170,7 +170,7 @@ def test_who_closes_all_descriptors_like_a_daemon_is_told_that_some_are_not_its_
 
 
 @pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
-@pytest.mark.parametrize("name", ["builtins.__import__", "threading.get_ident"])
+@pytest.mark.parametrize("name", one_in(2, ["builtins.__import__", "threading.get_ident"]))
 def test_a_function_of_the_program_in_the_place_of_one_that_the_check_needs_is_named(name):
     def refuses(*arguments, **keywords):
         raise RuntimeError("not in this test")
@@ -213,7 +213,7 @@ def test_behind_a_tool_that_the_program_begins_nothing_is_claimed():
 
 
 @pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
-@pytest.mark.parametrize("when", [1, 7])
+@pytest.mark.parametrize("when", one_in(2, [1, 7]))
 def test_our_modules_may_be_gone_where_a_first_run_is_handed_over(when):
     """Two of these end in a search of the first run, whose result goes to another process."""
     runs = []
@@ -231,7 +231,10 @@ def test_our_modules_may_be_gone_where_a_first_run_is_handed_over(when):
 @pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
 @pytest.mark.parametrize(
     ("ends", "named"),
-    [(lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"), (lambda: os._exit(3), "status 3")],
+    one_in(
+        2,
+        [pytest.param(lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"), pytest.param(lambda: os._exit(3), "status 3")],
+    ),
     ids=["kill", "exit"],
 )
 def test_a_program_that_ends_its_process_without_concurrency_is_told_how_and_where(ends, named):

@@ -12,6 +12,8 @@ import pytest
 
 from pytest_gilcheck.core.evidence_files import read
 
+from ..slow import one_in
+
 TESTS = """
     import sys, pytest
 
@@ -62,13 +64,16 @@ def test_a_worker_of_another_environment_keeps_its_own_path(run, pytester, anoth
 
 @pytest.mark.parametrize(
     ("python", "message"),
-    [
-        ("/no/such/python", "there is no such program"),
-        ("'x", "it is not an interpreter"),
-        (" ", "there is no such program"),
-        ("/bin/false", "it is not an interpreter (exit status 1)"),
-        ("/bin/cat", "it is not an interpreter"),
-    ],
+    one_in(
+        3,
+        [
+            pytest.param("/no/such/python", "there is no such program"),
+            pytest.param("'x", "it is not an interpreter"),
+            pytest.param(" ", "there is no such program"),
+            pytest.param("/bin/false", "it is not an interpreter (exit status 1)"),
+            pytest.param("/bin/cat", "it is not an interpreter"),
+        ],
+    ),
 )
 def test_a_bad_interpreter_is_one_line_before_any_worker_starts(run, python, message):
     result = each(run, f"popen//python={python}")
