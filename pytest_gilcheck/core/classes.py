@@ -115,6 +115,15 @@ def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
     return issubclass(type(value), kinds)
 
 
+def dictionary_of(thing: object) -> dict[str, Any] | None:
+    """The ``__dict__`` of an instance, or None. (`gc.get_referents` does not show it, from 3.13 on.)"""
+    of_class = in_class(type(thing), "__dict__")
+    if is_a(thing, type) or type(of_class) is not GetSetDescriptorType:  # anything else is code of the program
+        return None
+    kept = of_class.__get__(thing)
+    return kept if type(kept) is dict else None
+
+
 def is_unfinished(value: object) -> bool:
     """Whether this is something to be awaited or iterated over, a coroutine for instance, in which no work has been done so far.
 

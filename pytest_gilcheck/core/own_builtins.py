@@ -20,6 +20,7 @@ from typing import Any
 
 OWN: Any = dict(vars(builtins))
 __builtins__ = OWN  # of the functions below
+TAKE_BACK = "have it taken back before the end of the run, or replace it in its own module alone"  # what to do, in a message
 _SHARED = vars(builtins)
 _MISSING = object()
 
@@ -53,7 +54,7 @@ class Replaced:
         """In one line, why an error that is described so may come from names that were left replaced."""
         names = ", ".join(f"builtins.{name}" for name in list(self.names)[:3]) + " and others" * (len(self.names) > 3)
         what = f"the program has replaced {names}, which code beside it needs, and that raised {error}"
-        return f"{what}: have it taken back before the end of the run, or replace it in its own module alone"
+        return f"{what}: {TAKE_BACK}"
 
     def begin(self) -> None:
         """The program goes on: it finds what it has left."""

@@ -78,6 +78,14 @@ def line_at(frame: FrameType) -> int:
     return next((line for line in reversed(lines) if line is not None), code.co_firstlineno)
 
 
+def came_through(error: BaseException) -> Iterator[tuple[CodeType, int]]:
+    """The code and the line of each frame that an error came through, the outermost first."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame.f_code, trace.tb_lineno
+        trace = trace.tb_next
+
+
 def with_nested(code: CodeType) -> Iterator[CodeType]:
     """A code object, and all that are inside of it: of functions, classes and comprehensions."""
     yield code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import floor, inf, log10
 from types import CodeType
@@ -15,9 +15,9 @@ from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
-from ..core.own_builtins import OWN
+from ..core.own_builtins import OWN, TAKE_BACK
 from ..core.signatures import is_of_kind, takes
-from ..core.source import code_position, place
+from ..core.source import came_through, code_position, place
 from ..core.verdict import Verdict
 from .deadline import Deadline
 from .draws import Drawn, search_all_draws
@@ -169,27 +169,20 @@ def _replaced(error: BaseException) -> str:
 
     Nobody had called the program then, and yet its code was the last to run.
     """
-    frames = list(_frames(error))
+    frames = list(came_through(error))
     code, line = frames[-1]
     if any(code in _CALLS_PROGRAM for code, _ in frames) or not under_test(code.co_filename) or ours(code.co_filename):
         return ""
     where = place(code.co_filename, line, code.co_qualname)
     what = f"the program has put its own function at {where} in the place of one that the check itself needs, and that raised"
-    return f"{what} {describe_error(error)}: have it taken back before the end of the run, or replace it in its own module alone"
+    return f"{what} {describe_error(error)}: {TAKE_BACK}"
 
 
 def _beside_replaced(error: BaseException, explorer: Explorer) -> str:
     """Why an error may be none of the program, of which a run has left built-in names replaced; otherwise empty."""
-    if not explorer.replaced.names or any(code in _CALLS_PROGRAM for code, _ in _frames(error)):
+    if not explorer.replaced.names or any(code in _CALLS_PROGRAM for code, _ in came_through(error)):
         return ""
     return explorer.replaced.explain(describe_error(error))
-
-
-def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:
-    trace = error.__traceback__
-    while trace is not None:
-        yield trace.tb_frame.f_code, trace.tb_lineno
-        trace = trace.tb_next
 
 
 def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:

@@ -26,12 +26,11 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from ...core.classes import is_a, names_of
+from ...core.classes import dictionary_of, is_a, names_of
 from ...core.own_builtins import OWN
 from ..running.record import Deed, Place, ScheduleRun, anchor_of
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
-from ..steps.supposed import dictionary_of
 from ..steps.visible import ENTRY, Access
 from .trace import Trace
 

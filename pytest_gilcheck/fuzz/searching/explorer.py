@@ -19,6 +19,7 @@ from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ...core.origin import ours, standard
 from ...core.own_builtins import OWN, PutBack, Replaced
+from ...core.source import came_through
 from ..program import Program, describe_error
 from ..running.covered import Covered
 from ..running.engine import Engine
@@ -485,12 +486,10 @@ class Explorer:
 
     def _identity(self, error: BaseException) -> str:
         """By what an exception is recognised: its type, its message without numbers and addresses, and where it comes from."""
-        where, trace = "", error.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
+        where = ""
+        for code, line in came_through(error):
             if self.engine.takes_part(code.co_filename):
-                where = f"{code.co_filename}:{trace.tb_lineno}"
-            trace = trace.tb_next
+                where = f"{code.co_filename}:{line}"
         return f"{where} {_NUMBERS.sub('#', describe_error(error))}"
 
     def learn(self, learnt: Iterable[int]) -> None:
@@ -609,12 +608,10 @@ class Explorer:
 
 def _raised_beneath_ours(error: BaseException) -> bool:
     """Whether an error of a thread was raised by code of the standard library that ours had called."""
-    trace, called_by_ours, beneath = error.__traceback__, False, False
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        beneath = standard(file) and (beneath or called_by_ours)
-        called_by_ours = ours(file)
-        trace = trace.tb_next
+    called_by_ours = beneath = False
+    for code, _ in came_through(error):
+        beneath = standard(code.co_filename) and (beneath or called_by_ours)
+        called_by_ours = ours(code.co_filename)
     return beneath
 
 

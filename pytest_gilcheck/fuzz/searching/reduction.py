@@ -259,9 +259,7 @@ class Reduction:
         for thread in wanted:
             if thread not in tried and not self._same_as_one_of(tried, thread, point, races):
                 tried.add(thread)
-                supposed = race.first in trace.supposed or race.second in trace.supposed
-                rank = self._rank(race, trace, POSSIBLE if supposed else LIKELY)
-                self._enter(self.frontier.waiting, node, thread, rank, trace)
+                self._enter(self.frontier.waiting, node, thread, self._rank(race, trace, _likely(race, trace)), trace)
 
     def _start_in_vain(self, pair: Race, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter the thread that acquires a lock after another one, to be tried while that one holds it.
@@ -282,8 +280,7 @@ class Reduction:
         hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
-            supposed = pair.first in trace.supposed or pair.second in trace.supposed
-            self._enter(self.frontier.hints, node, thread, self._rank(pair, trace, POSSIBLE if supposed else LIKELY), trace)
+            self._enter(self.frontier.hints, node, thread, self._rank(pair, trace, _likely(pair, trace)), trace)
 
     def _hint_at_unknown(self, run: ScheduleRun, trace: Trace, races: Races) -> None:
         """Enter hints for another thread to be the first, and to come right before, and right after, each step of which it is not
@@ -366,6 +363,11 @@ class Reduction:
             other < len(threads) and threads[other] is threads[thread] and races.first_touch.get(other, point) >= point
             for other in tried
         )
+
+
+def _likely(race: Race, trace: Trace) -> int:
+    """How likely it is that the two steps of a race conflict: of what a step may touch, that is not known."""
+    return POSSIBLE if race.first in trace.supposed or race.second in trace.supposed else LIKELY
 
 
 def _only_grows(thing: object) -> bool:

@@ -16,7 +16,6 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
-    GetSetDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -25,7 +24,7 @@ from types import (
 )
 from typing import Any
 
-from ...core.classes import in_class, is_a, made_at_run_time, module_of_class
+from ...core.classes import dictionary_of, is_a, made_at_run_time, module_of_class
 from ...core.own_builtins import OWN
 from . import torn
 from .elements import CHANGING, VIEWS
@@ -108,15 +107,6 @@ def led_to(given: list[Any]) -> list[Touch]:
         leads = list(kept.values()) if kept else []
         waiting += itertools.islice((other for other in leads or gc.get_referents(each) if type(other) not in SCALARS), _MOST)
     return found
-
-
-def dictionary_of(thing: object) -> dict[str, Any] | None:
-    """The ``__dict__`` of an instance, or None. (`gc.get_referents` does not show it, from 3.13 on.)"""
-    of_class = in_class(type(thing), "__dict__")
-    if is_a(thing, type) or type(of_class) is not GetSetDescriptorType:  # anything else is code of the program
-        return None
-    kept = of_class.__get__(thing)
-    return kept if type(kept) is dict else None
 
 
 def _is_ours(thing: object) -> bool:
