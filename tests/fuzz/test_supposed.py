@@ -13,7 +13,7 @@ from pytest_gilcheck.fuzz.steps.touch import ALL
 from ..slow import only
 from . import supposed as programs
 from . import supposed_names
-from .programs import counted
+from .programs import counted, reduced
 
 
 def judged(setup, threads, right, *, locked):
@@ -38,6 +38,20 @@ def test_two_reads_are_interrupted_where_another_thread_changes_names_through_th
     assert found.verdict == "violated", str(found)
     fixed = judged(supposed_names.make, [read, change], right, locked=True)
     assert fixed.verdict != "violated", str(fixed)
+
+
+def add_rows(s):
+    s.seen.append(s.rows[0] + s.rows[1])
+
+
+@pytest.mark.skipif(FREE_THREADED_BUILD, reason="a step does something at least there, and a pass depends on its conflicts")
+def test_no_pass_depends_on_a_conflict_that_is_supposed_and_each_does_on_one_that_is_known():
+    store, read, _ = programs.READ_IN_ONE_STEP["reduce"]
+    for reads, known in ((read, False), (add_rows, True)):
+        with reduced(reads, store, setup=programs.State, invariant=None, most=1) as reduction:
+            turned = [item.rank.likely for item in reduction.frontier.waiting]
+        assert turned
+        assert any(turned) is known
 
 
 class Thing:
