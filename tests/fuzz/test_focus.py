@@ -13,8 +13,9 @@ import pytest
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.fuzz.check import fuzz
-from pytest_gilcheck.fuzz.conflicts import focus
+from pytest_gilcheck.fuzz.conflicts import dictionaries, focus
 from pytest_gilcheck.fuzz.conflicts.objects import Objects
+from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.fuzz.plan import FuzzPlan
 from pytest_gilcheck.fuzz.program import Program
@@ -154,13 +155,20 @@ def test_a_claim_says_how_many_schedules_left_steps_out_by_conflicts_by_samples_
 
 
 NOTHING_LASTS = Objects, "outlasting", lambda self: frozenset()
+NOTHING_SUPPOSED = Trace, "_supposed", lambda self, *step: []  # either of the two finds what a step may touch
 PLANTED = {
     "observers": [
         (focus, "_reachable", lambda objects, wanted: set()),
         (visible, "_ends_without", lambda *of: False),
         NOTHING_LASTS,
+        NOTHING_SUPPOSED,
     ],
-    "cached_property": [(focus, "_dictionary_of", lambda each: None), NOTHING_LASTS],
+    "cached_property": [
+        (focus, "dictionary_of", lambda each: None),
+        (dictionaries, "dictionary_of", lambda each: None),
+        NOTHING_LASTS,
+        NOTHING_SUPPOSED,
+    ],
 }
 
 
