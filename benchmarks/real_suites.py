@@ -31,6 +31,7 @@ from pytest_gilcheck.fuzz.searching.search import FEWEST
 
 HERE = Path(__file__).parent
 TIMEOUT = 1800.0  # seconds for a suite
+_LINES = 12  # of what pytest printed last, if it did not run the tests
 _QUIET = ("-W", "ignore::pytest.PytestConfigWarning")  # of options for plugins that are not installed
 _KINDS = (  # of what a check answers, by its reason; the first that fits
     ("cut short", r"cut short"),
@@ -155,6 +156,9 @@ def main() -> int:
             f"{found['schedules']:,} runs; {found['wall']:.0f} s wall, {found['cpu']:.0f} s CPU, longest {found['longest']:.1f} s; "
             f"pytest: {found['status']}{', INTERNALERROR' if found['internal'] else ''}"
         )
+        if not ended_well:  # pytest says why: tests that it could not import, an option that it does not know
+            for line in found["output"].splitlines()[-_LINES:]:
+                print(f"  | {line}")
         for kind, number in sorted(found["kinds"].items()):
             print(f"  {number:5} {kind}")
         if given.bare:

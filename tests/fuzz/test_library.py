@@ -17,6 +17,7 @@ from pytest_gilcheck.fuzz.searching.harness import _takes_part
 from pytest_gilcheck.fuzz.steps.calls import makes_steps
 from pytest_gilcheck.fuzz.steps.changing import Changing
 from pytest_gilcheck.fuzz.steps.library import _NAMED, _STEPPED, makes_steps_always, one_step
+from tests.undecided import expect
 
 from ..slow import only
 from .library_races import RACES
@@ -32,7 +33,7 @@ def test_a_race_within_a_call_of_the_library_is_found_with_one_preemption_and_it
     result = counted(*threads, setup=setup, invariant=invariant, schedules=600)
     assert (result.verdict, result.preemptions) == ("violated", 1), result.reason
     twin = counted(*map(under_the_lock, threads), setup=setup, invariant=invariant, schedules=100)
-    assert twin.verdict == "holds", twin.reason
+    expect(twin, "holds")  # a file that is slow to write is an operation that is not under control
 
 
 @pytest.mark.parametrize(

