@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .adaptors.checked_tests import CheckedTests
     from .calls import Gilcheck
 
+_RUNNING = pytest.StashKey[pytest.Item | None]()
 _RAN_PLAINLY = pytest.StashKey[dict[Any, pytest.Item]]()  # by node: the first test that ran in it unmarked
 PARTS = frozenset(  # names of plugins that the checks need, each registered when it is needed
     f"gilcheck-{name}"
@@ -180,6 +181,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Remember which test runs. pytest says so in ``os.environ`` too, but a test, or a pytest that it runs, may remove it there."""
+    item.config.stash[_RUNNING] = item
+    try:
+        return (yield)
+    finally:
+        item.config.stash[_RUNNING] = None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Check a test whose marker was applied at run time, in a run without any other test that uses a check; refuse what came later.
 
@@ -216,9 +227,7 @@ def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
 
 def _of_running_test(config: pytest.Config) -> Gilcheck | None:
     """The calls of the test that runs, for one that has imported the object and does not ask for the fixture."""
-    running = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]  # without the phase
-    items = getattr(config.pluginmanager.get_plugin("session"), "items", ())
-    item = next((item for item in items if running and item.nodeid == running), None)
+    item = config.stash.get(_RUNNING, None)
     if item is None:
         return None
     from .adaptors.checked_tests import namespace

@@ -22,4 +22,7 @@ def begins(checks_of_running_test: Callable[[], Gilcheck | None]) -> Callable[[]
 
 def checks() -> Gilcheck | None:
     """The calls of the running test, whose evidence and judgement are the test's; None if pytest runs no test."""
-    return _sessions[-1]() if _sessions else None
+    for of_session in reversed(_sessions):  # an inner session may have no test of its own: the test that made it runs
+        if (calls := of_session()) is not None:
+            return calls
+    return None

@@ -52,6 +52,36 @@ def test_a_test_that_fails_by_its_own_assertion_fails_once_also_if_it_makes_the_
     result.assert_outcomes(**{"failed" if test == "asserted_to_hold" else "passed": 1}, deselected=5)
 
 
+NAMELESS = """
+import os
+from unittest import mock
+pytest_plugins = ["pytester"]
+
+@mock.patch.dict(os.environ, clear=True)
+def test_without_environment(): gilcheck().fuzz(**VIOLATED)
+
+def test_after_another_pytest(pytester):
+    pytester.makepyfile("def test_it(): pass")
+    pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    gilcheck().fuzz(**VIOLATED)
+
+def test_beside_another_session(pytester):
+    pytester.parseconfigure()
+    gilcheck().fuzz(**VIOLATED)
+"""
+WAYS = [
+    "without_environment",
+    *(pytest.param(way, marks=pytest.mark.slow) for way in ("after_another_pytest", "beside_another_session")),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_test_is_known_also_where_its_name_is_gone_from_the_environment(run, way):
+    result = run(AT_THE_TOP + CHECKS + NAMELESS, "-k", way)
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["*nobody judged this result*"])
+
+
 def test_in_a_script_the_caller_judges(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(AT_THE_TOP + CHECKS + "print(gilcheck().fuzz(**VIOLATED).verdict)\n")
