@@ -23,6 +23,7 @@ from .core.codes import CODES
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
 from .core.printed import put
+from .core.values import integer, number
 from .core.verdict import Verdict
 from .report import html
 from .runner import refuse_arguments
@@ -105,30 +106,32 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("--quick", action="store_true", help="without a function: run half of the work")
     claims = probe.add_mutually_exclusive_group()
     claims.add_argument(
-        "--min-speedup", type=float, metavar="X", help="claim: calls in threads take at least X times less time than in sequence"
+        "--min-speedup", type=number, metavar="X", help="claim: calls in threads take at least X times less time than in sequence"
     )
     claims.add_argument(
-        "--max-slowdown", type=float, metavar="X", help="claim: calls in threads take at most X times as long as in sequence"
+        "--max-slowdown", type=number, metavar="X", help="claim: calls in threads take at most X times as long as in sequence"
     )
     claims.add_argument(
         "--efficiency",
-        type=float,
+        type=number,
         metavar="SHARE",
         help="claim: the speedup is at least this share of the machine's ceiling, 0 to 1",
     )
-    probe.add_argument("--threads", type=int, metavar="N", help="threads that run at once (default: the number of cores, 2 to 4)")
     probe.add_argument(
-        "--budget", type=float, metavar="SECONDS", help="seconds to spend at most (default: 1, more for slow workloads)"
+        "--threads", type=integer, metavar="N", help="threads that run at once (default: the number of cores, 2 to 4)"
+    )
+    probe.add_argument(
+        "--budget", type=number, metavar="SECONDS", help="seconds to spend at most (default: 1, more for slow workloads)"
     )
     probe.add_argument(
         "--timeout",
-        type=float,
+        type=number,
         metavar="SECONDS",
         help="end a lap that takes longer (default: 60); without a function: end an interpreter that does not answer (default: 20)",
     )
-    probe.add_argument("--cores", type=int, metavar="N", help="keep the check on N cores")
-    probe.add_argument("--switchinterval", type=float, metavar="SECONDS", help="value for sys.setswitchinterval during the check")
-    probe.add_argument("--warmup", type=int, metavar="CALLS", help="untimed calls first (default: 1)")
+    probe.add_argument("--cores", type=integer, metavar="N", help="keep the check on N cores")
+    probe.add_argument("--switchinterval", type=number, metavar="SECONDS", help="value for sys.setswitchinterval during the check")
+    probe.add_argument("--warmup", type=integer, metavar="CALLS", help="untimed calls first (default: 1)")
     probe.add_argument("--curve", action="store_true", help="measure throughput over numbers of workers instead of a claim")
     probe.add_argument("--json", metavar="FILE", help="write the evidence to this file")
     probe.set_defaults(run=_probe, guarded=True)  # the user's function may crash, exit or hang

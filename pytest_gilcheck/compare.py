@@ -12,6 +12,7 @@ from .core import evidence_files
 from .core.errors import BadValue
 from .core.evidence import Record
 from .core.printed import write
+from .core.values import integer
 from .report import html, tables
 from .report.clean import one_line
 from .report.matrix import Matrix, matrix
@@ -50,7 +51,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="fail unless a check holds or is violated on this interpreter, such as 3.14t or 3.13.5t; may be repeated",
     )
     parser.add_argument(
-        "--require-checks", metavar="N", type=int, help="fail unless N checks or more hold or are violated on each interpreter"
+        "--require-checks", metavar="N", type=integer, help="fail unless N checks or more hold or are violated on each interpreter"
     )
     parser.add_argument("--reference", metavar="LABEL", help="the interpreter that costs 1 in one thread (default: the first)")
     parser.add_argument("--format", metavar="HOW", default="text", help=f"{', '.join(FORMATS)} (default: text)")

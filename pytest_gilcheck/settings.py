@@ -13,18 +13,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checks import CHECKS
 from .core.errors import BadValue
-from .core.values import SCALE, SECONDS, SEEDS, THREADS, TOKEN, Accepted, one_of, whole
+from .core.system import FACILITIES, HIDE, UNKNOWN_FACILITIES
+from .core.values import SCALE, SECONDS, SEEDS, THREADS, TOKEN, Accepted, integer, number, one_of, whole
 
 if TYPE_CHECKING:
     from .core.values import Values
 
 SPAWNED_TEST = "GILCHECK_SPAWNED_TEST"  # environment variable of a pytest that another one has started for one test
-_NO_SETTINGS = (SPAWNED_TEST, "GILCHECK_LOCK", "GILCHECK_HIDE")  # environment variables that are no settings
+_NO_SETTINGS = (SPAWNED_TEST, "GILCHECK_LOCK", HIDE)  # environment variables that are no settings
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
 FILES = ("json", "html", "markdown")  # settings that name a file to write
 SELECTIONS = ("skip", "only", "disable")  # settings of which a run takes one at most
 _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+class _Unlike(ValueError):
+    """Refuses a text; its message says what was expected."""
 
 
 class Setting(NamedTuple):
@@ -52,6 +57,8 @@ class Setting(NamedTuple):
         """
         try:
             value = self.parse(text)
+        except _Unlike as error:
+            raise BadValue(self.name, text, str(error), source) from None
         except (ValueError, KeyError):
             raise BadValue(self.name, text, self.values.expected, source) from None
         try:
@@ -68,24 +75,41 @@ def _flag(name: str, help: str) -> Setting:
     return Setting(name, lambda text: _WORDS[text.lower()], _FLAG, help)
 
 
+def _token(text: str) -> str:
+    """The token, unchanged; a damaged one would otherwise fail each fuzz check of the run, and not the run."""
+    from .fuzz.schedule import BadToken, Token  # only where one is given
+
+    try:
+        Token.read(text)
+    except BadToken as error:
+        raise _Unlike(f"{TOKEN.expected}, but {error}") from None
+    return text
+
+
 SETTINGS = {
     setting.name: setting
     for setting in (
-        Setting("budget", float, SECONDS, "seconds to spend on a check (default: its own, from 1)", "SECONDS"),
-        Setting("timeout", float, SECONDS, "seconds after which what hangs is ended (default: its own, from 20)", "SECONDS"),
+        Setting("budget", number, SECONDS, "seconds to spend on a check (default: its own, from 1)", "SECONDS"),
+        Setting("timeout", number, SECONDS, "seconds after which what hangs is ended (default: its own, from 20)", "SECONDS"),
         Setting(
             "budget_scale",
-            float,
+            number,
             SCALE,
             "stretch all budgets and timeouts, those of markers and calls too, for a slow or busy machine (default: 1)",
             "FACTOR",
         ),
-        Setting("threads", int, whole(2, THREADS), "threads that run at once (default: the cores, 2 to 4; 2 for fuzz checks)", "N"),
-        Setting("schedules", int, whole(1), "schedules that each fuzz check explores, on any machine (default: the budget)", "N"),
-        Setting("seed", int, whole(0, SEEDS), "seed of what is drawn at random (default: drawn itself, and in the report)", "N"),
+        Setting(
+            "threads", integer, whole(2, THREADS), "threads that run at once (default: the cores, 2 to 4; 2 for fuzz checks)", "N"
+        ),
+        Setting(
+            "schedules", integer, whole(1), "schedules that each fuzz check explores, on any machine (default: the budget)", "N"
+        ),
+        Setting(
+            "seed", integer, whole(0, SEEDS), "seed of what is drawn at random (default: drawn itself, and in the report)", "N"
+        ),
         Setting(
             "replay",
-            str,
+            _token,
             TOKEN,
             "replay this failure of a fuzz check instead of searching",
             "TOKEN",
@@ -134,6 +158,13 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
+        """The settings of the environment alone.
+
+        Raises:
+            BadValue: it hides something of the system that is not known, see `core.system`.
+        """
+        if UNKNOWN_FACILITIES:
+            raise BadValue("hide", ",".join(UNKNOWN_FACILITIES), f"some of {', '.join(FACILITIES)}", f"environment {HIDE}")
         return cls(environment={name: os.environ.get(variable(name)) or None for name in SETTINGS})
 
     def check(self) -> None:

@@ -21,12 +21,12 @@ def settings_of(config: pytest.Config) -> Settings:
     """
     if (known := config.stash.get(_KEY, None)) is not None:
         return known
-    settings = Settings(
-        command_line={name: config.getoption(ini_name(name), None) for name in SETTINGS},
-        environment=Settings.from_environment().environment,
-        ini={name: _ini_text(config, name) for name in SETTINGS},
-    )
     try:
+        settings = Settings(
+            command_line={name: config.getoption(ini_name(name), None) for name in SETTINGS},
+            environment=Settings.from_environment().environment,
+            ini={name: _ini_text(config, name) for name in SETTINGS},
+        )
         settings.check()
         here = not hasattr(config, "workerinput")  # xdist's workers do not write files and may be on another host
         if here and any(settings.value(name)[0] is not None for name in FILES):

@@ -17,7 +17,7 @@ from typing import Any
 from ..core import evidence_files
 from ..core.errors import BadValue
 from ..core.printed import write
-from ..core.values import SECONDS
+from ..core.values import SECONDS, integer, number
 
 OUTPUTS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 Page = Callable[..., str]
@@ -53,12 +53,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], pa
     add("--no-import", action="store_true", help="import nothing: read binaries alone")
     add("--no-source", action="store_true", help="do not look through the source")
     add("--prove", action="store_true", help="of a project: run the fuzz engine on what is found in functions without arguments")
-    add("--import-timeout", metavar="SECONDS", type=float, default=60.0, help="end an import that takes longer (60)")
+    add("--import-timeout", metavar="SECONDS", type=number, default=60.0, help="end an import that takes longer (60)")
     add("--evidence", metavar="FILE", action="append", default=[], help="of checks (--gilcheck-json), or a folder of such files")
     add("--previous", metavar="TARGET", action="append", default=[], help="artifacts of the release before")
     add("--lock", metavar="FILE", action="append", default=[], help=_LOCKS)
     add("--newest", action="store_true", help="download the newest release of a dependency that brings the GIL, and read it")
-    add("--level", metavar="N", type=int, help="the claimed level of support, 0 to 4 (default: the classifier's)")
+    add("--level", metavar="N", type=integer, help="the claimed level of support, 0 to 4 (default: the classifier's)")
     add("--fail-on", metavar="SEVERITY", help="error (default), warning or note")
     add("--allow-inconclusive", metavar="CODE", action="append", default=[], help="may stay untold; may be repeated")
     add("--select", metavar="CODES", help="only findings of these codes, or beginnings of codes, by commas")

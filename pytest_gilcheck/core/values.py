@@ -139,6 +139,30 @@ THREADS = 10_000  # that one check may start; the system may allow fewer, which 
 SEEDS = 2**64 - 1
 
 
+def integer(text: str) -> int:
+    """The number that a text of a setting or a command line writes; ``int`` would also read digits of other scripts.
+
+    Raises:
+        ValueError: it writes none.
+    """
+    return int(_ascii(text))
+
+
+def number(text: str) -> float:
+    """Likewise; in place of ``float``.
+
+    Raises:
+        ValueError: it writes none.
+    """
+    return float(_ascii(text))
+
+
+def _ascii(text: str) -> str:
+    if not text.isascii():
+        raise ValueError(text)
+    return text
+
+
 def whole(least: int, most: int = MANY) -> Accepted:
     """Whole numbers from ``least`` to ``most``."""
     return Accepted(

@@ -22,6 +22,10 @@ BAD = [
     ("threads", "2.5", "a whole number, at least 2, at most 10,000"),
     ("threads", "99999999999", "a whole number, at least 2, at most 10,000"),
     ("schedules", "1" + "0" * 30, "a whole number, at least 1, at most 1,000,000,000"),
+    ("schedules", "\u0663", "a whole number, at least 1, at most 1,000,000,000"),
+    ("budget", "\uff13", "seconds above 0, at most 100,000,000"),
+    ("replay", "gil1_x", "a token from a report, but it has characters that no token has"),
+    ("replay", "nonsense", "a token from a report, but it does not begin with 'gil1_'"),
     ("seed", "-1", "a whole number, at least 0, at most 18,446,744,073,709,551,615"),
     ("isolate", "maybe", "'auto', 'fork' or 'none'"),
     ("json", "/no/such/folder/x.json", "a file in a folder that exists"),
@@ -48,6 +52,14 @@ def test_a_bad_setting_is_a_usage_error_that_names_its_source(run, pytester, mon
     result = run("def test_unmarked(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: gilcheck: {name}='{value}' (from {source}): expected {expected}"])
+
+
+def test_an_unknown_part_of_the_system_cannot_be_hidden(run, monkeypatch):
+    monkeypatch.setenv("GILCHECK_HIDE", "prok")
+    result = run("def test_unmarked(): pass")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    expected = "some of proc, fork, pidfd, eventfd, affinity"
+    result.stderr.fnmatch_lines([f"ERROR: gilcheck: hide='prok' (from environment GILCHECK_HIDE): expected {expected}"])
 
 
 REPORTS_ITS_SEED = """
