@@ -22,7 +22,7 @@ from .core.child import ChildSide, Ending, fork
 from .core.codes import CODES
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
-from .core.printed import put
+from .core.printed import flush, put, say, talks_to_a_terminal
 from .core.values import integer, number
 from .core.verdict import Verdict
 from .report import html
@@ -55,13 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             side.set_deadline(None)
             status = _run(arguments, lambda seconds: side.set_deadline(None if seconds is None else seconds + _GRACE))
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            flush()
             side.answer(bytes([status]))
     outcome = side.wait()
     if outcome.ending is Ending.ANSWERED:
         return outcome.payload[0]
-    print(f"gilcheck: {outcome}", file=sys.stderr)
+    say(f"gilcheck: {outcome}")
     return EXIT_STATUS[Verdict.VIOLATED]
 
 
@@ -74,7 +73,7 @@ def _run(arguments: argparse.Namespace, set_deadline: Callable[[float | None], N
     try:
         return int(arguments.run(arguments, set_deadline))
     except BadValue as error:
-        print(f"gilcheck: {error}", file=sys.stderr)
+        say(f"gilcheck: {error}")
         return USAGE
 
 
@@ -213,7 +212,7 @@ def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None]
 
 
 def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
-    progress = _show_progress if sys.stderr.isatty() else _ignore_progress
+    progress = _show_progress if talks_to_a_terminal() else _ignore_progress
     if arguments.json is not None:
         evidence_files.check_target(Path(arguments.json), "command line --json")
     if arguments.target is None:
@@ -234,7 +233,7 @@ def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None],
     check_arguments = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     try:
         if arguments.curve:
-            print(checks.curve(work, budget=arguments.budget, timeout=arguments.timeout, name=arguments.target))
+            put(str(checks.curve(work, budget=arguments.budget, timeout=arguments.timeout, name=arguments.target)))
             return 0
         result = checks.runner.run(SCALING, work, check_arguments, "command line", arguments.target, judged="exit status")
     except BadValue:
@@ -242,9 +241,9 @@ def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None],
     except BaseException as error:  # also SystemExit: a workload that raises must not exit with 0
         traceback.print_exception(error)
         return EXIT_STATUS[Verdict.VIOLATED]
-    print(result)
     if arguments.json is not None:
         evidence_files.write(Path(arguments.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)
+    put(str(result))
     return EXIT_STATUS[result.verdict]
 
 
@@ -274,7 +273,7 @@ def _resolve(target: str) -> Callable[[], Any]:
 
 
 def _show_progress(label: str) -> None:
-    print(f"\r\x1b[K{label}", end="", file=sys.stderr, flush=True)
+    say(f"\r\x1b[K{label}", end="")
 
 
 def _ignore_progress(label: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from .core import evidence_files
 from .core.errors import BadValue
 from .core.evidence import Record
-from .core.printed import write
+from .core.printed import say, write
 from .core.values import integer
 from .report import html, tables
 from .report.clean import one_line
@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> int:
     records, unfinished, damaged = _read(files)
     baseline, unfinished_too, damaged_too = _read(baselines)
     for line in damaged + damaged_too:
-        print(f"gilcheck: {one_line(line)}", file=sys.stderr)
+        say(f"gilcheck: {one_line(line)}")
     if not records and (damaged or damaged_too):
         return USAGE
     try:
@@ -85,7 +85,7 @@ def run(given: argparse.Namespace) -> int:
     write(_formatted(given.format, table, records, found), given.output)
     if given.format not in ("text", "markdown", "json") or given.output is not None:
         for finding in found:
-            print(f"gilcheck: {one_line(finding)}", file=sys.stderr)
+            say(f"gilcheck: {one_line(finding)}")
     if damaged or damaged_too:
         return USAGE
     if any(finding.decided for finding in found):

@@ -127,13 +127,25 @@ def test_a_replay_exits_with_0_only_if_its_test_passes(monkeypatch, status, expe
     assert f"--gilcheck-replay={token}" in asked[0]
 
 
-@pytest.mark.parametrize("command", ["explain GC101", "audit ."])
+PROBED = pytest.param("probe work:work --min-speedup 1000000 --threads 2 --budget 0.1", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("command", ["explain GC101", "audit .", PROBED])
 @pytest.mark.parametrize("to", one_in(2, ["> /dev/full", ">&-"]))
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk_is_one_line_and_exit_status_2_and_a_closed_output_is_none(tmp_path, command, to):
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'demo'\nversion = '1.0'\n")
+    (tmp_path / "work.py").write_text("def work(): sum(range(1000))")
     whole = f"{shlex.quote(sys.executable)} -m pytest_gilcheck {command} {to}"
     done = subprocess.run(["bash", "-c", whole], capture_output=True, text=True, cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert (done.returncode == 2) is ("full" in to), done.stderr
     assert ("output='standard output'" in done.stderr) is ("full" in to)
+
+
+@pytest.mark.parametrize("to", one_in(3, ["2> /dev/full", "2>&-", ">&- 2>&-"]))
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_where_an_error_cannot_be_printed_the_exit_status_says_it(tmp_path, to):
+    whole = f"{shlex.quote(sys.executable)} -m pytest_gilcheck compare missing.json {to}"
+    done = subprocess.run(["bash", "-c", whole], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from ..core import evidence_files
 from ..core.errors import BadValue
-from ..core.printed import write
+from ..core.printed import say, talks_to_a_terminal, write
 from ..core.values import SECONDS, integer, number
 
 OUTPUTS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
@@ -84,7 +83,7 @@ def run(given: argparse.Namespace, page: Page | None = None) -> int:
         evidence_files.check_target(given.output, "command line --output", "output")
     request = _request(given)
     try:
-        report = check.audit(request, _shown if sys.stderr.isatty() else lambda label: None)
+        report = check.audit(request, _shown if talks_to_a_terminal() else lambda label: None)
         if given.format == "html" and page is not None:
             from .formats.records import records
 
@@ -96,12 +95,15 @@ def run(given: argparse.Namespace, page: Page | None = None) -> int:
     except Exception as error:  # a bug of ours, not the release's: one line, and a status of its own
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        print(f"gilcheck audit: internal error: {type(error).__name__}: {error} ({where}); please report it", file=sys.stderr)
+        say(f"gilcheck audit: internal error: {type(error).__name__}: {error} ({where}); please report it")
         return check.INTERNAL
     write(text, given.output)
     if given.format == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
-        with open(summary, "a", encoding="utf-8") as file:
-            file.write(markdown.render(report) + "\n")
+        try:
+            with open(summary, "a", encoding="utf-8") as file:
+                file.write(markdown.render(report) + "\n")
+        except OSError as error:
+            say(f"gilcheck: GITHUB_STEP_SUMMARY cannot be written: {error}")
     return report.exit_status
 
 
@@ -156,4 +158,4 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _shown(label: str) -> None:
-    print(f"\r\x1b[K{label}", end="", file=sys.stderr, flush=True)
+    say(f"\r\x1b[K{label}", end="")

@@ -1,9 +1,10 @@
-"""Text on the standard output of a command, whose reader may be gone and whose disk may be full."""
+"""Text on the standard output and error of a command, which may be closed, whose reader may be gone and whose disk may be full."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from . import evidence_files
@@ -41,3 +42,25 @@ def put(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports the error again when it exits
         if not isinstance(error, BrokenPipeError):
             raise BadValue("output", "standard output", f"a place that can be written ({error})", "command line") from None
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Print a text on standard error, or nothing where that cannot be: the exit status says the same."""
+    if sys.stderr is None:  # closed before the start
+        return
+    with suppress(OSError, ValueError):
+        sys.stderr.write(text + end)
+        sys.stderr.flush()
+
+
+def talks_to_a_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def flush() -> None:
+    """Write what others have printed, as far as that can be."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.flush()

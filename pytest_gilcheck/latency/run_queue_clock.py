@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Iterable
 
+from ..core.descriptors import OwnDescriptor
 from ..core.system import open_to_read
 
 _READ_EVERY = 16  # short waits between two readings
@@ -46,7 +47,7 @@ class RunQueueClock:
     def close(self) -> None:
         for file in self._files:
             if file is not None:
-                os.close(file)
+                file.close()
 
     def _denied(self) -> int | None:
         """Nanoseconds so far for which these threads were ready to run without a core."""
@@ -55,14 +56,15 @@ class RunQueueClock:
             if file is None:
                 return None
             try:
-                total += int(os.pread(file, 96, 0).split()[1])
+                total += int(os.pread(file.number, 96, 0).split()[1])
             except (OSError, IndexError, ValueError):
                 return None
         return total
 
 
-def _schedstat(tid: int) -> int | None:
+def _schedstat(tid: int) -> OwnDescriptor | None:
+    """A test may close the lowest numbers in each call, and the next file that is opened has such a number."""
     try:
-        return open_to_read(f"/proc/self/task/{tid}/schedstat")
+        return OwnDescriptor(open_to_read(f"/proc/self/task/{tid}/schedstat"))
     except OSError:
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..core import evidence_files
 from ..core.errors import BadValue
+from ..core.printed import put, say
 from ..core.values import SECONDS
 from . import session
 from .check import probe
@@ -39,11 +40,9 @@ def run(given: argparse.Namespace, progress: Callable[[str], None], units: Mappi
     )
     progress("")
     for one in refused:
-        print(f"gilcheck: {one}", file=sys.stderr)
+        say(f"gilcheck: {one}")
     if probed:
-        print(table(probed, shutil.get_terminal_size((_WIDTH, 24)).columns))
-        for note in notes:
-            print(f"note: {note}")
         if given.json is not None:
             evidence_files.write(Path(given.json), records(probed), began, units)
+        put("\n".join([table(probed, shutil.get_terminal_size((_WIDTH, 24)).columns), *(f"note: {note}" for note in notes)]))
     return 2 if not probed else 1 if refused else 0

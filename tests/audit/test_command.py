@@ -309,6 +309,9 @@ def test_the_summary_of_a_github_step(tmp_path, gilcheck, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     gilcheck("audit", free(tmp_path), *QUIET, "--format", "github")
     assert "gilcheck audit" in (tmp_path / "summary").read_text()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "missing" / "summary"))
+    _, _, error = gilcheck("audit", free(tmp_path), *QUIET, "--format", "github")
+    assert "GITHUB_STEP_SUMMARY cannot be written" in error
 
 
 def test_a_folder_of_artifacts_is_one_release(tmp_path, gilcheck):

@@ -1,10 +1,13 @@
 """Lateness counts from the intended time, for every moment that was intended."""
 
 import math
+import os
+import sys
 
 import pytest
 
 from pytest_gilcheck.latency.lateness import LatenessSpread, Wait, lates, ms, quantile
+from pytest_gilcheck.latency.run_queue_clock import RunQueueClock
 from tests.latency.made import quiet, stalls, wait
 
 
@@ -50,3 +53,14 @@ def test_milliseconds_as_people_read_them(seconds, text):
 def test_a_quantile_between_two_values_is_the_higher_one():
     assert quantile([float(i) for i in range(1, 11)], 0.99) == 10
     assert quantile([1.0, 2.0, 3.0], 0.5) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files of Linux")
+def test_the_counters_are_read_under_numbers_that_a_test_does_not_close_unnoticed():
+    clock = RunQueueClock([], 0.001)
+    [counter] = clock._files
+    assert counter is not None
+    assert counter.number >= 256
+    os.close(counter.number)  # a loop over all numbers does
+    assert clock.unattributed(1.0) is None
+    clock.close()
