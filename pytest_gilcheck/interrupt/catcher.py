@@ -26,6 +26,7 @@ from .target import Instrument
 __builtins__ = OWN  # of the functions below
 
 _LINES = 20  # after each exception: enough to pass all conditions of several except clauses
+_CHAIN = 20  # exceptions, each raised while the next one was handled
 _TOOL_ID = 4
 _YIELDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _OFTEN = (Exception, GeneratorExit)  # raised for other reasons than the interrupt
@@ -39,8 +40,11 @@ class Catcher(Instrument):
     - ``("unwound", file, function)``: it left a function;
     - ``("cleared", function, file, line, caller)``: C code called the function, and discarded the exception: its caller goes on;
     - ``("converted", function, file, line, caller, class)``: C code called the function, and raised another in its caller;
+    - ``("replaced", file, line, function, class)``: the clause that got it raised another in its place;
+    - ``("restored",)``: that one was caught in the same clause, which goes on with what it had before;
     - ``("swallowed", file, function)``: the function that caught it has finished handling it;
-    - ``("discarded", function, message)``: the interpreter called the function, and discarded the exception;
+    - ``("discarded", function, message, file, line, function)``: the interpreter called the function, and discarded the exception,
+      which came at that line of the user's (its values are missing if there is none);
     - ``("returned",)``: the handler returned, and raised nothing.
 
     It begins in the handler, so that the workload runs at full speed before the signal and gets it where it would without.
@@ -59,6 +63,7 @@ class Catcher(Instrument):
         self._exception: BaseException | None = None
         self._lines: list[int] = []
         self._came_at = 0
+        self._replaced: list[tuple[FrameType, BaseException, list[int], int]] = []  # what a clause had got before it raised another
         self._returned: FrameType | None = None  # the frame that caught it, if that has returned or passed it on
         self._done = False
 
@@ -72,7 +77,7 @@ class Catcher(Instrument):
                 if called is None and self._last is not None:  # a callback of ctypes
                     called = self._last[0].f_code.co_qualname
                 function = called if isinstance(called, str) else name_in(called) or text_of(called)
-                send_note("discarded", function, unraisable.err_msg or "")
+                send_note("discarded", function, unraisable.err_msg or "", *_last_line(unraisable.exc_traceback))
             report(unraisable)
 
         sys.unraisablehook = discarded
@@ -110,10 +115,12 @@ class Catcher(Instrument):
         last, self._last = self._last, None
         if not self._follows(error) and last is not None and last[1] is frame and not self._lines:
             self._converted = error
-            place = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
-            kind = type(error)
-            name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-            self._send_note("converted", last[0].f_code.co_qualname, *place, name)
+            self._send_note("converted", last[0].f_code.co_qualname, *_position(frame), _class_name(error))
+        elif not self._follows(error) and frame is self._stopped_in and _came_of(error, self._exception):
+            assert self._exception is not None, "the clause got it"  # `raise Failed from interrupt`, or a cleanup that failed
+            self._replaced.append((frame, self._exception, self._lines, self._came_at))
+            self._converted = error
+            self._send_note("replaced", *_position(frame), _class_name(error))
 
     def _handled(self, frame: FrameType, error: BaseException) -> None:
         """A clause of a frame gets the exception; it may pass it on."""
@@ -142,8 +149,19 @@ class Catcher(Instrument):
             return
         self._lines.append(frame.f_lineno)
         self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, self._lines, self._came_at)
-        if len(self._lines) > 1 and sys.exc_info()[1] is not self._exception:  # at the first line it is not yet known as handled
-            self._finish(frame)
+        if len(self._lines) > 1 and (handled := sys.exc_info()[1]) is not self._exception:  # not known as handled at the first line
+            self._finish_or_restore(frame, handled)
+
+    def _finish_or_restore(self, frame: FrameType, handled: BaseException | None) -> None:
+        """The frame has handled the exception; another may have come of the interrupt in the clause that still handles that."""
+        while self._replaced:
+            where, before, lines, came_at = self._replaced.pop()
+            if where is frame and before is handled:
+                self._exception, self._lines, self._came_at = before, lines, came_at
+                self._send_note("restored")
+                self._send_note("caught", frame.f_code.co_filename, frame.f_code.co_qualname, lines, came_at)
+                return
+        self._finish(frame)
 
     def _finish(self, frame: FrameType) -> None:
         """The frame has handled the exception. A library may have stored it, to raise it later; the user's code has not."""
@@ -212,6 +230,36 @@ class Catcher(Instrument):
             else:  # with None as its value, as an exception would have it: what comes next in the caller tells
                 self._returned = frame
         return self._trace
+
+
+def _position(frame: FrameType) -> tuple[str, int | None, str]:
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
+
+
+def _class_name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _last_line(trace: Any) -> tuple[str, int, str] | tuple[()]:
+    """The innermost line of the user's in a traceback."""
+    found: tuple[str, int, str] | tuple[()] = ()
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not foreign(code.co_filename) and not ours(code.co_filename):
+            found = code.co_filename, trace.tb_lineno or 0, code.co_qualname
+        trace = trace.tb_next
+    return found
+
+
+def _came_of(error: BaseException, other: BaseException | None) -> bool:
+    """Whether an exception was raised while the other one was handled."""
+    cause = error.__context__
+    for _ in range(_CHAIN):  # the workload may have made a ring of them
+        if cause is None or cause is other:
+            break
+        cause = cause.__context__
+    return cause is other and other is not None
 
 
 def _line_of(error: BaseException, frame: FrameType) -> int:

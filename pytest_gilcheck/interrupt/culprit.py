@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.origin import foreign, ours
 from ..core.source import Position, line_text, place, position_text, syntax_tree
@@ -145,6 +145,28 @@ def stop(file: str, function: str, lines: list[int]) -> Clause | None:
         ):
             return Clause("finally", Frame(file, first, function))
     return None
+
+
+def left_at(clause: Clause, lines: list[int]) -> Clause:
+    """A ``finally`` that discards the exception, with the ``return``, ``break`` or ``continue`` that ran as its place.
+
+    Args:
+        lines: the lines that ran in it.
+    """
+    tree = syntax_tree(clause.where.file)
+    if clause.kind != "finally" or tree is None:
+        return clause
+    bodies = [node.finalbody for node in ast.walk(tree) if isinstance(node, (ast.Try, ast.TryStar)) and node.finalbody]
+    inside = [body for body in bodies if body[0].lineno <= clause.where.line <= (body[-1].end_lineno or 0)]
+    ran = [
+        part.lineno
+        for body in inside
+        for statement in body
+        for part in ast.walk(statement)
+        if isinstance(part, (ast.Return, ast.Break, ast.Continue)) and part.lineno in lines
+    ]
+    line = next((line for line in reversed(lines) if line in ran), clause.where.line)
+    return replace(clause, where=replace(clause.where, line=line))
 
 
 def with_at(file: str, function: str, line: int) -> Clause | None:

@@ -12,7 +12,7 @@ from ..core.signal_names import signal_name
 from ..core.steps import WAITING
 from .ccalls import CCall
 from .claim import InterruptClaim
-from .culprit import Clause, Frame, call_text, clause_around, expression, own_frame, statement, stop, threads, with_at
+from .culprit import Clause, Frame, call_text, clause_around, expression, left_at, own_frame, statement, stop, threads, with_at
 from .trial import SignalOutcome, Trial
 
 
@@ -109,17 +109,31 @@ def _ended_in_c(trial: Trial) -> str | None:
         return f"the C code called by `{statement(where)}` at {where}, which discards the exceptions of its callback {cleared[1]}"
     if discarded is not None:
         what = "a callback of C code" if "callback" in discarded[2] else "a finalizer or a hook"
-        return f"the interpreter, which discards exceptions in calls of its own: it called {discarded[1]}, {what}"
+        came = f", in which it came at {Frame(*discarded[3:6])}" if len(discarded) > 3 else ""
+        return f"the interpreter, which discards exceptions in calls of its own: it called {discarded[1]}, {what}{came}"
     return None
 
 
 def _converted(trial: Trial) -> str:
-    """Describe the C code that raised another exception in place of the interrupt, to follow a clause; empty if none did."""
+    """Describe the code that raised another exception in place of the interrupt, to follow a clause; empty if none did."""
     found = next((note for note in trial.notes if note[0] == "converted"), None)
-    if found is None:
-        return ""
-    where = Frame(*found[2:5])
-    return f", after `{statement(where)}` at {where} had turned the exception of its callback {found[1]} into {found[5]}"
+    replaced: list[tuple[Any, ...]] = []
+    for note in trial.notes:
+        if note[0] == "replaced":
+            replaced.append(note)
+        elif note[0] == "restored" and replaced:
+            replaced.pop()
+    text = ""
+    if found is not None:
+        where = Frame(*found[2:5])
+        text = f", after `{statement(where)}` at {where} had turned the exception of its callback {found[1]} into {found[5]}"
+    for note in replaced[:1]:  # the clause that should have let the interrupt pass
+        where = Frame(*note[1:4])
+        text += f", after `{statement(where)}` at {where} had raised {note[4]} in place of the interrupt"
+    for note in replaced[1:][-1:]:  # what was caught
+        where = Frame(*note[1:4])
+        text += f", and `{statement(where)}` at {where} then {note[4]}"
+    return text
 
 
 def _stopping_clause(trial: Trial) -> Clause | None:
@@ -135,7 +149,7 @@ def _stopping_clause(trial: Trial) -> Clause | None:
         file, function, lines, came_at = caught[-1][1:]
         traced = stop(file, function, lines) or with_at(file, function, came_at)
     if traced is not None and ("swallowed", *caught[-1][1:3]) in trial.notes:
-        return replace(traced, swallows=True)
+        return replace(left_at(traced, caught[-1][3]), swallows=True)
     if not caught and _ended_in_c(trial) is not None:
         return None
     where = own_frame(stack)
@@ -243,7 +257,8 @@ def _caught(trial: Trial) -> str:
     now = own_frame(stack[0]) if stack else None
     at = "" if now is None else f"; it is now at {now}{_awaits(trial, clause)}"
     if clause is not None and clause.kind == "except":
-        return f"`{clause.where.source}` at {clause.where}{_converted(trial)}{at}"
+        others = _others(stack) if foreign(clause.where.file) else ""  # a library may only wait for what does not end
+        return f"`{clause.where.source}` at {clause.where}{_converted(trial)}{at}{others}"
     if clause is not None and clause.swallows:
         how = "suppresses it" if clause.kind == "with" else "discards it with a return, break or continue"
         return f"the `{clause.kind}` at {clause.where} (`{clause.where.source}`), which {how}{_converted(trial)}{at}"

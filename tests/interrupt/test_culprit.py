@@ -7,7 +7,7 @@ import pytest
 
 from pytest_gilcheck.core.source import Position
 from pytest_gilcheck.interrupt.ccalls import CCall
-from pytest_gilcheck.interrupt.culprit import Frame, call_text, clause_around, own_frame, statement, stop, threads, trimmed
+from pytest_gilcheck.interrupt.culprit import Frame, call_text, clause_around, left_at, own_frame, statement, stop, threads, trimmed
 
 SOURCE = """\
 def work(items):
@@ -167,6 +167,26 @@ class Thing:
     def __del__(self):
         work()
 """
+
+
+LEAVES = """\
+def work():
+    for number in range(9):
+        try:
+            wait()
+        finally:
+            if number:
+                return 1
+            tidy()
+            continue
+"""
+
+
+@pytest.mark.parametrize(("lines", "line"), [([6, 7], 7), ([6, 8, 9], 9), ([6, 8], 6)])
+def test_a_finally_that_discards_is_shown_at_the_statement_that_left_it(tmp_path, lines, line):
+    path = tmp_path / "leaves.py"
+    path.write_text(LEAVES)
+    assert left_at(stop(str(path), "work", lines), lines).where.line == line
 
 
 def test_without_a_trace_the_stack_shows_the_handler_around_the_line_if_that_goes_on(tmp_path):

@@ -72,9 +72,84 @@ def handler_that_becomes_another_program():
     time.sleep(60)
 
 
+class Failed(Exception):
+    pass
+
+
+def exception_that_a_step_makes_of_it():
+    def step():
+        try:
+            time.sleep(0.02)
+        except BaseException as error:
+            raise Failed from error
+
+    while True:
+        try:
+            step()
+        except Exception:
+            pass
+
+
+def cleanup_that_fails():
+    def step():
+        try:
+            time.sleep(0.02)
+        finally:
+            os.close(-1)
+
+    while True:
+        try:
+            step()
+        except OSError:
+            pass
+
+
+def error_that_is_handled_in_the_clause():
+    while True:
+        try:
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            try:
+                os.close(-1)
+            except OSError:
+                failed = True
+                assert failed
+            time.sleep(0)
+
+
+def finally_that_returns_at_its_end():
+    def step():
+        done = False
+        try:
+            time.sleep(0.02)
+            done = True
+        finally:
+            if not done:
+                return "not done"  # noqa: B012
+        return "done"
+
+    while True:
+        step()
+
+
+def finalizer_of_a_temporary():
+    class Slow:
+        def __del__(self):
+            time.sleep(0.03)
+
+    while True:
+        Slow()
+
+
 @pytest.mark.parametrize(
     ("work", "said"),
     [
+        (exception_that_a_step_makes_of_it, "(exception_that_a_step_makes_of_it), after `raise Failed from error` at "),
+        pytest.param(cleanup_that_fails, "`except OSError:` at ", marks=pytest.mark.slow),
+        pytest.param(cleanup_that_fails, "after `os.close(-1)` at ", marks=pytest.mark.slow),
+        pytest.param(error_that_is_handled_in_the_clause, "`except KeyboardInterrupt:` at ", marks=pytest.mark.slow),
+        pytest.param(finally_that_returns_at_its_end, '(`return "not done"', marks=pytest.mark.slow),
+        pytest.param(finalizer_of_a_temporary, f"in which it came at {__file__}:", marks=pytest.mark.slow),
         pytest.param(with_on_one_line, "(`with Swallows(): time.sleep(0.02)", marks=pytest.mark.slow),
         (with_in_a_function_that_returns_nothing, "(`with Swallows():`), which suppresses it"),
         (generator_that_is_freed, "it called generator_that_is_freed.<locals>.numbers"),
