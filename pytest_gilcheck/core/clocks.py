@@ -43,7 +43,8 @@ else:
     _public.__spec__.loader.exec_module(time)
 
 monotonic, monotonic_ns, perf_counter, perf_counter_ns = time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns
-process_time, thread_time_ns, sleep = time.process_time, time.thread_time_ns, time.sleep
+process_time, process_time_ns = time.process_time, time.process_time_ns
+thread_time_ns, sleep = time.thread_time_ns, time.sleep
 
 _NAMES = (
     "sleep", "monotonic", "monotonic_ns", "time", "time_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns",
@@ -111,6 +112,17 @@ def voluntary_switches() -> int | None:
         return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
     except (ImportError, AttributeError):  # Windows, macOS
         return None
+
+
+def cpu_with_children_ns() -> int:
+    """CPU nanoseconds of this process so far, and of its child processes that have ended and were waited for."""
+    used = process_time_ns()
+    try:
+        import resource
+    except ImportError:  # Windows
+        return used
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used + int((children.ru_utime + children.ru_stime) * 1e9)
 
 
 def context_switches() -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from . import stacks
-from .clocks import context_switches, monotonic, perf_counter_ns, run_queue_wait_ns, thread_time_ns
+from .clocks import context_switches, cpu_with_children_ns, monotonic, perf_counter_ns, run_queue_wait_ns, thread_time_ns
 from .cores import CAN_PIN
 from .errors import BadValue
 from .own_builtins import OWN
@@ -58,11 +58,14 @@ class Lap:
         timings: one for each thread that took part.
         switches: voluntary and involuntary context switches of the process during the lap; None where not counted.
         sequential: whether the threads ran one after the other.
+        elsewhere: CPU nanoseconds of other threads of this process, and of child processes that ended in the lap. Whether they had
+            a core is in no figure of the threads, which waited for them.
     """
 
     timings: tuple[ThreadTiming, ...]
     switches: tuple[int, int] | None = None
     sequential: bool = False
+    elsewhere: int = 0
 
     @property
     def wall(self) -> int:
@@ -166,7 +169,8 @@ class Team:
         laps = [self.lap([call], limit=limit, label=label, first=index) for index in range(len(self))]
         counted = [lap.switches for lap in laps if lap.switches is not None]
         switches = (sum(s[0] for s in counted), sum(s[1] for s in counted)) if len(counted) == len(laps) else None
-        return Lap(tuple(timing for lap in laps for timing in lap.timings), switches, sequential=True)
+        timings = tuple(timing for lap in laps for timing in lap.timings)
+        return Lap(timings, switches, sequential=True, elsewhere=sum(lap.elsewhere for lap in laps))
 
     def lap(self, calls: Sequence[Callable[[], object]], *, limit: float, label: str, first: int = 0) -> Lap:
         """Run each call in a thread of its own; all start from one barrier.
@@ -184,7 +188,7 @@ class Team:
         """
         barrier = threading.Barrier(len(calls))
         deadline = monotonic() + limit
-        before = context_switches()
+        before, used_before = context_switches(), cpu_with_children_ns()
         members = {member.index: member for member in self._members[first : first + len(calls)]}
         for member, call in zip(members.values(), calls, strict=True):
             member.inbox.put((call, barrier))
@@ -195,7 +199,7 @@ class Team:
             except queue.Empty:
                 break
             ends[index] = end
-        after = context_switches()
+        after, used = context_switches(), cpu_with_children_ns() - used_before
         errors = [_noted(ends[index], index, len(self), label) for index in sorted(ends)]
         raised = [error for error in errors if error is not None]
         if missing := [member for index, member in members.items() if index not in ends]:
@@ -205,7 +209,8 @@ class Team:
         if raised:
             raise BaseExceptionGroup(f"{label}: {len(raised)} of {len(calls)} threads failed", raised)
         switches = None if before is None or after is None else (after[0] - before[0], after[1] - before[1])
-        return Lap(tuple(end for _, end in sorted(ends.items()) if isinstance(end, ThreadTiming)), switches)
+        timings = tuple(end for _, end in sorted(ends.items()) if isinstance(end, ThreadTiming))
+        return Lap(timings, switches, elsewhere=max(0, used - sum(timing.cpu for timing in timings)))
 
     def close(self) -> None:
         """End the threads; a thread that is stuck in a workload is abandoned."""

@@ -1,7 +1,8 @@
 """What the rounds of a check say, computed once: which rounds count, the ceiling of the machine, and bounds on the speedup.
 
 Two properties of a round decide what it may be used for. Where the kernel counts run-queue time (Linux), they follow from it;
-elsewhere from how well the reference kernel scaled in the same round.
+elsewhere from how well the reference kernel scaled in the same round. So it is where other threads or processes do the work, and
+the threads wait for them: nobody counts what those wait for a core.
 
 - *Uncontended*: every thread had a core of its own. Only such a round can refute a claim of speedup.
 - *Undisturbed*: no other process took core time from the workload. Threads that share too few cores among themselves are
@@ -21,6 +22,9 @@ from ..core.team import Lap
 from .sampling import LapPair, Round
 from .statistics import changed_speed, high_outvoted, low_one_sided, low_outvoted
 
+ELSEWHERE = (
+    0.08  # of the threads' time: CPU time of other threads and processes, from which the threads' run-queue time tells too little
+)
 DENIED = 0.08  # share of the threads' time without a core from which a lap counts as disturbed
 FULL = 0.92  # share of the usable cores that counts as all of them
 REFERENCE_REACHED = 0.85  # share of the cores that the reference kernel must reach where the kernel counts no run-queue time
@@ -114,7 +118,7 @@ def read_rounds(rounds: Sequence[Round], threads: int, cores: int) -> RoundsRead
         ceiling=_ceiling(rounds, threads, cores),
         above_one=Bounds(low_one_sided([r.work.low for r in rounds]), high),
         up_to_one=Bounds(low_outvoted([r.work.low for r in at_once]), high_outvoted([r.work.high for r in undisturbed])),
-        ideal=high_outvoted([r.work.ideal for r in uncontended]),
+        ideal=high_outvoted([r.work.ideal for r in uncontended if not _works_elsewhere(r)]),
         reference_ideal=low_one_sided([r.reference.ideal for r in rounds]),
         changed_speed=_changed_speed(rounds),
         full=all(_full(r.work.threaded, threads, cores) for r in rounds),
@@ -146,15 +150,21 @@ def _changed_speed(rounds: Sequence[Round]) -> float | None:
 
 
 def _uncontended(r: Round, threads: int) -> bool:
-    if r.work.threaded.run_queue is None:
+    if r.work.threaded.run_queue is None or _works_elsewhere(r):
         return r.reference.speedup >= REFERENCE_REACHED * threads
     return _never_denied(r.work)
 
 
 def _undisturbed(r: Round, threads: int, cores: int) -> bool:
-    if r.work.threaded.run_queue is None:
+    if r.work.threaded.run_queue is None or _works_elsewhere(r):
         return r.reference.speedup >= REFERENCE_REACHED * min(threads, cores)
     return _had_cores(r.work.sequential) and (_had_cores(r.work.threaded) or _full(r.work.threaded, threads, cores))
+
+
+def _works_elsewhere(r: Round) -> bool:
+    """Whether other threads or child processes do so much of the work that these threads' run-queue time does not tell of it."""
+    laps = (r.work.sequential, r.work.threaded)
+    return any(lap.elsewhere > ELSEWHERE * sum(timing.wall for timing in lap.timings) for lap in laps)
 
 
 def _full(lap: Lap, threads: int, cores: int) -> bool:

@@ -1,3 +1,5 @@
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -129,3 +131,28 @@ def test_a_lap_leaves_its_threads_free_to_run_on_any_core():
     with Team(2) as team:
         team.lap([lambda: seen.append(os.sched_getaffinity(0))] * 2, limit=10, label="lap")
     assert seen == [os.sched_getaffinity(0)] * 2
+
+
+def test_the_cpu_time_of_other_threads_and_of_child_processes_is_counted_beside_that_of_the_team():
+    def in_another_thread():
+        other = threading.Thread(target=spin)
+        other.start()
+        other.join()
+
+    def in_a_child():
+        if hasattr(os, "fork"):
+            subprocess.run([sys.executable, "-S", "-c", SPIN], check=True)
+
+    def spin():
+        exec(SPIN)
+
+    with Team(1) as team:
+        spent = {
+            call: team.run_sequentially(call, limit=60, label="a lap").elsewhere for call in (in_another_thread, in_a_child, spin)
+        }
+    assert spent[in_another_thread] > 20_000_000
+    assert spent[in_a_child] > 20_000_000
+    assert spent[spin] < 15_000_000
+
+
+SPIN = "import time\nwhile time.thread_time() < 0.03: pass"

@@ -34,6 +34,19 @@ def test_high_rounds_prove_a_speedup_even_when_disturbed():
     assert judged(FASTER, rounds([1.9, 1.8, 1.7], denied=0.3)).verdict == "holds"
 
 
+@pytest.mark.parametrize(
+    ("share", "reference", "verdict"), [(0.5, 1.3, "inconclusive"), (0.5, 1.95, "violated"), (0.02, 1.6, "violated")]
+)
+def test_work_of_other_threads_or_processes_refutes_only_where_the_reference_had_its_cores(share, reference, verdict):
+    def elsewhere(each):
+        laps = (each.work.sequential, each.work.threaded)
+        used = [replace(lap, elsewhere=int(share * sum(timing.wall for timing in lap.timings))) for lap in laps]
+        return replace(each, work=replace(each.work, sequential=used[0], threaded=used[1]))
+
+    measured = [elsewhere(each) for each in rounds([1.0, 1.02, 0.98], reference=reference, cpu=0.01)]
+    assert judged(FASTER, measured, build="free-threaded").verdict == verdict
+
+
 def test_a_minority_of_high_rounds_proves_nothing():
     assert judged(FASTER, rounds([1.9, 1.8, 1.7, 1.0, 1.0, 1.0])).verdict == "inconclusive"
 
