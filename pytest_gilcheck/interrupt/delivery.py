@@ -31,7 +31,7 @@ from .starting import Starter
 from .survivors import Survivors, adoption, children, kill_adopted, survivors
 from .target import Instrument
 from .target_log import TargetLog
-from .trial import UNDECIDED, SignalOutcome, Trial, clearly_late
+from .trial import CHILD, UNDECIDED, SignalOutcome, Trial, clearly_late
 
 _KILL = getattr(signal, "SIGKILL", 9)
 _PATIENCE = 3.0  # times `within`, and at least
@@ -282,7 +282,7 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     if held or too_little:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
     kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]
-    kept_by += [f"child process {child}" for child in children(process.pid)]
+    kept_by += [f"{CHILD} {child}" for child in children(process.pid)]
     handled = bool(log.entered)  # the request for stacks wakes the main thread, which would then run the handler
     stacks = process.stacks()
     if log.left is not None:

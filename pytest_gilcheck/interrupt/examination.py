@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..core.interpreter import GIL, build
+from .births import Births
 from .catcher import Catcher
 from .ccalls import CCalls
 from .claim import InterruptClaim
 from .delivery import deliver
 from .explain import culprit_of, refined, shows_who_caught, sleeps_in_restarted_call
 from .starting import Starter
-from .trial import SignalOutcome, Trial
+from .trial import CHILD, SignalOutcome, Trial
 
 _EXAMINATIONS = 3  # at most, until one shows the same outcome
 _SURE = ("returned", "became")  # notes that are right although the trace was lost
@@ -33,6 +34,10 @@ def find_culprit(
     if trial.outcome is SignalOutcome.SWALLOWED:
         progress("once more, to see who caught it")
         return _examine_catcher(starter, trial, claim, limit)
+    if trial.outcome is SignalOutcome.LEFT_BEHIND or (trial.outcome is SignalOutcome.LINGERS and CHILD in trial.detail):
+        progress("once more, to see where processes are started")
+        examined = deliver(starter, signal.Signals(trial.number), trial.moment, claim, limit, Births())
+        trial = replace(trial, notes=(*trial.notes, *(note for note in examined.notes if note[0] == "born")))
     return trial, culprit_of(trial)
 
 

@@ -35,7 +35,7 @@ def culprit_of(trial: Trial, calls: Sequence[CCall] = (), main: int | None = Non
         case SignalOutcome.LINGERS if not trial.detail:
             return _at_exit(trial)
         case SignalOutcome.LINGERS | SignalOutcome.LEFT_BEHIND:
-            return trial.detail + _thread_place(trial)
+            return trial.detail + _births(trial) + _thread_place(trial)
         case SignalOutcome.BLOCKED | SignalOutcome.IGNORED | SignalOutcome.REPLACED | SignalOutcome.CRASHED:
             stack = threads(trial.stacks)
             return trial.detail + (f"; it was at {own_frame(stack[0])}" if stack and stack[0] else _at(trial))
@@ -311,6 +311,7 @@ def _others(stack: list[list[Frame]]) -> str:
     return f"; {'another thread is' if len(places) == 1 else 'other threads are'} at {' and at '.join(places)}" if places else ""
 
 
+_MOST_BIRTHS = 3  # places
 _RUNS_NO_PYTHON = "<no Python frame>"  # of `faulthandler`, for the main thread at the interpreter's end
 
 
@@ -339,6 +340,14 @@ def _at(trial: Trial) -> str:
     if not trial.place:
         return ""
     return f" at {Frame(*trial.place[:3])}"
+
+
+def _births(trial: Trial) -> str:
+    """Where the workload starts processes, to follow those that are left; empty if it is not known, or says too little."""
+    places = list(dict.fromkeys(str(Frame(*note[1:4])) for note in trial.notes if note[0] == "born"))
+    if len(places) > _MOST_BIRTHS:
+        return ""
+    return f"; the workload starts processes at {' and at '.join(places)}" if places else ""
 
 
 def _thread_place(trial: Trial) -> str:

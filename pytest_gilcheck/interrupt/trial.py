@@ -8,6 +8,7 @@ from typing import Any
 
 from .claim import InterruptClaim
 
+CHILD = "child process"  # in the detail of a trial, before the name of one
 _CLEARLY = 3.0  # times `within`: one signal that is so late is proof enough
 
 

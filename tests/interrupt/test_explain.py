@@ -15,3 +15,12 @@ def test_a_call_that_waits_and_checks_for_signals_is_not_blamed_for_a_late_one(t
     trial = Trial(2, 0.1, outcome=SignalOutcome.LATE, place=(str(file), 2, "work", 2, 4, 4 + len(line)))
     assert culprit_of(trial).startswith("another thread, which kept the GIL") is innocent
     assert f"`{line}` at " in culprit_of(trial)
+
+
+@pytest.mark.parametrize(("lines", "said"), [([], ""), ([3], ":3 (work)"), ([3, 9], ":3 (work) and at "), ([1, 2, 3, 4], "")])
+def test_processes_that_are_left_are_followed_by_where_the_workload_starts_some_unless_these_are_many(lines, said):
+    born = tuple(("born", "work.py", line, "work") for line in lines)
+    culprit = culprit_of(Trial(2, 0.1, outcome=SignalOutcome.LEFT_BEHIND, detail="sleep (pid 7)", notes=born))
+    assert culprit.startswith("sleep (pid 7)")
+    assert ("the workload starts processes at " in culprit) is bool(said)
+    assert said in culprit

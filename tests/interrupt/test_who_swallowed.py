@@ -5,6 +5,7 @@ import gc
 import os
 import queue
 import signal
+import subprocess
 import time
 import unittest
 
@@ -13,6 +14,7 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.fork_safety import can_fork
 
+from ..undecided import undecided
 from . import holder
 from .sentences import contradictions
 
@@ -171,6 +173,25 @@ def test_what_swallows_is_named_and_called_swallowed(work, said):
     assert result.outcome == "swallowed"
     assert said in result.culprit
     assert contradictions(result) == []
+
+
+@pytest.mark.slow
+def test_what_starts_a_process_that_is_left_behind_is_named_and_one_that_is_ended_holds():
+    def work(ended=False):
+        child = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True)
+        try:
+            time.sleep(60)
+        finally:
+            if ended:
+                child.kill()
+            child.returncode = 0  # nobody waits for it, and its finalizer must not warn
+
+    result = gilcheck.interrupt(work, repeats=1, over=0.1, exits_within=0.5)
+    if result.outcome == "busy":
+        undecided(result.reason)
+    result.assert_violated()
+    assert f"starts processes at {__file__}:{work.__code__.co_firstlineno + 1} " in result.culprit
+    gilcheck.interrupt(lambda: work(ended=True), repeats=1, over=0.1).assert_holds()
 
 
 @pytest.mark.slow
