@@ -46,6 +46,7 @@ _KEPT = (
     ".hpp",
     ".rs",
     ".toml",
+    "Cargo.lock",
     ".cfg",
     ".ini",
     ".md",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -22,6 +22,7 @@ from .finding import WORST_FIRST, AuditFinding, Severity, ordered, reaches
 from .interpreters import Python
 from .modules import Modules
 from .project_files import is_project
+from .release import SUPPORTED
 from .settings import AcceptedFinding, AuditSettings
 
 OK, FOUND, USAGE, UNDECIDED, INTERNAL = range(5)  # exit statuses
@@ -143,7 +144,7 @@ def audit(request: Request, progress: Callable[[str], None] = lambda label: None
             if request.imports:
                 findings += modules.try_imports(known[-1], pythons, request.seconds)
             found += modules.judge(known[-1], claim)
-        found += _sources(release, request)
+        found += _against_claim(_sources(release, request), release, claim)
         found += closure.check(release, known, pythons, request.locks, request.imports, request.seconds, request.newest)
         grounds = [*evidence.check(release, claim, records, request.settings, request.today), *documents.check(release, claim)]
         found += [*grounds, *workflows.check(release, claim), *documents.ground(release, claim, grounds)]
@@ -209,6 +210,17 @@ def _sources(release: Release, request: Request) -> Iterator[AuditFinding]:
     if chosen is not None:
         findings = list(source_rules.check(chosen, request.settings.exclude))
         yield from prove.prove(chosen, findings) if request.prove else (one for one, _ in findings)
+
+
+def _against_claim(findings: Iterable[AuditFinding], release: Release, claim: ReleaseClaim) -> Iterator[AuditFinding]:
+    """The findings in source; a module that does not declare what the release claims cannot be told where no binary was read.
+
+    The source alone does not refute the claim: a macro of another file, or an option of the build, may declare it.
+    """
+    built = any(one.built for one in release.artifacts)
+    for one in findings:
+        untold = one.code == "GA322" and claim.level >= SUPPORTED and not built
+        yield one.at(Severity.INCONCLUSIVE) if untold else one
 
 
 def _row(artifact: Artifact, known: Modules, findings: Sequence[AuditFinding]) -> ArtifactRow:

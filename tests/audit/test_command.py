@@ -63,6 +63,14 @@ def test_what_cannot_be_told_is_no_pass(tmp_path, gilcheck):
     assert gilcheck("audit", path, *QUIET, "--allow-inconclusive", "GA203")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("classifiers", "slot", "status"), [((BETA,), "", 3), ((), "", 0), ((BETA,), "{Py_mod_gil, Py_MOD_GIL_NOT_USED},", 0)]
+)
+def test_a_source_that_does_not_declare_what_it_claims_is_no_pass(tmp_path, gilcheck, classifiers, slot, status):
+    text = f"static S s[] = {{{slot} {{0}}}};\nPyMODINIT_FUNC PyInit_x(void) {{ return PyModuleDef_Init(&m); }}\n"
+    assert gilcheck("audit", sdist(tmp_path, {"x.c": text.encode()}, classifiers=classifiers), *QUIET)[0] == status
+
+
 def test_an_audit_that_made_no_check_is_no_pass(tmp_path, gilcheck):
     path = free(tmp_path)
     for chosen in (("--select", "GA206"), ("--ignore", "GA1,GA2,GA3,GA4,GA5,GA9")):

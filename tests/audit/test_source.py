@@ -235,3 +235,22 @@ def test_the_seeded_file():
         """
     )
     assert found(text) == {f"GA3{number:02}" for number in range(1, 13)}
+
+
+@pytest.mark.parametrize(
+    ("cargo", "used", "codes_"),
+    [
+        ({"Cargo.toml": 'pyo3 = "0.27"'}, "", ["GA322"]),
+        ({"Cargo.toml": 'pyo3 = "0.28"'}, "", []),
+        ({"Cargo.toml": 'pyo3 = { features = ["abi3"], version = "1.0" }'}, "", []),
+        ({"Cargo.toml": '[dependencies.pyo3]\nversion = "0.28.2"'}, "", []),
+        ({"Cargo.toml": "pyo3.workspace = true"}, "", ["GA322"]),
+        ({"Cargo.toml": 'pyo3 = ">=0.23"', "Cargo.lock": '[[package]]\nname = "pyo3"\nversion = "0.29.0"\n'}, "", []),
+        ({"Cargo.toml": 'pyo3 = "0.28"'}, "(gil_used = true)", ["GA322"]),
+    ],
+)
+def test_a_rust_module_of_pyo3_028_needs_no_declaration(tmp_path, cargo, used, codes_):
+    text = f"#[pymodule{used}]\nfn x(m: &Bound<PyModule>) -> PyResult<()> {{ Ok(()) }}\n"
+    files = {name: content.encode() for name, content in {"src/lib.rs": text, **cargo}.items()}
+    found = [one.code for one, _ in check(open_path(sdist(tmp_path, files)))]
+    assert [code for code in found if code == "GA322"] == codes_

@@ -43,6 +43,13 @@ _LEFT_OUT = frozenset(
 )
 _FILES_LEFT_OUT = ("setup.py", "conftest.py", "noxfile.py", "tasks.py")
 _BUILD_FILES = ("setup.py", "setup.cfg", "pyproject.toml", "meson.build", "CMakeLists.txt")
+_PYO3_LOCKED = re.compile(r'name = "pyo3"\s+version = "(\d+)\.(\d+)')
+_PYO3 = re.compile(
+    r'^\s*pyo3\s*=\s*(?:\{[^}]*?version\s*=\s*)?"[\^=~> ]*(\d+)\.(\d+)'
+    r'|^\[[\w.]*dependencies\.pyo3\]\s+version\s*=\s*"[\^=~> ]*(\d+)\.(\d+)',
+    re.MULTILINE,
+)
+_NEEDS_NO_GIL = (0, 28)  # version of PyO3, from which a module needs no GIL unless it says so
 _NANOBIND = re.compile(r"nanobind_add_module\s*\([^)]*\bFREE_THREADED\b")
 _PYTHON, _C = (".py",), (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxi", ".rs")
 
@@ -107,11 +114,13 @@ def check(artifact: Artifact, exclude: Sequence[str] = ()) -> Iterator[tuple[Aud
             lines += artifact.files.text(name).count("\n")
         except Unreadable:
             continue
-    declared = _declared_elsewhere(artifact)
+    declared, pyo3 = _declared_elsewhere(artifact), _pyo3_declares(artifact)
     for one in patterns(artifact, exclude):
         if isinstance(one, AuditFinding):
             yield one, None
-        elif not (declared and one.code == "GA322"):
+        elif one.code == "GA322" and (declared or (pyo3 and one.file.endswith(".rs") and c_rules.USES_GIL not in one.message)):
+            continue
+        else:
             count += 1
             yield as_finding(artifact, one), one
     if files:
@@ -133,6 +142,21 @@ def _declared_elsewhere(artifact: Artifact) -> bool:
             except Unreadable:
                 continue
     return False
+
+
+def _pyo3_declares(artifact: Artifact) -> bool:
+    """Whether all Rust modules are built with a PyO3 that declares for them that they need no GIL."""
+    assert artifact.files is not None, "it was opened"
+    versions: dict[str, list[tuple[int, int]]] = {"Cargo.lock": [], "Cargo.toml": []}
+    for name in artifact.files.names:
+        base = PurePosixPath(name).name
+        if base in versions:
+            with suppress(Unreadable):
+                for match in (_PYO3_LOCKED if base == "Cargo.lock" else _PYO3).finditer(artifact.files.text(name)):
+                    major, minor = (int(part) for part in match.groups() if part is not None)
+                    versions[base].append((major, minor))
+    known = versions["Cargo.lock"] or versions["Cargo.toml"]  # what is locked decides
+    return bool(known) and min(known) >= _NEEDS_NO_GIL
 
 
 def as_finding(artifact: Artifact, pattern: Pattern, severity: Severity | None = None) -> AuditFinding:

@@ -103,6 +103,9 @@ def _statics(bare: str, file: str) -> Iterator[Pattern]:
         yield Pattern("GA321", file, line, f"static {name} is tested here, and set on first use", "", name)
 
 
+USES_GIL = "and says that it uses the GIL"  # in the message of a pattern
+
+
 def _declaration(text: str, bare: str, file: str, cython: bool) -> Iterator[Pattern]:
     if cython:
         if file.endswith(".pyx") and not _CYTHON_DIRECTIVE.search(text):
@@ -112,7 +115,7 @@ def _declaration(text: str, bare: str, file: str, cython: bool) -> Iterator[Patt
     if entry is not None and not _DECLARES.search(bare):
         line = bare.count("\n", 0, entry.start()) + 1
         name = next((one for one in entry.groups() if one), "a module")
-        how = "and says that it uses the GIL" if _DENIES.search(bare) else "without Py_mod_gil or its like"
+        how = USES_GIL if _DENIES.search(bare) else "without Py_mod_gil or its like"
         yield Pattern("GA322", file, line, f"{name} is initialised here {how}", "", name)
 
 
