@@ -18,6 +18,7 @@ from typing import Any
 
 import _pytest.python
 import pytest
+from _pytest.logging import caplog_handler_key, caplog_records_key
 from _pytest.outcomes import OutcomeException
 
 from ..checks import FUZZ
@@ -209,7 +210,7 @@ class _FunctionScopedFixtures:
     """
 
     def __init__(self, item: pytest.Function) -> None:
-        self._item = item
+        self._item, self._properties = item, len(item.user_properties)
         known = item._fixtureinfo.name2fixturedefs
         self._definitions = [
             definitions[-1]
@@ -235,6 +236,8 @@ class _FunctionScopedFixtures:
         """Tear all of them down, set them up again, and return those of the values that have these names."""
         item = self._item
         self.tear_down()
+        del item.user_properties[self._properties :]
+        self._log_from_here("setup")
         finalizers = item.session._setupstate.stack[item][0]
         registered = len(finalizers)
         if self._definitions or item.cls is not None:
@@ -246,6 +249,7 @@ class _FunctionScopedFixtures:
             item.funcargs.update(kept)
             item._request._fillfixtures()
         del finalizers[registered:]  # each fixture has its finalizer since the first set-up; every schedule would add another one
+        self._log_from_here("call")
         return {name: self._value(name) for name in names if name in item.funcargs}
 
     def _value(self, name: str) -> Any:
@@ -256,6 +260,7 @@ class _FunctionScopedFixtures:
         """Tear all of them down."""
         storage = self._item.stash._storage
         kept = dict(storage)  # the teardown of tmp_path removes an entry that its next teardown reads
+        self._log_from_here("teardown")
         try:
             for definition in reversed(self._definitions):
                 definition.finish(self._item._request)  # which only passes the request to plugins
@@ -263,6 +268,22 @@ class _FunctionScopedFixtures:
             raise AssertionError(str(error)) from error
         finally:
             storage.update({key: value for key, value in kept.items() if key not in storage})
+
+    def _log_from_here(self, phase: str) -> None:
+        """Begin a phase of a schedule for ``caplog``, as pytest does for a test. What a failure shows as logged begins with each
+        schedule.
+
+        pytest keeps these records in handlers of its own, not in the fixture. A schedule would find what all schedules before it
+        have logged, and an assertion that something was logged would hold because of them.
+        """
+        stash, plugin = self._item.stash, self._item.config.pluginmanager.get_plugin("logging-plugin")
+        if plugin is None or caplog_handler_key not in stash:  # `-p no:logging`
+            return
+        handler = stash[caplog_handler_key]
+        handler.reset()
+        stash[caplog_records_key][phase] = handler.records
+        if phase == "setup":
+            plugin.report_handler.reset()
 
     def discard_first(self) -> None:
         """Tear down the fixtures that pytest set up before the search. No thread has used them, so what they raise for that is

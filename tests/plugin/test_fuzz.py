@@ -896,3 +896,47 @@ def test_the_story_says_nothing_of_what_pytest_reads_to_explain_an_assertion(run
     assert "writes box.n = 1" in text
     assert "@py" not in text
     assert "_saferepr" not in text
+
+
+def test_each_schedule_has_log_records_and_properties_of_its_own(run, pytester):
+    result = run(
+        """
+import logging, threading
+
+import pytest
+
+lock = threading.Lock()
+
+class Stock:
+    left = 2
+
+    def take(self):
+        left = self.left
+        if left == 1:
+            logging.getLogger("shop").warning("sold out")
+        self.left = left - 1
+
+@pytest.fixture
+def stock(caplog):
+    logging.getLogger("shop").warning("opened")
+    yield Stock()
+    assert [record.message for record in caplog.get_records("setup")] == ["opened"]
+    assert [record.message for record in caplog.get_records("call")] == ["sold out"]
+
+@pytest.mark.gil_fuzz(schedules=20)
+def test_unsaid(stock):
+    stock.take()
+
+@pytest.mark.gil_fuzz(schedules=20)
+def test_said_once(stock, caplog, record_property):
+    with lock:
+        stock.take()
+        record_property("left", stock.left)
+        assert len(caplog.records) == (0 if stock.left else 1)
+""",
+        "--junitxml=junit.xml",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*violated*teardown raised AssertionError*'sold out'*with 1 preemption*"])
+    assert result.stdout.str().count("shop:test_each_schedule") <= 4
+    assert (pytester.path / "junit.xml").read_text().count('name="left"') <= 2
