@@ -11,6 +11,7 @@ from collections import deque
 import pytest
 
 from pytest_gilcheck.core.clocks import sleep as real_sleep
+from pytest_gilcheck.fuzz.running import turns
 from tests.slow import one_in
 
 from .programs import Counter, add, add_locked, counted
@@ -87,6 +88,41 @@ def test_two_that_wait_with_pauses_for_an_update_that_was_lost_never_end_and_are
     assert "it computes" in lost.reason  # seen polling, and not ended after a hundred thousand steps, in a pause
     assert len(str(lost).splitlines()) < 200
     counted(*program(by_sleep, add_locked, by_both=True), setup=Both, schedules=60, invariant=None).assert_holds()
+
+
+def by_what_it_read_before(both):
+    stop = both.stop
+    while not stop:
+        time.sleep(0.01)
+
+
+def by_what_nobody_sets(both):
+    while not both.event.is_set():
+        time.sleep(0.01)
+
+
+def by_what_is_set(both):
+    while not both.stop:
+        time.sleep(0.01)
+
+
+def set_it(both):
+    both.stop = True
+
+
+def test_who_polls_with_pauses_in_each_of_the_first_runs_is_told_by_these(monkeypatch):
+    monkeypatch.setattr(turns, "_GRACE", 0.01)
+    counted(by_what_nobody_sets, set_it, setup=Both, schedules=1, invariant=None).assert_violated()
+    counted(by_what_is_set, set_it, setup=Both, schedules=5, invariant=None).assert_holds()
+
+
+@pytest.mark.slow
+def test_who_polls_with_pauses_in_one_sequential_order_alone_is_a_livelock():
+    lost = counted(by_what_it_read_before, set_it, setup=Both, schedules=60, invariant=None)
+    lost.assert_violated()
+    assert "livelock" in lost.reason
+    assert lost.preemptions == 0
+    assert lost.token
 
 
 def count_in_an_attribute(both):

@@ -2,7 +2,7 @@
 
 A thread that made many steps without a pause is watched (`spinning`). If it polls, another one runs; if all that can run do nothing
 but spin, time passes; if that cannot help either, the run is a livelock. Threads that pause between their looks are watched when
-the run has become much longer than any sequential order (`pausing`).
+the run has become much longer than any sequential order (`pausing`), or long if it is one of these itself.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ MOST_POINTS = 5_000_000  # points of a run, after which it is too long
 FAIR_STEPS = 200  # consecutive steps of one thread, at least, after which it is watched: does it poll?
 _LIVELOCK, _LIVELOCK_TIMES = 100_000, 50  # points of a livelock: so many, and so many times those of any sequential order
 _MORE_CHOSEN = 2_000  # points that a run may be longer than others, until only fairness chooses: at random, nobody sees who polls
+_LENGTH_UNKNOWN = 2_000  # points of one of the first runs, after which its threads are watched through their pauses
 _CALMED = 2  # times that each runnable thread must be seen to spin, before nothing but time can help
 
 
@@ -60,7 +61,7 @@ class Fairness:
         self._run = run
         self._watch: LoopWatch | None = None
         self.pauses: PauseWatch | None = None
-        self._pauses_from = self.most_chosen
+        self._pauses_from = self.most_chosen if self.most_chosen < MOST_POINTS else _LENGTH_UNKNOWN
         self.point = self._due = self._begun = 0
 
     def learn_length(self, steps: int, most: int, longest: int) -> None:
