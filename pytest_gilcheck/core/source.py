@@ -15,6 +15,7 @@ import linecache
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from os import path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -52,6 +53,15 @@ def innermost(frame: FrameType | None, accept: Callable[[str], bool]) -> FrameTy
     while frame is not None and not accept(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+def file_of(code: CodeType) -> str:
+    """The file of a code object; of a module that is frozen into the interpreter, that of its source in the standard library."""
+    file = code.co_filename
+    if not (file.startswith("<frozen ") and file.endswith(">")):
+        return file
+    source = path.join(path.dirname(linecache.__file__), *file.removeprefix("<frozen ").removesuffix(">").split(".")) + ".py"
+    return source if path.isfile(source) else file
 
 
 def line_text(file: str, line: int) -> str:

@@ -83,3 +83,31 @@ def test_each_name_in_the_tables_is_that_of_code(module, name):
     file = importlib.import_module(module).__file__
     code = compile(Path(file).read_text("utf-8"), file, "exec")
     assert any(f"{each.co_qualname}.".startswith(name) for each in with_nested(code))
+
+
+class Environment:
+    def __init__(self):
+        os.environ.pop("GILCHECK_SEEN", None)
+        self.lock, self.seen = threading.Lock(), {}
+
+
+def puts_and_gets(value):
+    def thread(environment):
+        os.environ["GILCHECK_SEEN"] = value
+        environment.seen[value] = os.environ.get("GILCHECK_SEEN")
+
+    return thread
+
+
+def saw_its_own(environment):
+    os.environ.pop("GILCHECK_SEEN", None)
+    return environment.seen == {"1": "1", "2": "2"}
+
+
+def test_a_step_in_a_module_that_is_frozen_into_the_interpreter_shows_its_line():
+    threads = puts_and_gets("1"), puts_and_gets("2")
+    result = counted(*threads, setup=Environment, invariant=saw_its_own, schedules=20)
+    result.assert_violated()
+    assert "return self[key]" in str(result)
+    assert "<frozen" not in str(result)
+    counted(*map(under_the_lock, threads), setup=Environment, invariant=saw_its_own, schedules=5).assert_holds()

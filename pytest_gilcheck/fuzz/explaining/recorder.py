@@ -19,7 +19,7 @@ from typing import Any
 from ...core.classes import in_class, is_a, name_of_class
 from ...core.origin import ours
 from ...core.own_builtins import OWN, PutBack
-from ...core.source import code_position, innermost, line_at, line_text, position_text
+from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
 from ..steps.instructions import instruction_at
@@ -117,7 +117,7 @@ class Recorder:
         self.settle()
         self._objects.let_go()
         at = innermost(frame, self._takes_part) or innermost(frame, _not_ours) or frame  # a lock is taken in the standard library
-        step = RecordedStep(point, task.index, access, at.f_code.co_filename, line_at(at), at.f_code.co_qualname)
+        step = RecordedStep(point, task.index, access, file_of(at.f_code), line_at(at), at.f_code.co_qualname)
         self.steps.append(step)
         step.verb = _verb(access, frame)
         if access.kind in ("read", "write", "call") and at is frame:
