@@ -76,6 +76,20 @@ def open_to_read(path: str) -> int:
     return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
 
 
+_waitid = getattr(os, "waitid", None)  # a test may replace it
+
+
+def has_children() -> bool:
+    """Whether this process has child processes that nobody has waited for, as far as the system tells."""
+    if _waitid is None:
+        return False
+    try:
+        _waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)  # which reaps none
+    except OSError:
+        return False
+    return True
+
+
 def scratch_file() -> IO[bytes]:
     """A file without a name, which is gone when the last process has closed it: in memory where the system can do that."""
     if hasattr(os, "memfd_create"):

@@ -23,7 +23,7 @@ from .clocks import context_switches, cpu_with_children_ns, monotonic, perf_coun
 from .cores import CAN_PIN
 from .errors import BadValue
 from .own_builtins import OWN
-from .system import read
+from .system import has_children, read
 
 __builtins__ = OWN  # of the functions below
 
@@ -60,12 +60,14 @@ class Lap:
         sequential: whether the threads ran one after the other.
         elsewhere: CPU nanoseconds of other threads of this process, and of child processes that ended in the lap. Whether they had
             a core is in no figure of the threads, which waited for them.
+        children: whether this process has child processes that have not been waited for; they may work for the threads.
     """
 
     timings: tuple[ThreadTiming, ...]
     switches: tuple[int, int] | None = None
     sequential: bool = False
     elsewhere: int = 0
+    children: bool = False
 
     @property
     def wall(self) -> int:
@@ -95,6 +97,12 @@ class Lap:
         if self.run_queue is None:
             return None
         return self.run_queue / max(1, sum(timing.wall for timing in self.timings))
+
+    @property
+    def blocked(self) -> float:
+        """The share of the threads' time in which they neither ran nor were ready to run, as far as that is counted."""
+        total = max(1, sum(timing.wall for timing in self.timings))
+        return 1 - (self.cpu + (self.run_queue or 0)) / total
 
     @property
     def cores_used(self) -> float:
@@ -170,7 +178,8 @@ class Team:
         counted = [lap.switches for lap in laps if lap.switches is not None]
         switches = (sum(s[0] for s in counted), sum(s[1] for s in counted)) if len(counted) == len(laps) else None
         timings = tuple(timing for lap in laps for timing in lap.timings)
-        return Lap(timings, switches, sequential=True, elsewhere=sum(lap.elsewhere for lap in laps))
+        elsewhere, children = sum(lap.elsewhere for lap in laps), any(lap.children for lap in laps)
+        return Lap(timings, switches, sequential=True, elsewhere=elsewhere, children=children)
 
     def lap(self, calls: Sequence[Callable[[], object]], *, limit: float, label: str, first: int = 0) -> Lap:
         """Run each call in a thread of its own; all start from one barrier.
@@ -210,7 +219,7 @@ class Team:
             raise BaseExceptionGroup(f"{label}: {len(raised)} of {len(calls)} threads failed", raised)
         switches = None if before is None or after is None else (after[0] - before[0], after[1] - before[1])
         timings = tuple(end for _, end in sorted(ends.items()) if isinstance(end, ThreadTiming))
-        return Lap(timings, switches, elsewhere=max(0, used - sum(timing.cpu for timing in timings)))
+        return Lap(timings, switches, elsewhere=max(0, used - sum(timing.cpu for timing in timings)), children=has_children())
 
     def close(self) -> None:
         """End the threads; a thread that is stuck in a workload is abandoned."""

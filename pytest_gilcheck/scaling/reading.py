@@ -22,9 +22,7 @@ from ..core.team import Lap
 from .sampling import LapPair, Round
 from .statistics import changed_speed, high_outvoted, low_one_sided, low_outvoted
 
-ELSEWHERE = (
-    0.08  # of the threads' time: CPU time of other threads and processes, from which the threads' run-queue time tells too little
-)
+ELSEWHERE = 0.08  # share of the threads' time: done or awaited elsewhere, their run-queue time says too little from there
 DENIED = 0.08  # share of the threads' time without a core from which a lap counts as disturbed
 FULL = 0.92  # share of the usable cores that counts as all of them
 REFERENCE_REACHED = 0.85  # share of the cores that the reference kernel must reach where the kernel counts no run-queue time
@@ -162,9 +160,15 @@ def _undisturbed(r: Round, threads: int, cores: int) -> bool:
 
 
 def _works_elsewhere(r: Round) -> bool:
-    """Whether other threads or child processes do so much of the work that these threads' run-queue time does not tell of it."""
+    """Whether other threads or child processes do, or may do, so much of the work that the threads' run-queue time says too little.
+
+    The CPU time of a child that goes on living is not known. But a thread that computes by itself is never blocked while it has the
+    machine to itself, in the sequential lap.
+    """
     laps = (r.work.sequential, r.work.threaded)
-    return any(lap.elsewhere > ELSEWHERE * sum(timing.wall for timing in lap.timings) for lap in laps)
+    if any(lap.elsewhere > ELSEWHERE * sum(timing.wall for timing in lap.timings) for lap in laps):
+        return True
+    return r.work.sequential.children and r.work.sequential.blocked > ELSEWHERE
 
 
 def _full(lap: Lap, threads: int, cores: int) -> bool:

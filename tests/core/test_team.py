@@ -155,4 +155,15 @@ def test_the_cpu_time_of_other_threads_and_of_child_processes_is_counted_beside_
     assert spent[spin] < 15_000_000
 
 
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="the system does not tell")
+def test_a_lap_knows_of_a_child_that_lives_on_and_leaves_it_to_its_parent():
+    with Team(2) as team:
+        with subprocess.Popen(["sleep", "30"]) as child:
+            beside = team.lap([time.time] * 2, limit=60, label="lap"), team.run_sequentially(time.time, limit=60, label="lap")
+            child.terminate()
+        after = team.lap([time.time] * 2, limit=60, label="lap")
+    assert [lap.children for lap in (*beside, after)] == [True, True, False]
+    assert child.returncode == -15
+
+
 SPIN = "import time\nwhile time.thread_time() < 0.03: pass"

@@ -47,6 +47,30 @@ def test_work_of_other_threads_or_processes_refutes_only_where_the_reference_had
     assert judged(FASTER, measured, build="free-threaded").verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("children", "computes", "reference", "verdict"),
+    [
+        (True, 0.01, 1.3, "inconclusive"),
+        (True, 0.01, 1.95, "violated"),
+        (True, 1.0, 1.3, "violated"),
+        (False, 0.01, 1.3, "violated"),
+    ],
+)
+def test_threads_that_wait_beside_a_living_child_refute_only_where_the_reference_had_its_cores(
+    children, computes, reference, verdict
+):
+    """The child may do the work, without a core; if a thread alone computes all the time, it does that by itself."""
+
+    def beside(each):
+        alone = each.work.sequential
+        timings = tuple(replace(timing, cpu=int(computes * timing.wall)) for timing in alone.timings)
+        alone = replace(alone, timings=timings, children=children)
+        return replace(each, work=replace(each.work, sequential=alone, threaded=replace(each.work.threaded, children=children)))
+
+    measured = [beside(each) for each in rounds([1.0, 1.02, 0.98], reference=reference, cpu=0.01)]
+    assert judged(FASTER, measured, build="free-threaded").verdict == verdict
+
+
 def test_a_minority_of_high_rounds_proves_nothing():
     assert judged(FASTER, rounds([1.9, 1.8, 1.7, 1.0, 1.0, 1.0])).verdict == "inconclusive"
 
