@@ -95,6 +95,12 @@ def qualified_name_of_class(kind: type) -> str:
     return str(_qualname_of(kind))
 
 
+def full_name_of_class(kind: type) -> str:
+    """The qualified name of a class, behind that of its module; of a built-in class alone."""
+    name = qualified_name_of_class(kind)
+    return name if (module := module_of_class(kind)) == "builtins" else f"{module}.{name}"
+
+
 def name_of_callable(function: object) -> str:
     """The qualified name of a function or a class; of another object, such as a `functools.partial`, the name of its class."""
     if is_a(function, type):

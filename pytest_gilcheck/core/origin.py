@@ -33,6 +33,11 @@ def foreign(file: str) -> bool:
     return file.startswith((*_LIBRARY, *_INSTALLED, "<"))
 
 
+def of_user(file: str) -> bool:
+    """Whether a file is the user's own: neither foreign nor of this package."""
+    return not foreign(file) and not ours(file)
+
+
 def module_of(file: str) -> str:
     """The name of the module that a library's file is: ``"concurrent.futures.thread"``; the file itself if it is in no library."""
     if file.startswith("<frozen "):

@@ -15,7 +15,7 @@ from ..core.child import ChildSide
 from ..core.classes import is_unfinished, name_of_class
 from ..core.errors import as_failure
 from ..core.invariants import broken
-from ..core.origin import foreign, module_of, ours, standard
+from ..core.origin import foreign, module_of, of_user, standard
 from ..core.own_builtins import OWN, PutBack
 from ..core.packing import packed
 from ..core.source import innermost
@@ -108,7 +108,7 @@ class StepCounter:
         """Tell the parent where the exception is raised, which it needs if this run never ends."""
         frame = _stepped_frame(step)
         origin = "the standard library" if standard(step.code.co_filename) else "an installed package"
-        user = innermost(frame, lambda file: not foreign(file) and not ours(file)) if foreign(step.code.co_filename) else None
+        user = innermost(frame, of_user) if foreign(step.code.co_filename) else None
         origin = origin if user is not None and not library.made(step.code.co_filename) else ""
         with PutBack():
             self.raised_at = (step.place, step.source, step.kind, can_occur, origin, library.call_line(user))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
-from ..core.origin import foreign, ours
+from ..core.origin import of_user
 from ..core.own_builtins import OWN
+from ..core.source import innermost
 from ..core.system import getframe
 from .target import Instrument
 
@@ -33,7 +33,7 @@ class Births(Instrument):
             if event not in _STARTS:
                 return
             try:
-                where = _own_frame(getframe(1))
+                where = innermost(getframe(1), of_user)
                 if where is not None and (key := (where.f_code.co_filename, where.f_lineno or 0)) not in told:
                     told.add(key)
                     send_note("born", *key, where.f_code.co_qualname)
@@ -41,10 +41,3 @@ class Births(Instrument):
                 pass
 
         _addaudithook(audit)
-
-
-def _own_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame in the user's code; None without one."""
-    while frame is not None and (foreign(frame.f_code.co_filename) or ours(frame.f_code.co_filename)):
-        frame = frame.f_back
-    return frame

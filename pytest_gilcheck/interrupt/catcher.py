@@ -16,9 +16,11 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from ..core.classes import full_name_of_class
 from ..core.monitoring import take_over
-from ..core.origin import foreign, ours
+from ..core.origin import foreign, of_user, ours
 from ..core.own_builtins import OWN
+from ..core.source import came_through
 from ..core.system import get_ident, getframe
 from ..core.texts import name_in, text_of
 from .target import Instrument
@@ -77,7 +79,7 @@ class Catcher(Instrument):
                 if called is None and self._last is not None:  # a callback of ctypes
                     called = self._last[0].f_code.co_qualname
                 function = called if isinstance(called, str) else name_in(called) or text_of(called)
-                send_note("discarded", function, unraisable.err_msg or "", *_last_line(unraisable.exc_traceback))
+                send_note("discarded", function, unraisable.err_msg or "", *_last_line(unraisable.exc_value))
             report(unraisable)
 
         sys.unraisablehook = discarded
@@ -115,12 +117,12 @@ class Catcher(Instrument):
         last, self._last = self._last, None
         if not self._follows(error) and last is not None and last[1] is frame and not self._lines:
             self._converted = error
-            self._send_note("converted", last[0].f_code.co_qualname, *_position(frame), _class_name(error))
+            self._send_note("converted", last[0].f_code.co_qualname, *_position(frame), full_name_of_class(type(error)))
         elif not self._follows(error) and frame is self._stopped_in and _came_of(error, self._exception):
             assert self._exception is not None, "the clause got it"  # `raise Failed from interrupt`, or a cleanup that failed
             self._replaced.append((frame, self._exception, self._lines, self._came_at))
             self._converted = error
-            self._send_note("replaced", *_position(frame), _class_name(error))
+            self._send_note("replaced", *_position(frame), full_name_of_class(type(error)))
 
     def _handled(self, frame: FrameType, error: BaseException) -> None:
         """A clause of a frame gets the exception; it may pass it on."""
@@ -236,20 +238,10 @@ def _position(frame: FrameType) -> tuple[str, int | None, str]:
     return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
 
 
-def _class_name(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _last_line(trace: Any) -> tuple[str, int, str] | tuple[()]:
-    """The innermost line of the user's in a traceback."""
-    found: tuple[str, int, str] | tuple[()] = ()
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if not foreign(code.co_filename) and not ours(code.co_filename):
-            found = code.co_filename, trace.tb_lineno or 0, code.co_qualname
-        trace = trace.tb_next
-    return found
+def _last_line(error: BaseException) -> tuple[str, int, str] | tuple[()]:
+    """The innermost line of the user's that an error came through."""
+    lines = [(code.co_filename, line or 0, code.co_qualname) for code, line in came_through(error) if of_user(code.co_filename)]
+    return lines[-1] if lines else ()
 
 
 def _came_of(error: BaseException, other: BaseException | None) -> bool:

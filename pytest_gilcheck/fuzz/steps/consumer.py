@@ -24,7 +24,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MemberDescriptorType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
-from ...core.classes import bases_of, module_of_class, names_of, qualified_name_of_class
+from ...core.classes import bases_of, full_name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours, under_test
 from ...core.own_builtins import OWN, PutBack
@@ -255,23 +255,20 @@ def _named(callee: Any) -> str | None:
     if callee is _UNKNOWN or _is_a(callee, FunctionType):
         return None
     if _is_a(callee, type):
-        name = _full(callee)
+        name = full_name_of_class(callee)
     elif _is_a(callee, MethodDescriptorType):
-        name = f"{_full(callee.__objclass__)}.{callee.__name__}"
+        name = f"{full_name_of_class(callee.__objclass__)}.{callee.__name__}"
     elif not _is_a(callee, BuiltinFunctionType):
-        name = _full(type(callee))
+        name = full_name_of_class(type(callee))
     elif _is_a(owner := callee.__self__, ModuleType, type(None)):
         name = f"{callee.__module__}.{callee.__name__}"
     else:
         kinds = bases_of(owner if _is_a(owner, type) else type(owner))
-        name = f"{_full(next((kind for kind in kinds if callee.__name__ in names_of(kind)), object))}.{callee.__name__}"
+        name = (
+            f"{full_name_of_class(next((kind for kind in kinds if callee.__name__ in names_of(kind)), object))}.{callee.__name__}"
+        )
     name = name.removeprefix("builtins.").removeprefix("_")  # functools.reduce is defined in _functools
     return name if name in _NAMES else None
-
-
-def _full(kind: type) -> str:
-    name = qualified_name_of_class(kind)
-    return name if (module := module_of_class(kind)) == "builtins" else f"{module}.{name}"
 
 
 _sites: dict[tuple[int, int], tuple[CodeType, CallSite]] = {}
