@@ -21,7 +21,7 @@ _NOT_SHARED = re.compile(  # of one thread, made to be shared, or filled in when
     r"|PyModuleDef\w*|PyStructSequence\w*)\b|\batomic|mutex|[Ll]ock|[Oo]nce|tss|TLS|pthread_key"
 )
 _LOCKED = re.compile(
-    r"mutex|(?:[Ll]ock|LOCK)\w*\s*[(<{]|CRITICAL|_once\b|Once|omp critical"
+    r"mutex|(?:[Ll]ock|LOCK)\w*(?:\s+\w+)?\s*[(<{]|CRITICAL|_once\b|Once|omp critical"
     r"|\b__?atomic|\b__sync_|\bInterlocked|PyThread_acquire|PyGILState_Ensure"
 )
 _AT_IMPORT = re.compile(  # or at the end, or only where the caller has the lock
@@ -31,8 +31,15 @@ _AT_IMPORT = re.compile(  # or at the end, or only where the caller has the lock
 )
 _OPENS = re.compile(r"[{}]")
 _SIGNATURE = re.compile(r"([A-Za-z_]\w*)\s*\((?:[^()]|\([^()]*\))*\)[^;{}()=]*$")
+_LAMBDA = re.compile(
+    r"\.\s*def\w*\s*\([^;{}]*\[[^\[\]]*\]\s*(?:\((?:[^()]|\([^()]*\))*\))?[^;{}()\[\],]*$"
+)  # that Python will call
 _INITIALISED = re.compile(r"\)\s*:[^:].*$", re.DOTALL)  # the members that a constructor in C++ begins with
+_OF_DEF = "a lambda for Python"
 _FILLS = r"(?:memcpy|memmove|memset|strcpy|strncpy|strcat|strncat|sprintf|snprintf|PyOS_snprintf)"
+_CHANGES = (
+    r"(?:push|pop|emplace|insert|erase|resize|assign|append|try_emplace)(?:_back|_front|_hint|_or_assign)?"  # containers of C++
+)
 _STATIC_MUT = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?static\s+mut\s+(\w+)", re.MULTILINE)
 _ABSENT = re.compile(r"^(?P<indent>[ \t]+)if[ \t]+[^\n]*?\bnot[ \t]+in[ \t]+(?P<name>\w+)[ \t]*:(?P<same>[^\n]*)$", re.MULTILINE)
 _GLOBAL = re.compile(r"^(?P<indent>[ \t]+)global[ \t]+(?P<names>\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*$", re.MULTILINE)
@@ -56,7 +63,7 @@ def of_c(bare: str, file: str) -> Iterator[Pattern]:
 def _written(bare: str, name: str, functions: list[tuple[str, int, int]]) -> tuple[str, int] | None:
     """The first function that changes a variable without a lock, and where."""
     written = re.compile(
-        rf"(?:\+\+|--)\s*{name}\b|\b{_FILLS}\s*\(\s*{name}\b"
+        rf"(?:\+\+|--)\s*{name}\b|\b{_FILLS}\s*\(\s*{name}\b|(?<![\w.>]){name}\s*\.\s*{_CHANGES}\s*\("
         rf"|(?<![\w.>]){name}\s*(?:\[[^\]\n]*\]\s*|(?:\.|->)\s*\w+\s*)*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
     )
     for function, begin, end in functions:
@@ -110,7 +117,10 @@ def _is_constant(type_: str) -> bool:
 
 
 def _functions(bare: str) -> Iterator[tuple[str, int, int]]:
-    """The name of each function, and where its body begins and ends. Namespaces, classes and ``extern "C"`` are opened up."""
+    """The name of each function, and where its body begins and ends. Namespaces, classes and ``extern "C"`` are opened up.
+
+    A lambda that a function gives to ``.def`` runs when Python calls it, and not with that function: it is one of its own.
+    """
     opened: list[tuple[str, int]] = []  # of each brace, the function that it begins, or nothing, and its place
     last = 0  # the end of what came before
     for match in _OPENS.finditer(bare):
@@ -118,7 +128,8 @@ def _functions(bare: str) -> Iterator[tuple[str, int, int]]:
             inside = any(name for name, _ in opened)
             before = bare[max(last, match.start() - 2000) : match.start()]
             signature = None if inside else _SIGNATURE.search(_INITIALISED.sub(")", before))
-            opened.append((signature[1] if signature else "", match.end()))
+            name = signature[1] if signature else _OF_DEF if inside and _LAMBDA.search(before) else ""
+            opened.append((name, match.end()))
         elif opened:
             name, begin = opened.pop()
             if name:
