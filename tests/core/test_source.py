@@ -1,5 +1,6 @@
 """From frames to places and source text, also where there is no source and where columns and characters differ."""
 
+import os
 import sys
 import types
 
@@ -105,3 +106,11 @@ def test_an_instruction_without_a_line_does_not_have_that_of_the_function():
     for offset in without:
         frame = types.SimpleNamespace(f_code=code, f_lineno=None, f_lasti=offset)
         assert source.line_at(frame) == code.co_firstlineno + 1, offset
+
+
+@pytest.mark.parametrize(
+    ("file", "found"),
+    [("<frozen os>", os.__file__), ("<frozen importlib.nowhere>", "<frozen importlib.nowhere>"), ("<string>", "<string>")],
+)
+def test_code_that_is_frozen_into_the_interpreter_has_the_file_of_its_source_if_there_is_one(file, found):
+    assert source.file_of(compile("", file, "exec")) == found

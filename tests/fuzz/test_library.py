@@ -104,6 +104,7 @@ def saw_its_own(environment):
     return environment.seen == {"1": "1", "2": "2"}
 
 
+@pytest.mark.slow
 def test_a_step_in_a_module_that_is_frozen_into_the_interpreter_shows_its_line():
     threads = puts_and_gets("1"), puts_and_gets("2")
     result = counted(*threads, setup=Environment, invariant=saw_its_own, schedules=20)
