@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ..core.origin import foreign, ours
@@ -11,6 +12,7 @@ from ..core.source import Position, line_text, place, position_text, syntax_tree
 from .ccalls import CCall
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
+_IDENT = re.compile(r"0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,14 @@ class Frame:
         return place(self.file, self.line, self.function)
 
 
-def threads(stacks: str) -> list[list[Frame]]:
-    """The frames of each thread in a ``faulthandler`` dump, innermost first and without ours; the main thread comes first."""
+def threads(stacks: str, idents: Collection[int] | None = None) -> list[list[Frame]]:
+    """The frames of each thread in a ``faulthandler`` dump, innermost first and without ours; the main thread comes first.
+
+    Args:
+        idents: leave other threads out, except the main thread.
+    """
     found: list[list[Frame]] = []
+    left_out: set[int] = set()
     main = 0
     for line in stacks.splitlines():
         if match := _FRAME.match(line):
@@ -43,9 +50,11 @@ def threads(stacks: str) -> list[list[Frame]]:
             elif match["line"].isdigit() and not (found[-1] and found[-1][-1].file == ""):
                 found[-1].append(Frame(match["file"], int(match["line"]), match["function"]))
         elif "most recent call first" in line:
+            if idents is not None and not ((match := _IDENT.search(line)) and int(match[0], 16) in idents):
+                left_out.add(len(found))
             found.append([])
-    found = [[frame for frame in thread if frame.file] for thread in found]
-    return [found[main], *found[:main], *found[main + 1 :]] if found else []
+    others = [index for index in range(len(found)) if index != main and index not in left_out]
+    return [[frame for frame in found[index] if frame.file] for index in (main, *others)] if found else []
 
 
 def trimmed(stacks: str) -> str:

@@ -281,12 +281,13 @@ def _leaving(log: TargetLog, trial: Trial, claim: InterruptClaim) -> Trial:
     too_little = time.monotonic() - entered - own < claim.exits_within / 2  # it was denied a core for more than half of its time
     if held or too_little:
         return replace(trial, outcome=SignalOutcome.BUSY, denied=denied)
-    kept_by = [f"{name!r}, {kind}" for name, kind in (log.left[2] if log.left else [])]
+    kept_by = [f"{name!r}, {kind}" for name, kind, _ in (log.left[2] if log.left else [])]
     kept_by += [f"{CHILD} {child}" for child in children(process.pid)]
     handled = bool(log.entered)  # the request for stacks wakes the main thread, which would then run the handler
     stacks = process.stacks()
     if log.left is not None:
-        return replace(trial, outcome=SignalOutcome.LINGERS, detail=", ".join(kept_by), stacks=stacks)
+        idents = tuple(ident for _, _, ident in log.left[2])
+        return replace(trial, outcome=SignalOutcome.LINGERS, detail=", ".join(kept_by), lingering=idents, stacks=stacks)
     if not handled:
         detail = "the main thread blocks it (pthread_sigmask), and sigwait or another thread took it"
         return replace(trial, outcome=SignalOutcome.BLOCKED, detail=detail, stacks=stacks)

@@ -351,8 +351,8 @@ def _births(trial: Trial) -> str:
 
 
 def _thread_place(trial: Trial) -> str:
-    """Where another thread is in the user's code; empty if none is."""
-    frames = [own_frame(thread) for thread in threads(trial.stacks)[1:] if thread]
+    """Where a thread that the process waits for is in the user's code; empty if none is. A daemon thread keeps nothing."""
+    frames = [own_frame(thread) for thread in threads(trial.stacks, trial.lingering)[1:] if thread]
     where = next((frame for frame in frames if frame is not None and not foreign(frame.file)), None)
     return f", at {where}" if where is not None else ""
 

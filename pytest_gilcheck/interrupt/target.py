@@ -277,11 +277,11 @@ class Target:
                 pass
 
     def _still_running(self) -> list[list[object]]:
-        """[name, kind] of each thread that an interpreter waits for before it exits."""
+        """[name, kind, ident] of each thread that an interpreter waits for before it exits."""
         try:
             pool = _pool_threads()
             return [
-                [thread.name, "a worker of an executor" if _is_worker(thread, pool) else "a non-daemon thread"]
+                [thread.name, "a worker of an executor" if _is_worker(thread, pool) else "a non-daemon thread", thread.ident or 0]
                 for thread in threading.enumerate()
                 if thread is not threading.current_thread() and (thread in pool or not thread.daemon)
             ]

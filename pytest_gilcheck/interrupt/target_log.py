@@ -21,8 +21,8 @@ class TargetLog:
         began: when the workload began; None before that.
         entered: for each handler that was entered: when, what it interrupted, where the handler was set, the module that was
             being imported (empty without one), and whether the system restarts its calls after this signal.
-        left: when the workload ended, how, and the [name, kind] of each thread that keeps the process from exiting; None before
-            that.
+        left: when the workload ended, how, and the [name, kind, ident] of each thread that keeps the process from exiting; None
+            before that.
         error: what the workload raised by itself.
         probed: the answer to a probe: when, where the main thread was, and what has changed about the handlers; None without one.
         awaits: where coroutines wait, which comes after that; None without it.
@@ -32,7 +32,7 @@ class TargetLog:
     process: Process
     began: int | None = None
     entered: list[tuple[int, tuple[Any, ...], str, str, bool]] = field(default_factory=list)
-    left: tuple[int, str, list[list[str]]] | None = None
+    left: tuple[int, str, list[tuple[str, str, int]]] | None = None
     error: BaseException | None = None
     probed: tuple[int, tuple[Any, ...], list[str]] | None = None
     awaits: list[list[Any]] | None = None

@@ -50,6 +50,7 @@ class Trial:
         denied: seconds in which its threads were denied a core, until the handler was entered or the trial was given up.
         outcome: None if all went well.
         detail: what is known about the outcome, as text.
+        lingering: idents of the threads that the process waits for before it exits.
         stacks: the stacks of all threads at that time.
         dozed: whether the main thread used next to no CPU and woke again and again: it waited for the GIL, or slept briefly in C.
         others_busy: whether its other threads used their cores.
@@ -75,6 +76,7 @@ class Trial:
     denied: float = 0.0
     outcome: SignalOutcome | None = None
     detail: str = ""
+    lingering: tuple[int, ...] = ()
     stacks: str = ""
     dozed: bool = False
     others_busy: bool = False

@@ -24,3 +24,21 @@ def test_processes_that_are_left_are_followed_by_where_the_workload_starts_some_
     assert culprit.startswith("sleep (pid 7)")
     assert ("the workload starts processes at " in culprit) is bool(said)
     assert said in culprit
+
+
+LINGERING = """\
+Thread 0x00000000000000aa (most recent call first):
+  File "/code/innocent.py", line 5 in daemon
+
+Thread 0x00000000000000bb [worker] (most recent call first):
+  File "/code/guilty.py", line 7 in stays
+
+Current thread 0x00000000000000cc (most recent call first):
+  File "/code/work.py", line 9 in work
+"""
+
+
+@pytest.mark.parametrize(("lingering", "place"), [((0xBB,), ", at /code/guilty.py:7 (stays)"), ((0xDD,), ""), ((), "")])
+def test_only_a_thread_that_the_process_waits_for_is_said_to_be_where_it_lingers(lingering, place):
+    trial = Trial(2, 0.1, outcome=SignalOutcome.LINGERS, detail="'Thread-1', ...", lingering=lingering, stacks=LINGERING)
+    assert culprit_of(trial) == "'Thread-1', ..." + place
