@@ -42,6 +42,7 @@ _WITHOUT_EFFECT = frozenset(  # numbers of the signals whose default action is n
     getattr(signal, name) for name in ("SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH") if hasattr(signal, name)
 )
 _MAY_BE_OURS = ("RecursionError", "MemoryError")  # raised at the call of a handler, before any line of it
+BLOCKED, CAUGHT = "blocked", "caught"  # dispositions of a signal
 _LOOK = 0.1  # seconds between two looks at a process on a busy machine
 _LEAST_PATIENCE = 0.6  # seconds, until a second signal follows one that was not seen
 _MOST_DELAY = 3.0  # seconds that a signal is delayed at most, until the process has had the time up to its moment
@@ -182,9 +183,11 @@ def _without_report(trial: Trial, claim: InterruptClaim) -> Trial:
         return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
     if after <= claim.within:
         return trial
-    if trial.status == -trial.number:
-        late = (trial.lateness or 0) > claim.within
-        return replace(trial, outcome=SignalOutcome.LATE if late else SignalOutcome.BUSY)
+    if trial.status == -trial.number and trial.disposition != CAUGHT:
+        # The system ends a process as soon as it has a core, and what a process that is gone was denied is in no figure: only that
+        # it slept, with the signal blocked, is its own doing.
+        own = trial.disposition == BLOCKED and trial.slept
+        return replace(trial, outcome=SignalOutcome.LATE if own else SignalOutcome.BUSY)
     detail = f"the process exited {after:.2g} s after the signal, and no handler reported when it was entered"
     return replace(trial, outcome=SignalOutcome.UNREPORTED, detail=detail)
 
@@ -198,7 +201,8 @@ def _not_handled(log: TargetLog, trial: Trial, claim: InterruptClaim, before: Pr
         stacks = process.stacks()
     patience = max(_LEAST_PATIENCE, _PATIENCE * claim.within) - claim.within
     log.wait(_LOOK, lambda log: log.entered or log.gone)
-    trial = replace(trial, slept=_slept(first, process_snapshot.take(process.pid)))
+    second = process_snapshot.take(process.pid)
+    trial = replace(trial, slept=_slept(first, second), disposition=_disposition(number, first, second))
     log.wait(patience - _LOOK, lambda log: log.entered or log.gone)
     until = time.monotonic() + _MOST_PATIENCE
     while not (log.entered or log.gone) and time.monotonic() < until:  # CPU time without a handler is proof on any machine
@@ -331,6 +335,15 @@ def _denied(before: ProcessSnapshot | None, after: ProcessSnapshot | None, known
 def _held(before: ProcessSnapshot | None, now: ProcessSnapshot | None) -> frozenset[int]:
     """The threads that wait for the kernel of a machine that had no idle core between two snapshots."""
     return frozenset() if before is None or now is None else now.held_by_kernel_since(before)
+
+
+def _disposition(number: int, first: ProcessSnapshot | None, second: ProcessSnapshot | None) -> str:
+    """What the process does with a signal that is not handled, if two snapshots agree."""
+    if first is None or second is None:
+        return ""
+    if number in first.blocked & second.blocked & second.pending:
+        return BLOCKED
+    return CAUGHT if number in first.caught & second.caught else ""
 
 
 def _slept(first: ProcessSnapshot | None, now: ProcessSnapshot | None) -> bool:

@@ -50,6 +50,7 @@ class Trial:
         denied: seconds in which its threads were denied a core, until the handler was entered or the trial was given up.
         outcome: None if all went well.
         detail: what is known about the outcome, as text.
+        disposition: what the process did with a signal that was not handled in time: "blocked", "caught", or "".
         lingering: idents of the threads that the process waits for before it exits.
         stacks: the stacks of all threads at that time.
         dozed: whether the main thread used next to no CPU and woke again and again: it waited for the GIL, or slept briefly in C.
@@ -76,6 +77,7 @@ class Trial:
     denied: float = 0.0
     outcome: SignalOutcome | None = None
     detail: str = ""
+    disposition: str = ""
     lingering: tuple[int, ...] = ()
     stacks: str = ""
     dozed: bool = False

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -21,9 +22,11 @@ from pytest_gilcheck.core import fork_safety
 from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.interrupt.check import _moments
 from pytest_gilcheck.interrupt.claim import InterruptClaim
+from pytest_gilcheck.interrupt.delivery import _without_report
 from pytest_gilcheck.interrupt.dry_run import DryRun
 from pytest_gilcheck.interrupt.plan import InterruptPlan
-from tests.undecided import undecided
+from pytest_gilcheck.interrupt.trial import Trial
+from tests.undecided import expect, undecided
 
 from . import importable
 
@@ -89,10 +92,37 @@ def test_a_coroutine_function_is_run_and_cancelled_by_asyncio():
 
 
 def test_sigterm_without_a_handler_ends_the_process_and_holds():
-    result = gilcheck.interrupt(asleep, signals="SIGTERM", repeats=2, over=0.05)
-    result.assert_holds()
+    result = gilcheck.interrupt(asleep, signals="SIGTERM", repeats=2, over=0.05, judge=False)
+    expect(result, "holds")
     assert result.unwinding is None, "no Python handler was entered"
     assert {trial.status for trial in result.trials} == {-signal.SIGTERM}
+
+
+@pytest.mark.parametrize(
+    ("known", "outcome"),
+    [
+        ({}, "busy"),  # it had no core, for all that is known
+        ({"disposition": "blocked", "slept": True}, "late"),
+        ({"disposition": "blocked"}, "busy"),
+        ({"disposition": "caught", "slept": True}, "unreported"),
+    ],
+)
+def test_that_the_system_ends_a_process_late_is_its_own_doing_only_where_it_blocked_the_signal(known, outcome):
+    gone = Trial(signal.SIGTERM, 0.1, sent=10**9, gone=1_700_000_000, status=-signal.SIGTERM)
+    assert _without_report(replace(gone, **known), CLAIM).outcome == outcome
+    assert _without_report(replace(gone, gone=1_100_000_000, **known), CLAIM).outcome is None, "in time"
+
+
+def test_a_workload_that_blocks_a_signal_too_long_is_late_though_no_handler_of_it_reports():
+    def work():
+        while True:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+            time.sleep(0.5)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+    result = gilcheck.interrupt(work, signals="SIGTERM", repeats=3, over=0.05, within=0.1, judge=False)
+    expect(result, "violated")
+    assert result.outcome == "late"
 
 
 def test_a_handler_of_the_workloads_own_is_timed_and_works():
