@@ -339,7 +339,7 @@ FUZZ = Check(
         ),
     ),
     wing="fuzz",
-    figure=MainFigure(("schedules",), "1", noun="schedules", instead="kind"),
+    figure=MainFigure(("schedules",), "1", noun="runs", instead="kind"),
     units=_SECONDS,
     properties=("symptom", "preemptions", "steps", "seed", "seconds"),
     exclusive=False,

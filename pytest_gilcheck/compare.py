@@ -53,7 +53,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--require-checks", metavar="N", type=integer, help="fail unless N checks or more hold or are violated on each interpreter"
     )
-    parser.add_argument("--reference", metavar="LABEL", help="the interpreter that costs 1 in one thread (default: the first)")
+    parser.add_argument(
+        "--reference",
+        metavar="NAME",
+        help="the interpreter that costs 1 in one thread, such as 3.14t or 3.13.5t (default: the first)",
+    )
     parser.add_argument("--format", metavar="HOW", default="text", help=f"{', '.join(FORMATS)} (default: text)")
     parser.add_argument("--output", metavar="FILE", type=Path, help="write there instead of printing")
     parser.set_defaults(run=lambda given, clock: run(given))

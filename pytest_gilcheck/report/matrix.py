@@ -8,6 +8,7 @@ at that time (`core.machine.yardstick`). Where they differ, the machine changed 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean, median
@@ -109,7 +110,8 @@ def matrix(records: Iterable[Record], *, reference: str | None = None, ordered: 
 
     Args:
         records: evidence. Their ``"file"`` and ``"worker"``, if present, separate columns of one interpreter where necessary.
-        reference: label of the column with which costs are compared; the first column by default.
+        reference: label of the column with which costs are compared, without its patch release if no other column has that name;
+            the first column by default.
         ordered: sort the columns by version, instead of by their first record.
 
     Raises:
@@ -122,9 +124,11 @@ def matrix(records: Iterable[Record], *, reference: str | None = None, ordered: 
     index = 0
     if reference is not None:
         labels = [column.label for column in columns]
-        if reference not in labels:
+        short = [minor(label_of(column.interpreter)) for column in columns]
+        among = short if reference not in labels and short.count(reference) == 1 else labels
+        if reference not in among:
             raise LookupError(", ".join(labels))
-        index = labels.index(reference)
+        index = among.index(reference)
     cells: dict[tuple[str, str, int], dict[int, Record]] = {}
     positions = {id(entry): position for position, key in enumerate(keys) for entry in groups[key]}
     for entry in kept:
@@ -142,6 +146,11 @@ def label_of(python: dict[str, Any]) -> str:
     suffix = "t" if python.get("free_threaded_build") else ""
     state = " GIL on" if suffix and python["build"] == "gil" else ""
     return one_line(f"{name}{python['version']}{suffix}{state}", 40)
+
+
+def minor(label: str) -> str:
+    """``3.14t`` of ``3.14.0t``: a label without its patch release."""
+    return re.sub(r"^(\d+\.\d+)\.\w+?(t?)(?= |$)", r"\1\2", label)
 
 
 def cost(entry: Record, base: Record) -> Cost | None:

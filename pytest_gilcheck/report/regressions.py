@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.errors import BadValue
 from ..core.evidence import Record, asserted_violated
-from .matrix import cost, label_of, newest, one_thread
+from .matrix import cost, label_of, minor, newest, one_thread
 from .words import interval, number, short_figure, slower
 
 DECIDED = ("holds", "violated")  # verdicts of checks that ran
@@ -111,7 +111,7 @@ def absent(records: Sequence[Record], interpreters: Sequence[str], checks: int |
             undecided[label].pop(key, None)
     found = []
     for name in interpreters:
-        labels = [label for label in decided if name in (label, _minor(label))]
+        labels = [label for label in decided if name in (label, minor(label))]
         if not any(decided[label] for label in labels):
             others = ", ".join(sorted(decided)) or "none"
             why = "; ".join(_undecided(undecided[label]) for label in labels) or f"interpreters on record: {others}"
@@ -131,11 +131,6 @@ def _undecided(entries: Mapping[_Key, Record]) -> str:
     reason = next(iter(entries.values()))["reason"]
     more = [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
     return ", ".join([f"{len(entries)} inconclusive: {first} ({reason})", *others[:_NAMED], *more])
-
-
-def _minor(label: str) -> str:
-    """``3.14t`` of ``3.14.0t``: a label without its patch release."""
-    return re.sub(r"^(\d+\.\d+)\.\w+?(t?)(?= |$)", r"\1\2", label)
 
 
 def findings(wanted: Sequence[Condition], records: Sequence[Record], baseline: Sequence[Record]) -> list[ComparisonFinding]:

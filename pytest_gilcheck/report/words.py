@@ -50,7 +50,7 @@ def main_figure(record: Record) -> tuple[str, float, str] | None:
 
 
 def short_figure(record: Record) -> str:
-    """The figure that explains the verdict: ``1.87x``, ``> 0.92 s``, ``1,024 schedules``; a failure's kind; ``-``.
+    """The figure that explains the verdict: ``1.87x``, ``> 0.92 s``, ``1,024 runs``; a failure's kind; ``-``.
 
     The bound of a speedup that refutes the claim stands in the place of the speedup that was read.
     """

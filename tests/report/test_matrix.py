@@ -3,6 +3,7 @@ import math
 import pytest
 
 from pytest_gilcheck.report.matrix import cost, matrix, median_bounds
+from pytest_gilcheck.report.words import short_figure
 
 from .records import GIL_ON, NO_GIL, entry
 
@@ -87,6 +88,15 @@ def test_another_reference_is_chosen_by_its_label_and_one_that_is_not_there_is_r
         matrix(records, reference="3.14")
 
 
+def test_a_reference_may_be_named_without_its_patch_release_unless_several_interpreters_have_that_name():
+    newer = {**NO_GIL, "version": "3.13.5"}
+    records = [entry(one_thread=SECOND), entry(one_thread=SECOND, python=NO_GIL)]
+    assert matrix(records, reference="3.13t").reference == 1
+    assert matrix(records, reference="3.13").reference == 0
+    with pytest.raises(LookupError):
+        matrix([*records, entry(one_thread=SECOND, python=newer)], reference="3.13t")
+
+
 @pytest.mark.parametrize("n", [6, 9, 20, 41])
 def test_the_bounds_of_a_median_miss_it_in_at_most_a_twentieth_of_all_samples(n):
     low, high = median_bounds(range(n))
@@ -137,3 +147,7 @@ def test_a_yardstick_that_explains_a_difference_makes_its_bounds_wider_and_never
         found = cost(of(1.3, yardstick), of(1.0, 1.0))
         assert found.low <= plain.low
         assert found.high >= plain.high
+
+
+def test_a_table_calls_runs_of_a_search_runs_because_its_reason_counts_the_schedules_alone():
+    assert short_figure({"check": "fuzz", "verdict": "holds", "figures": {"schedules": 207}}) == "207 runs"
