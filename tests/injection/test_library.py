@@ -134,3 +134,14 @@ def test_a_thread_whose_start_was_interrupted_does_not_end_the_check():
     assert "exited with status" not in str(result)
     if result.verdict == "violated":
         assert "defect of the standard library" in result.reason
+
+
+def test_a_workload_that_enters_no_library_is_said_to_enter_none():
+    numbers = []
+
+    def work():
+        numbers.append(1)
+
+    result = gilcheck.interrupt(work, inject="every-step", judge=False)
+    assert (result.stepped, result.not_stepped) == ((), ())
+    assert result.coverage() == "stepped through: the code under test"
