@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from ..core.clocks import monotonic
 from ..core.own_builtins import OWN
+from ..core.source import place
 from ..core.verdict import Verdict
 from .deadline import Deadline
-from .plan import FuzzPlan
+from .plan import GIL_POINTS, FuzzPlan
 from .result import FuzzResult, LockSensitivity
 from .running import primitives
 from .running.record import ScheduleRun
@@ -28,15 +29,16 @@ def without_each_lock(
         result: of the search with all locks, which holds.
     """
     tried: list[LockSensitivity] = []
-    locks = list(primitives.locks_used)
-    for index, where in enumerate(locks):
+    locks = _names(primitives.locks_used)
+    for index, (lock, where) in enumerate(locks.items()):
         explorer.progress(f"without the lock {where}")
-        primitives.disabled_lock = where
+        primitives.disabled_lock = lock
         try:
             now = monotonic()  # a search by time shares what is left of the budget with the locks that follow
             until = now + (deadline.left() / (len(locks) - index) if plan.schedules is None else plan.budget)
             limit = limited(until, plan.own_schedules)
-            searched = Search(explorer, plan.preemptions, limit, plan.seed, asked=plan.schedules).run(sequential)
+            gil = plan.mode == GIL_POINTS  # else switches that the check does not make would say that it notices the lock
+            searched = Search(explorer, plan.preemptions, limit, plan.seed, gil=gil, asked=plan.schedules).run(sequential)
         finally:
             primitives.disabled_lock = None
         failure = searched.failure
@@ -53,3 +55,16 @@ def without_each_lock(
         return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
     needed = "its lock is needed" if len(tried) == 1 else f"each of its {len(tried)} locks is needed"
     return replace(result, reason=f"{result.reason}; {needed}")
+
+
+def _names(used: dict[primitives.Identity, str]) -> dict[primitives.Identity, str]:
+    """What to call each lock: where it was created, and what else tells it from others that were created there."""
+    named = dict(used)
+    for where in set(used.values()):
+        if len(alike := sorted((lock for lock in used if used[lock] == where), key=lambda lock: lock[::-1])) == 1:
+            continue
+        for number, lock in enumerate(alike, 1):
+            others = {call for other in alike if other != lock for call in other}
+            caller = next((place(*call[:3]) for call in lock[1:] if call not in others), "")
+            named[lock] = f"{where}{caller and f', called at {caller}'}, number {number} of {len(alike)}"
+    return named

@@ -21,7 +21,7 @@ import sys
 import threading
 import types
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from functools import partial
@@ -153,11 +153,13 @@ class Patches:
     def _wrap_existing_locks(self) -> None:
         """Wrap the locks that exist already, wherever the program can reach them."""
         wrapped: dict[int, Any] = {}
+        of_name: Counter[str] = Counter()
 
         def wrapper(lock: Any, where: str) -> Any:
             if id(lock) not in wrapped:
                 kind = primitives.Lock if type(lock) is _LOCK else primitives.RLock
-                wrapped[id(lock)] = kind(lock, where)
+                wrapped[id(lock)] = kind(lock, where, of_name[where])
+                of_name[where] += 1
             return wrapped[id(lock)]
 
         seen: set[int] = set()

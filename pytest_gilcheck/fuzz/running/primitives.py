@@ -40,7 +40,8 @@ _QUEUE = Access("write", "a queue", 0)
 _THREAD = Access("read", "the end of a thread", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
-disabled_lock: str | None = None  # "file:line (function)" of the locks that do nothing now
+Identity = tuple[tuple[str, int, str, int], ...]  # file, line, function, instruction: of a creation and of the calls that led to it
+disabled_lock: Identity | None = None  # of the locks that do nothing now
 
 _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
@@ -50,7 +51,7 @@ _join, _is_alive = threading.Thread.join, threading.Thread.is_alive
 _get_ident = threading.get_ident
 _BETWEEN_UPDATES = 0.1  # seconds, virtual ones
 _WAIT, _CONDITION = threading.Condition.wait.__code__, threading.Condition.__init__.__code__
-locks_used: dict[str, None] = {}  # where the program created the locks that it has acquired, in order of first use
+locks_used: dict[Identity, str] = {}  # where the program created the locks that it has acquired, in order of first use
 
 
 def _current() -> tuple[Engine, Task] | None:
@@ -67,18 +68,19 @@ class Lock:
     Args:
         real: the lock to wrap; None makes a new one.
         where: ``"file:line (function)"`` where it was created, or the name under which it was found.
+        number: which of those that were found under that name.
     """
 
     kind = "a lock"
 
-    def __new__(cls, real: Any = None, where: str | None = None) -> Any:
+    def __new__(cls, real: Any = None, where: str | None = None, number: int = 0) -> Any:
         """A `Lock`, or a real lock for a thread that is not controlled."""
         ours = real is not None or (
             _current() is not None and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
         )
         return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and counts as one step
 
-    def __init__(self, real: Any = None, where: str | None = None) -> None:
+    def __init__(self, real: Any = None, where: str | None = None, number: int = 0) -> None:
         self._real = self._plain() if real is None else real
         self._where = _creation_place() if where is None else where
         self._holder: Task | None = None
@@ -88,6 +90,9 @@ class Lock:
         if maker.f_code is _WAIT:
             self.kind = "a notification"
         self._of_program = where is not None or _made_by_program(maker)
+        self._identity: Identity = ()  # of none that could be taken away
+        if self._of_program:
+            self._identity = _identity(maker) if where is None else ((where, 0, "", number),)
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -106,7 +111,7 @@ class Lock:
         if (found := _current()) is None:
             return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
         engine, task = found
-        if self._where == disabled_lock:
+        if self._identity == disabled_lock:
             engine.step(_ACQUIRE, sys._getframe(1))
             self._report(engine, Deed.TRY)
             self._real.acquire(False)
@@ -116,7 +121,7 @@ class Lock:
         if timeout is not None and timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
         if self._of_program:
-            locks_used[self._where] = None
+            locks_used[self._identity] = self._where
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame
         in_library = outer is not None and not engine.takes_part(outer.f_code.co_filename)
@@ -142,7 +147,7 @@ class Lock:
         return True
 
     def release(self) -> None:
-        if self._where == disabled_lock and not self._real.locked():
+        if self._identity == disabled_lock and not self._real.locked():
             return
         self._release_real()
         self._holder, self._taken = None, ""
@@ -220,7 +225,7 @@ class RLock(Lock):
         return _RLock()
 
     def release(self) -> None:
-        if self._where == disabled_lock and not self._real._is_owned():
+        if self._identity == disabled_lock and not self._real._is_owned():
             return
         self._release_real()
         if active is not None and not self._real_locked():
@@ -228,13 +233,13 @@ class RLock(Lock):
             self._released()
 
     def _is_owned(self) -> bool:
-        return self._real._is_owned() or self._where == disabled_lock
+        return self._real._is_owned() or self._identity == disabled_lock
 
     def _recursion_count(self) -> int:
         return self._real._recursion_count()  # type: ignore[no-any-return]
 
     def _release_save(self) -> Any:
-        if self._where == disabled_lock and not self._real._is_owned():
+        if self._identity == disabled_lock and not self._real._is_owned():
             return None
         state = self._real._release_save()
         self._holder, self._taken = None, ""
@@ -609,3 +614,21 @@ def _made_by_program(maker: FrameType) -> bool:
 def _creation_place() -> str:
     """``"file:line (function)"`` in code under test where the lock that is being created is created."""
     return frame_place(innermost(sys._getframe(2), lambda file: file not in (__file__, threading.__file__)))
+
+
+def _identity(maker: FrameType) -> Identity:
+    """What tells a lock that this frame creates from the others of the program, in each run alike, innermost first.
+
+    A line is not enough: it may create two, and a function that creates one (a helper, the ``__init__`` of a dataclass) may be
+    called from several places. Locks that one instruction creates in a loop are one. Recursion makes no difference.
+    """
+    found = _current()
+    chain: dict[tuple[str, int, str, int], None] = {}
+    frame: FrameType | None = maker
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        if file != threading.__file__ and (not chain or found is None or found[0].takes_part(file)):
+            chain[file, frame.f_lineno or 0, code.co_qualname, frame.f_lasti] = None
+        frame = frame.f_back
+    return tuple(chain)
