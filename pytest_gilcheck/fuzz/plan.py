@@ -67,13 +67,19 @@ def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
         share: (which, of how many): run only this share of the schedules, where others run the rest.
 
     Raises:
-        BadValue: a damaged token, or a number of schedules for a check in stress mode.
+        BadValue: a damaged token; or for a check in stress mode, what only a search does: it would be left undone, and pass.
     """
     mode, schedules = given.get("mode", SEARCH), given.get("schedules")
     if schedules is not None and mode == STRESS:
         if given.source_of("schedules") == given.source:
             raise given.refused("schedules", f"nothing beside mode={STRESS!r}, which runs instances until the budget ends")
         schedules = None  # a setting of the whole run is for the searches in it
+    if given.get("sensitivity") and mode == STRESS:
+        raise given.refused(
+            "sensitivity", f"no search beside mode={STRESS!r}, which takes no lock away: ask for it in a check without that mode"
+        )
+    if given.get("replay") is not None and mode == STRESS and given.source_of("replay") == given.source:
+        raise given.refused("replay", f"nothing beside mode={STRESS!r}, which follows no schedule: replay it without that mode")
     token = None
     if (text := given.get("replay")) is not None:
         try:

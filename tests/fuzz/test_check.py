@@ -556,6 +556,8 @@ def test_a_fork_is_refused_and_so_is_an_event_loop():
         ({"include": "_thread"}, "written in Python"),
         ({"include": 3}, "modules"),
         ({"threads": [add, add, add], "mode": "exhaustive"}, "at most two threads"),
+        ({"mode": "stress", "sensitivity": True}, "takes no lock away"),
+        ({"mode": "stress", "replay": "gil1_BlsrjvsCAg4BBQLqqQI"}, "follows no schedule"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(arguments, words):
