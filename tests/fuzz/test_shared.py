@@ -8,6 +8,7 @@ import json
 import linecache
 import pickle
 import statistics
+import types
 from collections import Counter, OrderedDict, defaultdict, deque
 
 import pytest
@@ -142,6 +143,13 @@ class TestViews:
         assert isinstance(made.keys(), collections.abc.KeysView)
         assert isinstance(made.values(), collections.abc.ValuesView)
         assert made.keys().mapping == plain
+
+    @pytest.mark.parametrize("name", ["keys", "items", "values"])
+    def test_they_run_no_code_of_the_library(self, name):
+        kind = type(getattr(shared({}), name)())
+        found = {each: next(base for base in kind.__mro__ if each in vars(base)) for each in dir(kind)}
+        made = {each for each, base in found.items() if isinstance(vars(base)[each], types.FunctionType)}
+        assert {each for each in made if found[each].__module__ == "collections.abc"} <= {"_hash"}
 
     def test_they_are_live(self):
         made = shared({1: "a"})
@@ -432,6 +440,9 @@ def add(state):
             pytest.param(move, lambda state: state.seen.append(sum(list(state.accounts.values()))), None, None),
             pytest.param(move, lambda state: state.seen.append(sum(state.accounts.copy().values())), None, None),
             pytest.param(add, lambda state: sorted(state.accounts), None, None),
+            pytest.param(add, lambda state: [*state.accounts.items()], None, None),
+            pytest.param(add, lambda state: tuple(state.accounts.values()), Kind.GIL_MASKED, "exception"),
+            pytest.param(add, lambda state: list(state.accounts.values()), None, None),
         ],
     ),
 )

@@ -235,11 +235,21 @@ class SharedCounter(_SharedMapping, Counter[Any]):
 
 
 class _View(_Reversible):
-    """A view of a dict. Everything but iteration is left to the real view."""
+    """A view of a dict. Everything but iteration is left to the real view.
+
+    No method of `collections.abc` is left to be called: that is code under test, whose steps a view in C does not have, and
+    ``list(d.values())`` asks for a length.
+    """
 
     __slots__ = ()
     _mapping: Any
     _attribute: ClassVar[str]
+
+    def __init__(self, mapping: Any) -> None:
+        self._mapping = mapping
+
+    def __len__(self) -> int:
+        return len(self._real)
 
     @property
     def _real(self) -> Any:
