@@ -156,18 +156,21 @@ def test_a_claim_says_how_many_schedules_left_steps_out_by_conflicts_by_samples_
 
 NOTHING_LASTS = Objects, "outlasting", lambda self: frozenset()
 NOTHING_SUPPOSED = Trace, "_supposed", lambda self, *step: []  # either of the two finds what a step may touch
+NOTHING_ASSUMED = Trace, "_assumed", lambda self, *step: []  # so does this, without a GIL
 PLANTED = {
     "observers": [
         (focus, "_reachable", lambda objects, wanted: set()),
         (visible, "_ends_without", lambda *of: False),
         NOTHING_LASTS,
         NOTHING_SUPPOSED,
+        NOTHING_ASSUMED,
     ],
     "cached_property": [
         (focus, "dictionary_of", lambda each: None),
         (dictionaries, "dictionary_of", lambda each: None),
         NOTHING_LASTS,
         NOTHING_SUPPOSED,
+        NOTHING_ASSUMED,
     ],
 }
 
