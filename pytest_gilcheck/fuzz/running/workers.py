@@ -300,4 +300,5 @@ class Workers:
             finally:
                 self.ended(task)
             if task.leaves:
+                registered.show(task.thread)  # it was hidden if it waited when its run got stuck
                 return
