@@ -63,10 +63,11 @@ class Patches:
     Args:
         roots: the functions of the program, and what it can reach beside them.
         name: of the program, which decides what random numbers it gets.
+        locks_apart: tell the locks of the program apart, see `primitives.locks_used`.
     """
 
-    def __init__(self, engine: Engine, roots: Iterable[Any], name: str) -> None:
-        self._engine, self._roots, self._name = engine, list(roots), name
+    def __init__(self, engine: Engine, roots: Iterable[Any], name: str, locks_apart: bool) -> None:
+        self._engine, self._roots, self._name, self._locks_apart = engine, list(roots), name, locks_apart
         self._undo: list[Undo] = []
         self._kinds: list[type] = []  # under test
         self._looked_at: dict[int, type] = {}  # by id: the hash of a class may be code of the program
@@ -81,6 +82,7 @@ class Patches:
 
     def _replace(self) -> None:
         primitives.locks_used.clear()
+        primitives.told_apart = self._locks_apart
         self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test, self._name)
         self._undo.append(self._repeatable.end)
         for module in list(sys.modules.values()):

@@ -41,6 +41,7 @@ _THREAD = Access("read", "the end of a thread", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
 Identity = tuple[tuple[str, int, str, int], ...]  # file, line, function, instruction: of a creation and of the calls that led to it
+told_apart = False  # whether locks are, which takes time whenever one is made: if they may be taken away
 disabled_lock: Identity | None = None  # of the locks that do nothing now
 
 _allocate_lock = _thread.allocate_lock
@@ -89,10 +90,11 @@ class Lock:
         maker = sys._getframe(1)
         if maker.f_code is _WAIT:
             self.kind = "a notification"
-        self._of_program = where is not None or _made_by_program(maker)
         self._identity: Identity = ()  # of none that could be taken away
-        if self._of_program:
-            self._identity = _identity(maker) if where is None else ((where, 0, "", number),)
+        if told_apart and where is not None:
+            self._identity = ((where, 0, "", number),)
+        elif told_apart and _made_by_program(maker):
+            self._identity = _identity(maker)
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -120,7 +122,7 @@ class Lock:
             raise ValueError("can't specify a timeout for a non-blocking call")
         if timeout is not None and timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
-        if self._of_program:
+        if self._identity:
             locks_used[self._identity] = self._where
         frame = sys._getframe(1)
         outer = frame.f_back if frame.f_code is _ENTER else frame

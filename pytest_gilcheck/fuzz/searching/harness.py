@@ -40,7 +40,7 @@ def installed(program: Program, plan: FuzzPlan) -> Iterator[tuple[Events, Callab
     with ExitStack() as stack:
         stack.enter_context(short_slices())
         events = stack.enter_context(Events(engine))
-        stack.enter_context(Patches(engine, _roots(program), program.name))
+        stack.enter_context(Patches(engine, _roots(program), program.name, plan.sensitivity))
 
         def begin(journal: Journal) -> Explorer:
             core = OneCore()
@@ -66,7 +66,7 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
         engine = stack.enter_context(_engine(program, plan))
         engine.journal = journal
         events = stack.enter_context(Events(engine))
-        stack.enter_context(Patches(engine, _roots(program), program.name))
+        stack.enter_context(Patches(engine, _roots(program), program.name, plan.sensitivity))
         stack.enter_context(_without_collection())
         yield Explorer(program, engine, events, progress=progress, between_runs=core.look)
 
