@@ -77,7 +77,7 @@ def test_what_a_search_could_not_decide_under_a_tracer_names_the_tracer():
 
 
 @pytest.mark.parametrize(
-    "judge", one_in(4, [None, 0, "", "False", pytest.param(Unspeakable())]), ids=["None", "0", "empty", "text", "raises"]
+    "judge", one_in(5, [None, 0, "", "False", pytest.param(Unspeakable())]), ids=["None", "0", "empty", "text", "raises"]
 )
 def test_a_result_is_left_to_nobody_only_by_a_plain_false(judge):
     records = []
@@ -92,7 +92,7 @@ def test_a_result_is_left_to_nobody_only_by_a_plain_false(judge):
     assert [each["judged"] for each in records] == ["not asked", "nobody"]
 
 
-@pytest.mark.parametrize("name", [5, b"x", Unspeakable()], ids=["number", "bytes", "raises"])
+@pytest.mark.parametrize("name", one_in(3, [pytest.param(Unspeakable()), 5, b"x"]), ids=["raises", "number", "bytes"])
 def test_a_name_in_reports_is_a_text(name):
     checks = Gilcheck()
     for check in (checks.scaling, checks.latency, checks.interrupt, checks.curve):
@@ -103,7 +103,11 @@ def test_a_name_in_reports_is_a_text(name):
     assert checks.fuzz(threads=[work] * 2, schedules=1, name="named").workload == "named"
 
 
-@pytest.mark.parametrize("callable_object", [Unspeakable(), Anything(), Remote(None, "ping")], ids=["raises", "proxy", "remote"])
+@pytest.mark.parametrize(
+    "callable_object",
+    one_in(3, [*map(pytest.param, (Unspeakable(), Anything(), Remote(None, "ping")))]),
+    ids=["raises", "proxy", "remote"],
+)
 def test_a_workload_of_which_nothing_can_be_asked_is_checked(callable_object):
     assert Gilcheck().fuzz(threads=[callable_object] * 2, schedules=1).verdict in tuple(Verdict)
     assert "too short to time" in Gilcheck().scaling(callable_object, threads=2).reason

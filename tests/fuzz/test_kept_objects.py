@@ -3,6 +3,8 @@ program could notice, unless it refers to it weakly (`test_ends_of_objects`)."""
 
 import threading
 
+import pytest
+
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.fuzz.program import Program
 
@@ -40,6 +42,7 @@ def add(orders):
         orders.total += MANY
 
 
+@pytest.mark.slow
 def test_objects_that_end_late_with_a_kept_list_prevent_no_proof_and_the_twin_without_a_lock_is_found():
     result = counted(add, add, setup=Orders, invariant=lambda orders: orders.total == 2 * MANY, schedules=200)
     result.assert_holds()

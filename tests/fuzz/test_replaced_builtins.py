@@ -31,7 +31,7 @@ def wrong(*arguments, **keywords):
 
 VALUES = {"None": None, "wrong": wrong}
 NAME, VALUE = pytest.mark.parametrize("name", one_in(17, NAMES)), pytest.mark.parametrize("value", one_in(2, VALUES))
-WHEN = pytest.mark.parametrize("when", ["in_the_setup", "in_a_thread", "taken_back"])
+WHEN = pytest.mark.parametrize("when", one_in(3, ["in_a_thread", "in_the_setup", "taken_back"]))
 
 
 def replacing(does, name, value, when):

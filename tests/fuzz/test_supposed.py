@@ -30,7 +30,8 @@ def test_two_stores_are_interrupted_where_another_thread_reads_both_in_one_step(
     assert fixed.verdict != "violated", str(fixed)
 
 
-@pytest.mark.parametrize("name", only(("updated",), programs.CHANGED_IN_ONE_STEP))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", programs.CHANGED_IN_ONE_STEP)
 def test_two_reads_are_interrupted_where_another_thread_changes_names_through_their_dictionary(name):
     read, change = programs.CHANGED_IN_ONE_STEP[name]
     right = (0, 0), (1, 1)
