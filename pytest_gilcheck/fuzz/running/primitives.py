@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from ...core.classes import is_a
 from ...core.clocks import PUBLIC, wall_time_ns
-from ...core.origin import standard
+from ...core.origin import ours, standard
 from ...core.own_builtins import OWN
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
@@ -622,7 +622,8 @@ def _identity(maker: FrameType) -> Identity:
     """What tells a lock that this frame creates from the others of the program, in each run alike, innermost first.
 
     A line is not enough: it may create two, and a function that creates one (a helper, the ``__init__`` of a dataclass) may be
-    called from several places. Locks that one instruction creates in a loop are one. Recursion makes no difference.
+    called from several places. Locks that one instruction creates in a loop are one. Recursion makes no difference, and nor does
+    what calls this package: the setup may run in the thread that called the check, or in one of ours.
     """
     found = _current()
     chain: dict[tuple[str, int, str, int], None] = {}
@@ -630,6 +631,8 @@ def _identity(maker: FrameType) -> Identity:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
+        if chain and ours(file):
+            break
         if file != threading.__file__ and (not chain or found is None or found[0].takes_part(file)):
             chain[file, frame.f_lineno or 0, code.co_qualname, frame.f_lasti] = None
         frame = frame.f_back
