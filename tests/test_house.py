@@ -101,7 +101,7 @@ TABLES = {
     "core", "core.arguments", "core.builds", "core.clocks", "core.early_threads", "core.errors", "core.own_builtins", "core.texts",
     "core.system", "core.values",
 }  # fmt: skip
-WATCH = {"adaptors.gil_watch", "core.gil_watch", "core.interpreter", "core.cores", "core.origin", "core.source"}
+WATCH = {"adaptors.gil_watch", "core.gil_watch", "core.classes", "core.interpreter", "core.cores", "core.origin", "core.source"}
 
 
 @pytest.fixture
