@@ -22,7 +22,7 @@ from .core.child import ChildSide, Ending, fork
 from .core.codes import CODES
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
-from .core.printed import flush, put, say, talks_to_a_terminal
+from .core.printed import flush, put, say, show_progress, talks_to_a_terminal
 from .core.values import integer, number
 from .core.verdict import Verdict
 from .report import html
@@ -212,7 +212,7 @@ def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None]
 
 
 def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
-    progress = _show_progress if talks_to_a_terminal() else _ignore_progress
+    progress = show_progress if talks_to_a_terminal() else _ignore_progress
     if arguments.json is not None:
         evidence_files.check_target(Path(arguments.json), "command line --json")
     if arguments.target is None:
@@ -270,10 +270,6 @@ def _resolve(target: str) -> Callable[[], Any]:
     if not callable(function):
         raise BadValue("target", target, "a function or another callable", "command line")
     return function  # type: ignore[no-any-return]
-
-
-def _show_progress(label: str) -> None:
-    say(f"\r\x1b[K{label}", end="")
 
 
 def _ignore_progress(label: str) -> None:

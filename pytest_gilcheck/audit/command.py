@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core import evidence_files
 from ..core.errors import BadValue
-from ..core.printed import say, talks_to_a_terminal, write
+from ..core.printed import say, show_progress, talks_to_a_terminal, write
 from ..core.values import SECONDS, integer, number
 
 OUTPUTS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
@@ -83,7 +83,7 @@ def run(given: argparse.Namespace, page: Page | None = None) -> int:
         evidence_files.check_target(given.output, "command line --output", "output")
     request = _request(given)
     try:
-        report = check.audit(request, _shown if talks_to_a_terminal() else lambda label: None)
+        report = check.audit(request, show_progress if talks_to_a_terminal() else lambda label: None)
         if given.format == "html" and page is not None:
             from .formats.records import records
 
@@ -155,7 +155,3 @@ def _project_file(targets: Sequence[str]) -> Path:
 
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _shown(label: str) -> None:
-    say(f"\r\x1b[K{label}", end="")

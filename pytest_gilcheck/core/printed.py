@@ -53,6 +53,11 @@ def say(text: str, end: str = "\n") -> None:
         sys.stderr.flush()
 
 
+def show_progress(label: str) -> None:
+    """Show what is being done, in the line of a terminal; an empty label clears it."""
+    say(f"\r\x1b[K{label}", end="")
+
+
 def talks_to_a_terminal() -> bool:
     """Whether standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()

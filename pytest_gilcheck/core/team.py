@@ -77,6 +77,11 @@ class Lap:
         return max(timing.end for timing in self.timings) - min(timing.start for timing in self.timings)
 
     @property
+    def thread_time(self) -> int:
+        """Wall time in nanoseconds, summed over the threads; at least 1."""
+        return max(1, sum(timing.wall for timing in self.timings))
+
+    @property
     def cpu(self) -> int:
         return sum(timing.cpu for timing in self.timings)
 
@@ -96,13 +101,12 @@ class Lap:
         """The share of the threads' time in which they were ready to run without a core; None where it is not counted."""
         if self.run_queue is None:
             return None
-        return self.run_queue / max(1, sum(timing.wall for timing in self.timings))
+        return self.run_queue / self.thread_time
 
     @property
     def blocked(self) -> float:
         """The share of the threads' time in which they neither ran nor were ready to run, as far as that is counted."""
-        total = max(1, sum(timing.wall for timing in self.timings))
-        return 1 - (self.cpu + (self.run_queue or 0)) / total
+        return max(0.0, 1 - (self.cpu + (self.run_queue or 0)) / self.thread_time)
 
     @property
     def cores_used(self) -> float:

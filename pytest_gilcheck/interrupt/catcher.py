@@ -138,7 +138,7 @@ class Catcher(Instrument):
         caller = frame.f_back
         self._last = frame, caller
         if caller is not None and not ours(caller.f_code.co_filename):
-            self._called_at = caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_qualname
+            self._called_at = _position(caller)
             self._send_note("unwound", frame.f_code.co_filename, frame.f_code.co_qualname)
 
     def _line(self, frame: FrameType) -> None:

@@ -127,12 +127,13 @@ def _converted(trial: Trial) -> str:
     if found is not None:
         where = Frame(*found[2:5])
         text = f", after `{statement(where)}` at {where} had turned the exception of its callback {found[1]} into {found[5]}"
-    for note in replaced[:1]:  # the clause that should have let the interrupt pass
-        where = Frame(*note[1:4])
-        text += f", after `{statement(where)}` at {where} had raised {note[4]} in place of the interrupt"
-    for note in replaced[1:][-1:]:  # what was caught
-        where = Frame(*note[1:4])
-        text += f", and `{statement(where)}` at {where} then {note[4]}"
+    if replaced:
+        first, last = replaced[0], replaced[-1]  # by the clause that should have let the interrupt pass; what was caught
+        where = Frame(*first[1:4])
+        text += f", after `{statement(where)}` at {where} had raised {first[4]} in place of the interrupt"
+        if last is not first:
+            where = Frame(*last[1:4])
+            text += f", and `{statement(where)}` at {where} then {last[4]}"
     return text
 
 

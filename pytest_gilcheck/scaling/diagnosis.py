@@ -89,7 +89,7 @@ def identity(rounds: Sequence[Round]) -> Identity:
         cores_sequential=median(pair.sequential.cores_used for pair in work),
         cores_threaded=median(pair.threaded.cores_used for pair in work),
         cpu_inflation=median(pair.threaded.cpu / max(1, pair.sequential.cpu) for pair in work),
-        blocked=median(_blocked(r) for r in rounds),
+        blocked=median(r.work.threaded.blocked for r in rounds),
         denied=_median(denied),
         voluntary=_median([None if s is None else s[0] for s in threaded]),
         involuntary=_median([None if s is None else s[1] for s in threaded]),
@@ -175,12 +175,6 @@ def _details(held: Held | None, seen: WatchSummary | None, queue: WatchSummary |
     elif seen is not None and seen.running:
         lines.append(f"most often running: {' <- '.join(seen.running)}")
     return tuple(lines)
-
-
-def _blocked(r: Round) -> float:
-    lap = r.work.threaded
-    wall = sum(timing.wall for timing in lap.timings)
-    return max(0.0, wall - lap.cpu - (lap.run_queue or 0)) / max(1, wall)
 
 
 def _median(values: Sequence[float | None]) -> float | None:

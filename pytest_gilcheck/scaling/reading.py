@@ -166,7 +166,7 @@ def _works_elsewhere(r: Round) -> bool:
     machine to itself, in the sequential lap.
     """
     laps = (r.work.sequential, r.work.threaded)
-    if any(lap.elsewhere > ELSEWHERE * sum(timing.wall for timing in lap.timings) for lap in laps):
+    if any(lap.elsewhere > ELSEWHERE * lap.thread_time for lap in laps):
         return True
     return r.work.sequential.children and r.work.sequential.blocked > ELSEWHERE
 

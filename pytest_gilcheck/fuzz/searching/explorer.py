@@ -21,6 +21,7 @@ from ...core.origin import ours, standard
 from ...core.own_builtins import OWN, PutBack, Replaced
 from ...core.source import came_through
 from ..program import Program, describe_error
+from ..running import record
 from ..running.covered import Covered
 from ..running.engine import Engine
 from ..running.events import Events
@@ -56,7 +57,7 @@ class Symptom(StrEnum):
     DEADLOCK = "deadlock"
     NEVER_ENDS = "never ends"  # a thread waits for something that no thread will do, after a lost wake-up for instance
     LIVELOCK = "livelock"
-    HANGS = "hangs"  # a thread computes, or is blocked outside of control, until the timeout
+    HANGS = record.HANGS  # a thread computes, or is blocked outside of control, until the timeout
     CRASHED = "crashed"  # the process died, in stress mode
 
 

@@ -264,9 +264,8 @@ def _named(callee: Any) -> str | None:
         name = f"{callee.__module__}.{callee.__name__}"
     else:
         kinds = bases_of(owner if _is_a(owner, type) else type(owner))
-        name = (
-            f"{full_name_of_class(next((kind for kind in kinds if callee.__name__ in names_of(kind)), object))}.{callee.__name__}"
-        )
+        defines = next((kind for kind in kinds if callee.__name__ in names_of(kind)), object)
+        name = f"{full_name_of_class(defines)}.{callee.__name__}"
     name = name.removeprefix("builtins.").removeprefix("_")  # functools.reduce is defined in _functools
     return name if name in _NAMES else None
 
