@@ -96,8 +96,9 @@ def test_every_relative_link_and_anchor_leads_somewhere(name):
 def test_every_page_is_in_the_index_and_every_term_is_once_in_the_glossary():
     index, findings = PAGES["docs/index.md"], PAGES["docs/how-to/findings/index.md"]
     pages = [name.removeprefix("docs/") for name in PAGES if name.startswith("docs/") and name != "docs/index.md"]
-    assert not [page for page in pages if f"({page})" not in index and f"({page.rpartition('/')[2]})" not in findings]
-    in_menus = [page for page in pages if not page.startswith("how-to/findings/gc")]
+    lists = index + findings + PAGES["docs/development/decisions/index.md"]
+    assert not [page for page in pages if f"({page})" not in lists and f"({page.rpartition('/')[2]})" not in lists]
+    in_menus = [page for page in pages if not page.startswith(("how-to/findings/gc", "development/decisions/0"))]
     assert not [page for page in in_menus if f"\n{page.removesuffix('.md')}\n" not in index]
     terms = re.findall(r"^\| ([^|]+?) \|", PAGES["docs/explanation/glossary.md"], re.MULTILINE)
     named = [term for entry in terms if entry not in ("term", "---") for term in entry.split(", ")]
