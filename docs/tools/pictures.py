@@ -1,7 +1,7 @@
 """Make the pictures of README and the site from real runs: ``python docs/tools/pictures.py`` (needs Chromium for the second).
 
 - ``docs/_static/race.svg``: the terminal of the test in README that finds a race;
-- ``docs/_static/report.png``: the HTML report of three failing tests.
+- ``docs/_static/report.png``: the HTML report of three failing tests, and of one the threads in lanes.
 """
 
 import html
@@ -10,11 +10,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "docs" / "_static"
-COLUMNS = 100
+COLUMNS = 130
 FONTS = "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace"
 COLOURS = {"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "34": "#79c0ff", "35": "#d2a8ff", "36": "#56d4dd"}
 FAILING = """
@@ -78,12 +79,13 @@ def svg(text):
 
 
 def wrapped(text):
-    """Lines that a terminal of this width would wrap."""
+    """The lines, of which those that are wider than the picture are broken between words: a terminal would break in a word."""
     for line in text.splitlines():
-        while len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > COLUMNS:
-            yield line[:COLUMNS]
-            line = line[COLUMNS:]
-        yield line
+        if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= COLUMNS:
+            yield line
+        else:
+            indent = " " * (len(line) - len(line.lstrip()))
+            yield from textwrap.wrap(line, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def terminal(folder):
@@ -106,10 +108,11 @@ def report(folder):
     page = folder / "report.html"
     page.write_text(page.read_text().replace(folder.name, "shop").replace(str(Path(sys.base_prefix)), "/usr"))
     with browser(folder / "browser") as tab:
-        tab.wide(1280)
+        tab.wide(1280, 1240)
         tab.open(page)
-        tab.run("document.querySelector('#results').scrollIntoView()")
         tab.run("[...document.querySelectorAll('#matrix tbody tr th button')].find(b => b.textContent.includes('cache')).click()")
+        tab.until("return document.querySelector('.lane') !== null")
+        tab.run("document.querySelector('#matrix').scrollIntoView()")
         tab.driver.save_screenshot(str(STATIC / "report.png"))
 
 

@@ -72,9 +72,9 @@ class Browser:
         """Set the colour scheme that the system prefers: light or dark."""
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
-    def wide(self, pixels: int) -> None:
-        """Set the width of the window."""
-        size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    def wide(self, pixels: int, height: int = 900) -> None:
+        """Set the width of the window, and its height in pixels."""
+        size = {"width": pixels, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
