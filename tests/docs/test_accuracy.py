@@ -64,6 +64,10 @@ def test_each_measurement_names_a_benchmark_and_columns_that_exist(name):
     assert {*measurement.get("reads", {}), *measurement.get("moves", {})} <= set(columns)
 
 
+def test_a_benchmark_runs_on_this_interpreter_in_the_repository():
+    assert "usage: idle_cost.py" in accuracy.run("benchmarks/idle_cost.py --help")
+
+
 @pytest.mark.parametrize(("printed", "status"), [("1.02", 0), ("1.20", 1), (None, 3)])
 def test_the_exit_status_tells_moved_from_not_compared(tmp_path, printed, status):
     file = tmp_path / "output"
