@@ -90,13 +90,12 @@ def run(command: str) -> str:
     """A benchmark's output on this interpreter; it is shown as it comes."""
     with tempfile.TemporaryDirectory() as folder:
         words = shlex.split(command.replace("{out}", str(Path(folder) / "out")))
-        process = subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
         lines = []
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            lines.append(line)
-        process.wait()
+        with subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                lines.append(line)
     return "".join(lines)
 
 
