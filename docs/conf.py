@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the code of this checkout, and not another that is installed
 
-from pytest_gilcheck import __version__
+from pytest_gilcheck.core.version import __version__
 
 project = "pytest-gilcheck"
 author = copyright = "The pytest-gilcheck developers"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter
     from .core.team import TeamHung
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
+    from .core.version import __version__ as __version__
     from .fuzz.check import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
     from .fuzz.steps.shared import shared
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     gilcheck: Gilcheck
 
-__version__ = "0.1.0"
 __all__ = [
     "BadValue",
     "Cause",
@@ -71,6 +71,7 @@ _HOMES = {
     "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",
     "Verdict": "core.verdict",
+    "__version__": "core.version",
     "shared": "fuzz.steps.shared",
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import __version__, compare
+from . import compare
 from .audit import command as audit_command
 from .calls import Gilcheck
 from .checks import SCALING, UNITS
@@ -25,6 +25,7 @@ from .core.fork_safety import can_fork
 from .core.printed import flush, put, say, show_progress, talks_to_a_terminal
 from .core.values import integer, number
 from .core.verdict import Verdict
+from .core.version import __version__
 from .report import html
 from .runner import refuse_arguments
 from .settings import Settings, option, replay_key

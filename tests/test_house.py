@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import pytest_gilcheck
+from pytest_gilcheck.core import version
 from pytest_gilcheck.plugin import FREE_THREADED_BUILD
 
 HOUSE = Path(pytest_gilcheck.__file__).parent
@@ -26,13 +27,23 @@ def parsed(path):
 
 def imports(path):
     """Absolute names of every module that this file imports, at any depth of it."""
-    package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
-    for node in ast.walk(parsed(path)):
+    return imported_by(parsed(path), [HOUSE.name, *path.relative_to(HOUSE).parent.parts])
+
+
+def imported_by(tree, package):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
-            yield ".".join([*base, *([node.module] if node.module else [])])
+            target = ".".join([*base, *([node.module] if node.module else [])])
+            names = [alias.name for alias in node.names] if target == HOUSE.name else [None]
+            yield from (f"{target}.{name}" if name and room_of(name) else target for name in names)
+
+
+def room_of(name):
+    """Whether the house has a module or package of this name at top level."""
+    return (HOUSE / f"{name}.py").exists() or (HOUSE / name / "__init__.py").exists()
 
 
 def wing_of(path):
@@ -43,6 +54,8 @@ def forbidden(wing, name):
     """Whether a file of this wing must not import this module."""
     if name.split(".")[0] == "pytest" or name.startswith("_pytest"):
         return wing not in ("plugin", "hookspecs", "adaptors")
+    if name == HOUSE.name:
+        return True  # the public names are for users: `core.version`, say, has its own
     if not name.startswith("pytest_gilcheck."):
         return False
     target = name.split(".")[1]
@@ -59,14 +72,16 @@ def forbidden(wing, name):
 
 @SOURCES
 def test_every_import_goes_the_way_the_house_allows():
-    wrong = {path: [name for name in imports(path) if forbidden(wing_of(path), name)] for path in ROOMS}
+    prove = HOUSE / "audit" / "prove_child.py"  # a program of its own, which uses us as a user does
+    wrong = {path: [name for name in imports(path) if forbidden(wing_of(path), name)] for path in ROOMS if path != prove}
     assert not {str(path.relative_to(HOUSE)): names for path, names in wrong.items() if names}
 
 
 @pytest.mark.parametrize(
     ("wing", "name"),
     [("core", "pytest"), ("scaling", "_pytest.outcomes"), ("core", "pytest_gilcheck.scaling"), ("scaling", "pytest_gilcheck.fuzz"),
-     ("report", "pytest_gilcheck.scaling.result"), ("cli", "pytest_gilcheck.adaptors.guard")],
+     ("report", "pytest_gilcheck.scaling.result"), ("cli", "pytest_gilcheck.adaptors.guard"),
+     ("report", "pytest_gilcheck"), ("audit", "pytest_gilcheck"), ("cli", "pytest_gilcheck")],
 )  # fmt: skip
 def test_the_rule_itself_refuses_what_it_should(wing, name):
     assert forbidden(wing, name)
@@ -269,3 +284,17 @@ def test_every_class_name_exists_once():
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(f"{path.relative_to(HOUSE)}:{node.lineno}")
     assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [("from .. import scaling", ["pytest_gilcheck.scaling"]), ("from .. import __version__", ["pytest_gilcheck"]),
+     ("from ..core.version import __version__", ["pytest_gilcheck.core.version"]), ("import pytest_gilcheck", ["pytest_gilcheck"])],
+)  # fmt: skip
+def test_an_import_from_the_root_is_one_of_its_rooms_or_of_the_root(line, names):
+    assert list(imported_by(ast.parse(line), [HOUSE.name, "report"])) == names
+
+
+def test_the_version_stands_in_one_place():
+    assert [path.name for path in ROOMS if "__version__ = " in path.read_text()] == ["version.py"]
+    assert pytest_gilcheck.__version__ == version.__version__

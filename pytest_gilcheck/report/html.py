@@ -25,12 +25,12 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from .. import __version__
 from ..checks import UNITS
 from ..core.codes import CODES, page_address
 from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.evidence import Record
+from ..core.version import __version__
 from .clean import clean, one_line
 from .matrix import Matrix, MatrixCell, MatrixRow, matrix
 from .words import MARKS, WORST_FIRST, number, short_figure, slower

@@ -6,6 +6,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from ...core.version import __version__
 from ..catalogue import CATALOGUE, Rule
 from ..check import AuditReport
 from ..finding import AuditFinding, Severity, SourcePlace
@@ -17,8 +18,6 @@ _PROJECT = SourcePlace("pyproject.toml")
 
 def render(report: AuditReport) -> str:
     """The report as a SARIF log with one run. What could not be told is of kind ``open``, what was accepted is suppressed."""
-    from ... import __version__
-
     shown = [one for one in report.findings if one.severity is not Severity.OK]
     codes = sorted({one.code for one in (*shown, *(one for one, _ in report.accepted))})
     results = [_result(one, codes) for one in shown]
