@@ -356,8 +356,8 @@ class Imported(Gilcheck):
 
     @property
     def runner(self) -> Runner:  # type: ignore[override] # an attribute there
-        checks = running_test.checks()
-        return self._own if checks is None else checks.runner
+        of_test = running_test.runner()
+        return self._own if of_test is None else of_test
 
 
 def _given(check: Check, local: Mapping[str, Any]) -> dict[str, Any]:

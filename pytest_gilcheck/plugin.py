@@ -22,6 +22,7 @@ from .settings import FILES, SETTINGS, SPAWNED_TEST, ini_name, option, variable
 if TYPE_CHECKING:
     from .adaptors.checked_tests import CheckedTests
     from .calls import Gilcheck
+    from .runner import Runner
 
 _RUNNING = pytest.StashKey[pytest.Item | None]()
 _RAN_PLAINLY = pytest.StashKey[dict[Any, pytest.Item]]()  # by node: the first test that ran in it unmarked
@@ -85,7 +86,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     _refuse_blocked_parts(config)
-    config.add_cleanup(running_test.begins(lambda: _of_running_test(config)))
+    config.add_cleanup(running_test.begins(lambda: _runner_of_running_test(config)))
     for name in MARKERS:
         config.addinivalue_line("markers", marker_line(name))
     config.addinivalue_line("markers", f"{SELECTOR}: set on every test that uses a check, for -m {SELECTOR}.")
@@ -225,14 +226,14 @@ def gilcheck_fixture(request: pytest.FixtureRequest) -> Gilcheck:
     return namespace(request.node)
 
 
-def _of_running_test(config: pytest.Config) -> Gilcheck | None:
-    """The calls of the test that runs, for one that has imported the object and does not ask for the fixture."""
+def _runner_of_running_test(config: pytest.Config) -> Runner | None:
+    """The runner of the test that runs, for one that has imported the object and does not ask for the fixture."""
     item = config.stash.get(_RUNNING, None)
     if item is None:
         return None
     from .adaptors.checked_tests import namespace
 
-    return namespace(item)
+    return namespace(item).runner
 
 
 def _refuse_blocked_parts(config: pytest.Config) -> None:

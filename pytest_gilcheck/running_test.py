@@ -9,20 +9,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .calls import Gilcheck
+    from .runner import Runner
 
-_sessions: list[Callable[[], Gilcheck | None]] = []  # the innermost is the last: a test may run pytest in its process
+_sessions: list[Callable[[], Runner | None]] = []  # the innermost is the last: a test may run pytest in its process
 
 
-def begins(checks_of_running_test: Callable[[], Gilcheck | None]) -> Callable[[], None]:
+def begins(runner_of_running_test: Callable[[], Runner | None]) -> Callable[[], None]:
     """A pytest session begins; returns what ends it."""
-    _sessions.append(checks_of_running_test)
-    return lambda: _sessions.remove(checks_of_running_test)
+    _sessions.append(runner_of_running_test)
+    return lambda: _sessions.remove(runner_of_running_test)
 
 
-def checks() -> Gilcheck | None:
-    """The calls of the running test, whose evidence and judgement are the test's; None if pytest runs no test."""
+def runner() -> Runner | None:
+    """The runner of the running test, whose evidence and judgement are the test's; None if pytest runs no test."""
     for of_session in reversed(_sessions):  # an inner session may have no test of its own: the test that made it runs
-        if (calls := of_session()) is not None:
-            return calls
+        if (found := of_session()) is not None:
+            return found
     return None

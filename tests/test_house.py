@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,28 @@ def test_every_import_goes_the_way_the_house_allows():
 )  # fmt: skip
 def test_the_rule_itself_refuses_what_it_should(wing, name):
     assert forbidden(wing, name)
+
+
+def parts_by_import(files):
+    """The parts of the house that each part imports, also for its annotations alone."""
+    found = {}
+    for path in files:
+        others = {name.split(".")[1] for name in imports(path) if name.startswith(f"{HOUSE.name}.")}
+        found.setdefault(wing_of(path), set()).update(others - {wing_of(path)})
+    return found
+
+
+@SOURCES
+def test_no_two_parts_of_the_house_need_each_other():
+    parts = parts_by_import(ROOMS)
+    assert parts["calls"] >= {"runner", "running_test"}
+    graphlib.TopologicalSorter(parts).prepare()
+
+
+def test_a_circle_of_parts_is_noticed():
+    parts = parts_by_import(ROOMS)
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(parts | {"running_test": {"calls"}}).prepare()
 
 
 @functools.cache
