@@ -3,13 +3,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_gilcheck.fuzz.schedule import BadToken, Choice, Schedule, Token, checksum
+from tests.untimed import UNTIMED
 
 CHOICES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 40), st.booleans()), unique_by=lambda each: each[0]).map(
     lambda drawn: tuple(Choice(*each) for each in sorted(drawn))
 )
 
 
-@settings(max_examples=50)
+@settings(UNTIMED, max_examples=50)
 @given(choices=CHOICES, points=st.integers(0, 10**6), data=st.data())
 def test_a_token_says_the_same_again(choices, points, data):
     anchors = tuple(data.draw(st.integers(0, 0xFFFF)) for _ in choices)

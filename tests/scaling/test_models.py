@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_gilcheck.scaling.models import Fit, amdahl, universal_scalability
+from tests.untimed import UNTIMED
 
 WORKERS = (1, 2, 4, 8, 16, 32)
 
 
+@UNTIMED
 @given(st.floats(1, 1e6), st.floats(0, 1), st.floats(0, 0.1))
 def test_the_law_that_made_the_points_is_recovered(single, contention, coherence):
     truth = Fit(single, contention, coherence, 0, 0)
