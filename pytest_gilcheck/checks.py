@@ -82,6 +82,7 @@ class Check(NamedTuple):
         in_children: whether the check itself runs the workload in child processes, and in no other.
         searches: whether it sets the test's fixtures up itself, again for each run, and runs the body in threads of its own.
         selected_by: the argument that selects this check where two share a marker; empty for the one that needs none.
+        evidence_for: the code of the audit that asks for evidence of this check; empty where none does.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Check(NamedTuple):
     in_children: bool = False
     searches: bool = False
     selected_by: str = ""
+    evidence_for: str = ""
 
     def prepare(self, work: Any, name: str | None, arguments: Arguments, **context: Any) -> Prepared[Any]:
         """Turn checked arguments into a check that is ready to run; see ``entry.prepare`` of the wing.
@@ -184,6 +186,7 @@ SCALING = Check(
     | dict.fromkeys(("call_seconds", "yardstick_before", "yardstick_after"), "s")
     | {"cores_used": "cores"},
     properties=("low", "high", "ceiling", "efficiency", "threshold", "threads", "cores_used", "cause", "rounds", "seconds", "held"),
+    evidence_for="GA401",
 )
 
 INTERRUPT = Check(
@@ -214,6 +217,7 @@ INTERRUPT = Check(
         "delivery_min", "delivery_median", "unwinding_max", "exit_max", "signals", "signal_outcome", "culprit", "seed", "seconds",
     ),
     in_children=True,
+    evidence_for="GA402",
 )  # fmt: skip
 
 INJECTION = Check(
@@ -260,6 +264,7 @@ INJECTION = Check(
     properties=("reachable", "tried", "broken", "seed", "seconds"),
     in_children=True,
     selected_by="inject",
+    evidence_for="GA402",
 )
 
 LATENCY = Check(
@@ -306,6 +311,7 @@ LATENCY = Check(
         "workers", "heartbeat_alone_p99", "heartbeat_beside_p99", "echo_alone_p99", "echo_beside_p99", "loop_beside_p99", "convoy",
         "stall", "held", "cores_used", "rounds", "seconds",
     ),
+    evidence_for="GA402",
 )  # fmt: skip
 
 FUZZ = Check(
@@ -344,6 +350,7 @@ FUZZ = Check(
     properties=("symptom", "preemptions", "steps", "seed", "seconds"),
     exclusive=False,
     searches=True,
+    evidence_for="GA403",
 )
 
 CHECKS = {check.name: check for check in (SCALING, INTERRUPT, INJECTION, LATENCY, FUZZ)}

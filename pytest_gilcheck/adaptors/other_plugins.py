@@ -9,8 +9,10 @@ from importlib import import_module
 
 import pytest
 
+from ..checks import CHECKS
+
 _PACKAGE = __name__.partition(".")[0]
-_MEASURING = ("core", "scaling", "interrupt", "injection", "latency", "fuzz")  # the wings that run beside a test's body
+_MEASURING = {"core", *(check.wing for check in CHECKS.values())}  # what runs beside a test's body
 
 
 def tell(config: pytest.Config) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from ..checks import CHECKS
 from ..core.errors import BadValue
 from ..core.evidence import Record, asserted_violated
 from ..core.evidence_files import BadEvidence, EvidenceFile, load
@@ -16,12 +17,8 @@ from .claims import Release, ReleaseClaim
 from .finding import AuditFinding, Known, Severity, found, passed
 from .settings import AuditSettings
 
-_KINDS: dict[str, tuple[str, ...]] = {
-    "GA401": ("scaling",),
-    "GA402": ("interrupt", "latency", "injection"),
-    "GA403": ("fuzz", "linearizable", "sweep"),
-}
 _WORDS = {"GA401": "scaling", "GA402": "signals and latency", "GA403": "interleavings"}
+_KINDS = {code: tuple(check.name for check in CHECKS.values() if check.evidence_for == code) for code in _WORDS}
 _SEVERITIES = {  # of evidence that is missing, by claimed level
     "GA401": {1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR, 4: Severity.ERROR},
     "GA402": {1: Severity.NOTE, 2: Severity.NOTE, 3: Severity.WARNING, 4: Severity.WARNING},

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import pytest_gilcheck
+from pytest_gilcheck.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING, CHANGELOG = (ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md"))
 QUICK = (ROOT / "tests" / "quick.txt").read_text().splitlines()
-WINGS = ("scaling", "interrupt", "injection", "latency", "fuzz", "audit", "probe", "report", "core")
+WINGS = (*(check.wing for check in CHECKS.values()), "audit", "probe", "report", "core")
 PARTS = (*(f"tests/{wing}/" for wing in (*WINGS, "plugin")), "tests/test_house.py")
 FRAGMENT = re.compile(r"[\w-]+\.(added|changed|fixed|removed)(\.\d+)?\.md")
 
