@@ -67,13 +67,27 @@ def test_a_stage_that_does_not_exist_is_refused_with_those_that_do(scripts):
     assert "documentation" in refused.stderr
 
 
+@pytest.fixture
+def without_interpreters(scripts):
+    """A folder whose ``.ci/run`` finds no interpreter, and has an example that needs none."""
+    (scripts.folder / ".ci" / "find-python").write_text('#!/bin/sh\necho "no Python $1 here" >&2\nexit 1\n')
+    (scripts.folder / "README.md").write_text("<!-- examples command -->\n```\npython3 -c 'print(1 + 1)'\n")
+    subprocess.run(["git", "init", "-q", scripts.folder], check=True)
+    return scripts
+
+
 @pytest.mark.parametrize(("complete", "status"), [("", 0), ("1", 1)])
-def test_a_stage_without_its_interpreter_is_named_and_fails_a_complete_run(scripts, complete, status):
-    finder = scripts.folder / ".ci" / "find-python"
-    finder.write_text('#!/bin/sh\necho "no Python $1 here" >&2\nexit 1\n')
-    run = scripts("run", CI_STAGES="gil-on", CI_COMPLETE=complete, SLOW_SHARE="1/1")
+def test_a_stage_without_its_interpreter_is_named_and_fails_a_complete_run(without_interpreters, complete, status):
+    run = without_interpreters("run", CI_STAGES="gil-on examples", CI_COMPLETE=complete, SLOW_SHARE="1/1")
     assert "out          gil-on: no Python 3.13t" in run.stdout
+    assert "\n2\n" in run.stdout  # the example ran
     assert run.returncode == status
+
+
+def test_a_run_of_which_nothing_could_be_run_fails(without_interpreters):
+    run = without_interpreters("run", CI_STAGES="gil-on", SLOW_SHARE="1/1")
+    assert "no stage could be run here" in run.stdout
+    assert run.returncode == 1
 
 
 REPORT = """<testsuites><testsuite>
