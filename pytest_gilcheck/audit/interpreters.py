@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -9,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from packaging.tags import Tag, platform_tags
 
@@ -102,11 +102,11 @@ def find() -> list[Python]:
     candidates = [path for name in names if (path := shutil.which(name)) is not None]
     if "free-threading" in sys.version:
         candidates.insert(0, sys.executable)
-    home = Path.home()
-    roots = (Path(os.environ.get("PYENV_ROOT") or home / ".pyenv") / "versions", home / ".local/share/uv/python")
+    home = os.path.expanduser("~")
+    roots = (os.path.join(os.environ.get("PYENV_ROOT") or f"{home}/.pyenv", "versions"), f"{home}/.local/share/uv/python")
     for root in roots:
-        for minor in _versions():
-            candidates += [str(one) for one in sorted(root.glob(f"*{minor[0]}.{minor[1]}*t*/bin/python3"))]
+        for minor in _versions():  # the module glob: `Path.glob` raises where a folder is another user's (PermissionError)
+            candidates += sorted(glob.glob(f"{glob.escape(root)}/*{minor[0]}.{minor[1]}*t*/bin/python3"))
     found: dict[str, Python] = {}
     for candidate in dict.fromkeys(candidates):
         python = ask(candidate)
