@@ -22,7 +22,6 @@ from .finding import WORST_FIRST, AuditFinding, Severity, ordered, reaches
 from .interpreters import Python
 from .modules import Modules
 from .project_files import is_project
-from .release import SUPPORTED
 from .settings import AcceptedFinding, AuditSettings
 
 OK, FOUND, USAGE, UNDECIDED, INTERNAL = range(5)  # exit statuses
@@ -219,7 +218,7 @@ def _against_claim(findings: Iterable[AuditFinding], release: Release, claim: Re
     """
     built = any(one.built for one in release.artifacts)
     for one in findings:
-        untold = one.code == "GA322" and claim.level >= SUPPORTED and not built
+        untold = one.code == "GA322" and claim.level and not built
         yield one.at(Severity.INCONCLUSIVE) if untold else one
 
 

@@ -63,8 +63,8 @@ class ReleaseClaim:
 
     @property
     def severity(self) -> Severity:
-        """Of a contradiction: an error from level 2 on."""
-        return Severity.ERROR if self.level >= SUPPORTED else Severity.WARNING
+        """Of a contradiction between the claim and what a binary or an import shows: each level says that the GIL stays off."""
+        return Severity.ERROR if self.level else Severity.WARNING
 
     def __str__(self) -> str:
         if self.level:

@@ -15,7 +15,6 @@ from .claims import ReleaseClaim
 from .finding import AuditFinding, Known, Severity, found, passed
 from .imports import ImportResult, Scratch, import_all
 from .interpreters import Python
-from .release import SUPPORTED
 
 _MACHINES = {"x86_64": "x86-64", "amd64": "x86-64", "arm64": "aarch64", "aarch64": "aarch64"}
 _FORMATS = {"linux": "ELF", "macos": "Mach-O", "windows": "PE", "android": "ELF", "ios": "Mach-O"}
@@ -196,7 +195,7 @@ def _came_back(known: Modules, one: ImportResult, own: set[str], claim: ReleaseC
             for each in known.artifact.extension_modules()
             if each.module in ours and each.file in known.declared
         )
-        severity = Severity.ERROR if claim.level >= SUPPORTED or free else Severity.WARNING
+        severity = Severity.ERROR if free else claim.severity
         yield found("GA204", subject, f"by {names}; imported by {chain}", Known.IMPORT, severity=severity)
     if others:
         owner = canonicalize_name(others[0].partition(".")[0])

@@ -22,7 +22,7 @@ LEVELS = {
     f"{BARE} :: 4 - Resilient": 4,
 }
 LEVEL_NAMES = {0: "none", 1: "1 - Unstable", 2: "2 - Beta", 3: "3 - Stable", 4: "4 - Resilient"}
-SUPPORTED = 2  # from this level on users may expect that the GIL stays off
+SUPPORTED = 2  # from this level on users may expect a wheel for free-threaded builds; "unstable" may be built from source
 
 
 class BadMetadata(ValueError):

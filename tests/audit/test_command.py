@@ -11,7 +11,7 @@ from pytest_gilcheck import cli
 from pytest_gilcheck.audit import check
 from pytest_gilcheck.audit.catalogue import CATALOGUE
 
-from .made import BETA, binary, sdist, wheel
+from .made import BETA, LEVEL, binary, sdist, wheel
 
 FILE = "demo/{}.cpython-314t-x86_64-linux-gnu.so"
 
@@ -57,6 +57,22 @@ def test_a_finding_and_what_makes_it_fail(tmp_path, gilcheck):
     assert gilcheck("audit", path, "--no-import", "--select", "GA1")[0] == 0
 
 
+UNSTABLE = LEVEL.format("1 - Unstable")
+
+
+@pytest.mark.parametrize("classifiers", [[UNSTABLE], [LEVEL.removesuffix(" :: {}")], [BETA]], ids=str)
+def test_a_claim_that_the_binary_contradicts_is_an_error_at_every_level_without_an_import(tmp_path, gilcheck, classifiers):
+    status, out, _ = gilcheck("audit", free(tmp_path, "multi_silent", classifiers=classifiers), *QUIET)
+    assert (status, "error GA201" in out) == (1, True)
+    status, out, _ = gilcheck("audit", free(tmp_path, "multi_free", classifiers=classifiers), *QUIET)
+    assert (status, "GA201" in out) == (0, False)
+
+
+def test_without_a_claim_a_binary_that_uses_the_gil_contradicts_nothing(tmp_path, gilcheck):
+    status, out, _ = gilcheck("audit", free(tmp_path, "multi_silent", classifiers=[]), *QUIET)
+    assert (status, "warning GA201" in out) == (0, True)
+
+
 def test_what_cannot_be_told_is_no_pass(tmp_path, gilcheck):
     path = free(tmp_path, "single_sometimes")
     assert gilcheck("audit", path, *QUIET)[0] == 3
@@ -64,7 +80,8 @@ def test_what_cannot_be_told_is_no_pass(tmp_path, gilcheck):
 
 
 @pytest.mark.parametrize(
-    ("classifiers", "slot", "status"), [((BETA,), "", 3), ((), "", 0), ((BETA,), "{Py_mod_gil, Py_MOD_GIL_NOT_USED},", 0)]
+    ("classifiers", "slot", "status"),
+    [((BETA,), "", 3), ((LEVEL.format("1 - Unstable"),), "", 3), ((), "", 0), ((BETA,), "{Py_mod_gil, Py_MOD_GIL_NOT_USED},", 0)],
 )
 def test_a_source_that_does_not_declare_what_it_claims_is_no_pass(tmp_path, gilcheck, classifiers, slot, status):
     text = f"static S s[] = {{{slot} {{0}}}};\nPyMODINIT_FUNC PyInit_x(void) {{ return PyModuleDef_Init(&m); }}\n"

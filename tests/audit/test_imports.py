@@ -203,6 +203,12 @@ def test_the_import_agrees_with_the_binary(tmp_path, threaded):
     assert codes(findings) == []
 
 
+def test_the_lowest_claim_makes_it_an_error(tmp_path, threaded):
+    python, files = threaded
+    findings, _ = judged(tmp_path, python, files, level=1)
+    assert codes(findings, "error") == ["GA201", "GA204"]
+
+
 def test_without_a_claim_it_is_a_warning(tmp_path, threaded):
     python, files = threaded
     findings, _ = judged(tmp_path, python, files, level=0)
