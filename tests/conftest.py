@@ -2,6 +2,7 @@ import os
 import signal
 import sys
 
+import hypothesis
 import pytest
 
 from pytest_gilcheck.settings import SETTINGS, variable
@@ -15,6 +16,10 @@ sys.dont_write_bytecode = False
 
 # The first test that imports numpy would start threads of its OpenBLAS, and no later test of that process could be forked.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# How long drawing and an example take depends on the machine. Loaded before any test module makes settings of its own.
+hypothesis.settings.register_profile("gilcheck", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("gilcheck")
 
 pytest_plugins = ["pytester", "tests.suite"]
 

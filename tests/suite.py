@@ -24,7 +24,7 @@ from typing import IO, Any
 
 import pytest
 
-from .undecided import PREFIX
+from .undecided import PREFIXES
 
 try:
     import fcntl
@@ -222,7 +222,8 @@ class Undecided:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._tests.add(report.nodeid)
-        if report.skipped and isinstance(report.longrepr, tuple) and report.longrepr[2].startswith(f"Skipped: {PREFIX}"):
+        reason = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else ""
+        if reason.removeprefix("Skipped: ").startswith(PREFIXES):
             self._undecided.add(report.nodeid)
 
     @property

@@ -176,7 +176,9 @@ def test_a_run_that_used_no_hypothesis_does_not_import_it(imported):
 
 @pytest.mark.slow
 def test_nothing_that_hypothesis_has_to_say_is_lost(imported):
-    source = "from hypothesis import given, strategies\n\n@given(strategies.just(1))\ndef test_it(x): pass"
+    source = (
+        "from hypothesis import given, settings, strategies as s\n@settings(deadline=None)\n@given(s.just(1))\ndef test_it(x): pass"
+    )
     loaded, result = imported("--hypothesis-show-statistics", source=source)
     assert "hypothesis" in loaded
     result.stdout.fnmatch_lines(["*Hypothesis Statistics*", "*1 passing*0 failing*"])

@@ -15,6 +15,8 @@ UNDECIDED = """
 
     @pytest.mark.parametrize("n", range({tests}))
     def test_it(n):
+        if n == 0:
+            pytest.skip("inconclusive: as assert_holds says it")
         if n < {undecided}:
             undecided("too busy")
         if n < {undecided} + 3:

@@ -43,7 +43,11 @@ settings.configure(
 )
 """
 USE_DATABASE = "from django.contrib.auth.models import User; User.objects.create(username='a'); assert User.objects.count() == 1"
-PROFILE = "import hypothesis; hypothesis.settings.register_profile('company', max_examples=3)"
+PROFILE = """
+import hypothesis
+slow = [hypothesis.HealthCheck.too_slow]  # this machine may be
+hypothesis.settings.register_profile("company", max_examples=3, deadline=None, suppress_health_check=slow)
+"""
 FROZEN = "freezer.move_to('2099-01-01')"
 MOVED = "import datetime; time_machine.move_to(datetime.datetime(1960, 1, 1, tzinfo=datetime.UTC), tick=False)"
 FAKED = "fs.create_file('/made/up.txt')"

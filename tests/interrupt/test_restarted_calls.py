@@ -12,16 +12,14 @@ from pytest_gilcheck.core.system import HAS_PROC
 from pytest_gilcheck.interrupt.explain import culprit_of
 from pytest_gilcheck.interrupt.handlers import restarts_calls, restarts_can_be_told
 from pytest_gilcheck.interrupt.trial import SignalOutcome, Trial
+from tests.undecided import decided
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "siginterrupt"), reason="no calls are restarted here")
 forks_with_proc = pytest.mark.skipif(not HAS_PROC or can_fork() is not None, reason="no /proc, or no fork, here")
 
 
 def checked(work, **more):
-    result = gilcheck.interrupt(work, signals=["SIGINT"], repeats=1, over=0.05, within=0.2, exits_within=2.0, seed=1, **more)
-    if result.outcome == "busy":
-        pytest.skip(result.reason)
-    return result
+    return decided(gilcheck.interrupt(work, signals=["SIGINT"], repeats=1, over=0.05, within=0.2, exits_within=2.0, seed=1, **more))
 
 
 @forks_with_proc
