@@ -82,9 +82,9 @@ MUTANTS = (
     Mutant(
         "latency-kind-of-culprit",
         "latency/culprit.py",
-        "kind = IN_C if median(waits) > (workers + 1) * interval + _SLACK else BYTECODE",
-        "kind = IN_C if median(waits) > interval else BYTECODE",
-        "plain bytecode is reported as a C call that holds the GIL",
+        "    return IN_C if median(holds) >= _LONG else BYTECODE if median(holds) <= _BRIEF else EITHER\n",
+        "    return IN_C if median(waits) > longest else BYTECODE\n",
+        "a C call as long as the switch interval is reported as bytecode",
         ("tests/latency/test_culprit.py",),
     ),
     Mutant(

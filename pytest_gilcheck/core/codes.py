@@ -61,6 +61,7 @@ _ROWS = (
     FindingCode("GC401", "latency", "C call", "a C call holds the GIL for too long"),
     FindingCode("GC402", "latency", "bytecode", "busy threads make others wait for the GIL"),
     FindingCode("GC403", "latency", "other", "others are late, and no holder of the GIL was seen"),
+    FindingCode("GC404", "latency", "bytecode or C call", "busy threads or a C call make others wait for the GIL"),
     FindingCode("GC501", "fuzz", "invariant", "a schedule breaks the invariant, on today's builds too"),
     FindingCode("GC502", "fuzz", "exception", "a schedule raises an exception that no sequential order raises"),
     FindingCode("GC503", "fuzz", "deadlock", "threads wait for each other for ever"),

@@ -56,7 +56,7 @@ class OwnDescriptor:
         """
         rest = memoryview(data)
         while rest:
-            self._require()
+            self.require()
             rest = rest[self._write(self._number, rest) :]
 
     def read(self, size: int) -> bytes:
@@ -65,7 +65,7 @@ class OwnDescriptor:
         Raises:
             DescriptorLost: it was closed.
         """
-        self._require()
+        self.require()
         return self._read(self._number, size)
 
     def close(self) -> None:
@@ -73,7 +73,12 @@ class OwnDescriptor:
         if self._identity_now() == self._identity:
             self._close(self._number)
 
-    def _require(self) -> None:
+    def require(self) -> None:
+        """Return only if it is still open.
+
+        Raises:
+            DescriptorLost: it was closed.
+        """
         if self._identity_now() != self._identity:
             raise DescriptorLost(f"descriptor {self._number} was closed by other code of this process")
 

@@ -1,7 +1,6 @@
 """What held the GIL: the thread whose CPU clock advanced most during a wait for it, and the place where it released the GIL.
 
-The length of a wait tells how. About one switch interval is bytecode, which releases the GIL on request; much longer is a C call
-that does not release it. The frame of the holder shows where it *released* the GIL. A call into C is named exactly, because the
+The frame of the holder shows where it *released* the GIL. A call into C is named exactly, because the
 interpreter handles requests when the call returns. An operator that computes in C (``x in huge``) is named by its statement, or
 by the caller's statement if it was the last operation of the function.
 """
@@ -63,6 +62,10 @@ class Holders:
     All Python threads are watched, also those that the workload starts. The clock of a thread is looked up only while the thread
     is known to be alive, because ``pthread_getcpuclockid`` of an ended thread may crash. To read the clock of an ended thread is
     an OSError.
+
+    Attributes:
+        ran: CPU seconds of the thread that `spot` found, since `before`.
+        all_ran: those of all other threads together.
     """
 
     def __init__(self) -> None:
@@ -70,6 +73,7 @@ class Holders:
         self._idents: dict[int, int] = {}  # by CPU clock: the ident of an ended thread may be used again, its clock is not
         self._before: dict[int, int] = {}
         self._waits_begun = 0
+        self.ran = self.all_ran = 0.0
 
     def before(self) -> None:
         """Read the clocks; to be called just before a wait begins."""
@@ -89,6 +93,7 @@ class Holders:
         me = threading.get_ident()
         ran = {clock: now - self._before.get(clock, 0) for clock, now in self._read().items() if self._idents[clock] != me}
         clock = max(ran, key=ran.__getitem__, default=None)
+        self.ran, self.all_ran = 0.0 if clock is None else ran[clock] / 1e9, sum(ran.values()) / 1e9
         if clock is None or (ident := self._idents[clock]) not in frames:
             return None
         return _spot(frames[ident])
@@ -99,7 +104,7 @@ class Holders:
 
     def holdings(self, most: int = 5) -> tuple[Holding, ...]:
         """The places with the longest total wait, longest first."""
-        total = sum(sum(waits) for waits in self._waits.values())
+        total = sum(sum(waits) for waits in self._waits.values()) or 1.0
         ranked = sorted(self._waits.items(), key=lambda item: sum(item[1]), reverse=True)
         return tuple(Holding(spot.place(), sum(waits) / total, tuple(waits)) for spot, waits in ranked[:most])
 

@@ -65,14 +65,17 @@ class Load:
         self._team.lap([lambda: found.append(slowest_line(self.work))], limit=self._timeout, label="the slowest line")
         return found[0]
 
-    def until(self, end: float, label: str) -> LoadRun:
+    def until(self, end: float, label: str, threads: int | None = None) -> LoadRun:
         """Call the workload in every thread until ``end``; each thread finishes its current call.
+
+        Args:
+            threads: how many threads; None for all.
 
         Raises:
             BaseExceptionGroup, TeamHung: as `Team.lap`.
         """
         self._prepare()
-        counts = [0] * len(self._team)
+        counts = [0] * (threads or len(self._team))
 
         def share(index: int) -> Callable[[], None]:
             def run() -> None:
@@ -82,7 +85,7 @@ class Load:
 
         limit = max(0.0, end - time.perf_counter()) + self._timeout
         try:
-            lap = self._team.lap([share(index) for index in range(len(self._team))], limit=limit, label=label)
+            lap = self._team.lap([share(index) for index in range(len(counts))], limit=limit, label=label)
         except BaseException:  # also the user's Ctrl-C: the threads must stop
             self._failed = True
             raise

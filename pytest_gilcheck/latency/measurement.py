@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -11,14 +11,15 @@ from itertools import chain
 from ..core.clocks import time
 from ..core.cores import usable_cores
 from ..core.held import Held, held_fraction
-from ..core.holders import Holders
+from ..core.holders import HolderPlace, Holders
 from ..core.interpreter import GIL, build, switch_interval
 from ..core.stat import stolen
 from ..core.team import Team
 from ..core.verdict import Verdict
-from .culprit import Culprit, culprits
+from .culprit import FEWEST, Culprit, culprits
 from .echo import Echo, Exchange
 from .heartbeat import Heartbeat, native_ids
+from .holds import held_for
 from .judgement import Conditions, LatencyJudgement, Observed, judge
 from .lateness import LatenessSpread, Wait
 from .load import Load, LoadRun
@@ -32,6 +33,7 @@ ALONE, BESIDE = 0.15, 0.4  # seconds of a window without and beside the workload
 FEWEST_ROUNDS = 2  # each window beside the workload has one without it before and after
 COVER = 1.1  # length of a window in calls, at least: so one window covers a whole call
 _WORK_ALONE, _HELD_SECONDS = 0.2, 0.25
+_KEPT_SECONDS, _KEPT_MOST = 0.2, 3.0  # of one window of samples, and of all, where the first is not enough
 _LEAD = 0.005  # seconds between ordering a window and its begin
 _WORTH_NAMING = 0.02  # of the time: with less waiting for the GIL, no holder is named
 
@@ -66,6 +68,7 @@ class LatencyMeasurement:
     ) -> None:
         limits = [limit for limit in (template.claim.p99, template.claim.max) if limit is not None]
         long, workers = min(0.001, *(limit / 2 for limit in limits)), native_ids(team.idents())
+        self._workers = workers
         self._holders = Holders() if template.interpreter.build == GIL else None
         self._probes: list[Probe] = [Heartbeat(workers, long, self._holders)]
         if plan.loop:
@@ -209,7 +212,23 @@ class LatencyMeasurement:
         unknown = any(holding.place.file is None for holding in holdings)
         last = self._load.slowest_line() if unknown else None
         interval = max(self._template.switch_interval, sys.getswitchinterval())  # the workload may have set a longer one
-        return culprits(holdings, interval, self._plan.workers, self._load.work, last, self._template.switch_interval)
+        kept = self._kept(holdings[0].place)
+        return culprits(holdings, interval, self._plan.workers, self._load.work, last, self._template.switch_interval, kept)
+
+    def _kept(self, first: HolderPlace) -> Mapping[HolderPlace, Sequence[float]]:
+        """For how long each place keeps the GIL; windows until the first place has enough samples, or for some time."""
+        kept: dict[HolderPlace, list[float]] = {}
+        end = time.monotonic() + _KEPT_MOST
+        self._progress("how long the GIL is kept")
+        while len(kept.get(first, ())) < FEWEST and time.monotonic() < end:
+            found = held_for(
+                self._load, self._workers, self._template.switch_interval, _KEPT_SECONDS, _KEPT_SECONDS + self._plan.timeout
+            )
+            if found is None:
+                break
+            for place, holds in found.items():
+                kept.setdefault(place, []).extend(holds)
+        return kept
 
 
 def _held(load: Load, plan: LatencyPlan, progress: Callable[[str], None]) -> Held | None:

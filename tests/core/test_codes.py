@@ -32,7 +32,7 @@ def test_every_outcome_of_a_signal_has_a_code(outcome):
     assert CODES[code_of("interrupt", outcome)].name == outcome
 
 
-@pytest.mark.parametrize("kind", [culprit.IN_C, culprit.BYTECODE])
+@pytest.mark.parametrize("kind", [culprit.IN_C, culprit.BYTECODE, culprit.EITHER])
 def test_every_holder_of_the_gil_has_a_code(kind):
     assert CODES[code_of("latency", kind)].name == kind
 
