@@ -36,6 +36,7 @@ _WORK_ALONE, _HELD_SECONDS = 0.2, 0.25
 _KEPT_SECONDS, _KEPT_MOST = 0.2, 3.0  # of one window of samples, and of all, where the first is not enough
 _LEAD = 0.005  # seconds between ordering a window and its begin
 _WORTH_NAMING = 0.02  # of the time: with less waiting for the GIL, no holder is named
+_MOSTLY_HELD = 0.5  # of the time: then what the held fraction has seen is named, if the heartbeat has seen nobody
 
 
 @dataclass
@@ -169,7 +170,7 @@ class LatencyMeasurement:
 
     def _result(self, judgement: LatencyJudgement, alone: LoadRun, held: Held | None) -> LatencyResult:
         seen = self._seen
-        holders = self._culprits(held)
+        holders = self._culprits(held, judgement.verdict is Verdict.VIOLATED)
         reason = judgement.reason
         if judgement.verdict is Verdict.VIOLATED and holders:
             reason = f"{reason}; held by {holders[0]}"
@@ -198,7 +199,7 @@ class LatencyMeasurement:
             rounds=seen.rounds,
         )
 
-    def _culprits(self, held: Held | None) -> tuple[Culprit, ...]:
+    def _culprits(self, held: Held | None, violated: bool) -> tuple[Culprit, ...]:
         """What held the GIL while the heartbeat waited for it.
 
         If the heartbeat knows only "after the end of a call", the places of the held fraction are used: its sampler is the only
@@ -206,7 +207,9 @@ class LatencyMeasurement:
         """
         holdings = () if self._holders is None else self._holders.holdings()
         if sum(sum(holding.waits) for holding in holdings) < _WORTH_NAMING * self._seen.seconds:
-            return ()
+            if not violated or held is None or not held.holdings or held.fraction < _MOSTLY_HELD:
+                return ()
+            holdings = held.holdings  # on a busy machine nothing may be left of the heartbeat's waits
         if holdings[0].place.file is None and held is not None and held.holdings and held.holdings[0].place.file is not None:
             holdings = held.holdings
         unknown = any(holding.place.file is None for holding in holdings)

