@@ -21,7 +21,7 @@ from .schedule import Token, checksum, preemptions
 from .searching.explorer import Explorer, Failure, Symptom
 from .searching.limits import Limit, limited
 from .searching.minimise import minimised
-from .searching.search import Search, SearchOutcome
+from .searching.search import FEWEST, Search, SearchOutcome
 from .steps import sources
 
 __builtins__ = OWN  # of the functions below
@@ -33,6 +33,7 @@ _CHANCE = 0.01  # the error of the first kind: chance is called a race
 _MINIMISING = 0.4  # of the budget, if the plan has no number of schedules
 _MINIMISING_RUNS = 3_000  # if it has one
 _ENUMERATING, _ENUMERATING_RUNS = 0.15, 1_500  # likewise, for schedules that have fewer preemptions than the smallest one found
+_SLEEPING, _SLEEPING_RUNS = 0.15, 200  # likewise, for schedules in which a sleep lets all others run
 _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
 _CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
 
@@ -162,6 +163,7 @@ def violated(
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
+    reason += _slept_instead(explorer, plan, failure, sequential, deadline)
     if late:
         reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
     if deadline.unfinished:
@@ -228,6 +230,25 @@ def _delays(run: ScheduleRun) -> str:
         return ""
     each = [f"{late / 1e9:.3g} s at point {point}" for point, late in run.delays]
     return f", and a delay of {' and of '.join(each)}"
+
+
+def _slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline) -> str:
+    """That a sleep stands for a wait, if no schedule fails in which it lasts until the others wait; otherwise empty."""
+    places, clock = tuple(dict.fromkeys(failure.run.cut_short)), explorer.engine.clock
+    if not places or _over(plan, deadline)():
+        return ""
+    explorer.progress("a sleep for a wait?")
+    limit = _limit(plan, deadline, _SLEEPING, _SLEEPING_RUNS)
+    most, clock.most_delays = clock.most_delays, 0
+    try:
+        gil = not failure.run.masked
+        found = Search(explorer, failure.schedule.preemptions, limit, plan.seed, gil=gil, sampling=False).run(sequential)
+    finally:
+        clock.most_delays = most
+    if found.failure is not None or not (found.all_enumerated or found.explored >= FEWEST):
+        return ""
+    tried = f"none of {found.explored:,} schedules fails in which it lasts until the other threads wait"
+    return f"; a sleep stands for a wait at {' and '.join(places)}: {tried}. Wait for what they do: join, result(), an event"
 
 
 def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResult:

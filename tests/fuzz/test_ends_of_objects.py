@@ -300,3 +300,23 @@ def test_a_kept_object_in_a_cycle_is_let_go_with_all_else():
     assert not objects.disturbed
     del objects
     gc.collect()
+
+
+class Released:
+    """One whose end comes to the place that lets kept objects go, as that of a pool does by the steps of what it calls."""
+
+    __slots__ = ("objects",)
+
+    def __init__(self, objects):
+        self.objects = objects
+
+    def __del__(self):
+        self.objects.let_go()
+
+
+def test_what_ends_while_kept_objects_are_let_go_may_let_go_of_others():
+    objects = Objects()
+    for _ in range(3):
+        objects.number(Released(objects))
+    objects.let_go()
+    assert not objects.alive()

@@ -87,6 +87,8 @@ class Objects:
         self._waited = 0
         while ended := _only_kept(kept):
             for key in ended:
+                if key not in kept:  # what has ended before it runs code of the program, whose steps come here too
+                    continue
                 if not self.disturbed and self._is_noticed(kept[key], late):
                     self.disturbed = f"the end of what a {name_of_class(type(kept[key]))} holds"
                 del self._numbers[key], kept[key]

@@ -141,17 +141,27 @@ class Controlled(Turns):
         if woken and self.recording and self.exploring:
             self._span()
 
-    def virtual_sleep(self, nanoseconds: int) -> bool:
-        """Whether a sleep of the calling thread lets no other thread run; then the virtual clock has advanced by it."""
+    def sleep(self, task: Task, nanoseconds: int, what: str) -> None:
+        """Let the calling thread sleep.
+
+        In a sequential order, only threads that the program has started run meanwhile (`Deadlines.beside_sleepers`): to sleep may
+        stand for a wait for them. A thread that has slept often polls, so others may have to run.
+
+        Args:
+            what: the sleep, in words.
+        """
         self.clock.matters = True
-        if not self.exploring or self.virtual_sleeps >= self.most_virtual_sleeps:
-            return False
-        self.virtual_sleeps += 1
-        self.clock.now += nanoseconds
-        if self.children:
-            self._let_children_run(nanoseconds)
-        self.deadlines.end_past()
-        return True
+        slept = self.sleeps.get(task.index, 0)
+        task.holds = self.exploring and slept < self.most_sleeps
+        if task.holds:
+            self.sleeps[task.index] = slept + 1
+            if self.tasks[-1].root:  # the program has started none
+                self.clock.now += nanoseconds
+                if self.children:
+                    self._let_children_run(nanoseconds)
+                self.deadlines.end_past()
+                return
+        self.park(task, what, self.clock.now + nanoseconds, sleeping=True)
 
     def await_end_of(self, thread: threading.Thread) -> None:
         """Wait until a thread whose task is done has really ended, which on a busy machine takes as long as it takes."""

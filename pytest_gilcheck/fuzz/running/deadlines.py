@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...core.own_builtins import OWN
 from ..schedule import CLOCK
@@ -11,6 +11,7 @@ from .virtual_time import VirtualClock
 
 __builtins__ = OWN  # of the functions below
 
+_MOST_PASSED = 100  # times that time passes beside sleeps of a sequential order until it only passes for these
 _LEAP = 1_000_000  # nanoseconds that pass for threads that spin and read a clock; twice as many each further time
 
 
@@ -25,15 +26,16 @@ class Deadlines:
     Attributes:
         late_reading: the candidate that stands for a late reading of a clock.
         leaps: how often time passed since a thread last waited, because all of them spin.
+        passed: how often in this run it passed beside a sleep of a sequential order.
     """
 
-    __slots__ = ("_clock", "_main", "_tasks", "late_reading", "leaps")
+    __slots__ = ("_clock", "_main", "_tasks", "late_reading", "leaps", "passed")
 
     def __init__(self, clock: VirtualClock, tasks: Sequence[Task], main: Task) -> None:
         self._clock, self._tasks, self._main = clock, tasks, main
         self.late_reading = Task(CLOCK, "time", main.semaphore)
         self.late_reading.state = SLEEPING
-        self.leaps = 0
+        self.leaps = self.passed = 0
 
     def others(self, task: Task | None) -> list[Task]:
         """The other threads that may run now: runnable ones, and those whose wait ends by its deadline if time passes."""
@@ -102,15 +104,49 @@ class Deadlines:
 
     def advance(self) -> list[Task]:
         """No task is runnable: advance the clock to the earliest deadline, and return the tasks that are due then."""
-        waiting = [
-            (task.deadline, task)
-            for task in (*self._tasks, self._main)
-            if task.deadline is not None and (task.state is PARKED or task.state is SLEEPING)
-        ]
+        waiting = _with_deadline((*self._tasks, self._main))
         if not waiting:
             return []
         now = self._clock.now = max(self._clock.now, min(deadline for deadline, _ in waiting))
         return [task for deadline, task in waiting if deadline <= now]
+
+    def beside_sleepers(self, tasks: list[Task]) -> list[Task]:
+        """Those of these threads that the sleeps of a sequential order let run; all, if nobody sleeps so.
+
+        These are threads that the program has started, and the one of its own that has started a sleeper.
+        """
+        sleepers = self.sleepers()
+        return [task for task in tasks if not task.root or task in sleepers.values()] if sleepers else tasks
+
+    def pass_beside_sleepers(self) -> Task | None:
+        """All of those wait: advance the clock to the next deadline of these, and return whose it is.
+
+        None if that is a timeout, which others could meet. A heartbeat does not let time pass for ever.
+        """
+        sleepers = self.sleepers()
+        self.passed += 1
+        waiting = _with_deadline(sleepers if self.passed > _MOST_PASSED else self.beside_sleepers([*self._tasks]))
+        deadline, next_ = min(waiting, key=lambda each: (each[0], each[1].state is PARKED))
+        if next_.root and next_.state is PARKED:
+            return None
+        self._clock.now = max(self._clock.now, deadline)
+        self.end_past()
+        return next_
+
+    def sleepers(self) -> dict[Task, Task]:
+        """The threads that sleep in a sequential order, each with the one of the program's own that it is, or that started it."""
+        asleep = ((task, task if task.root else task.starter) for task in self._tasks if task.holds and task.state is SLEEPING)
+        return {task: starter for task, starter in asleep if starter is not None and starter.state is not DONE}
+
+    def end_sleep(self) -> bool:
+        """A thread computes for long, and nobody else can run: end the next sleep, unless a wait has an earlier deadline."""
+        waiting = _with_deadline(self._tasks)
+        if not waiting:
+            return False
+        deadline, next_ = min(waiting, key=lambda each: (each[0], each[1].state is SLEEPING))
+        if next_.state is SLEEPING:
+            self._clock.now = max(self._clock.now, deadline)
+        return next_.state is SLEEPING
 
     def leap(self) -> bool:
         """Let time pass, because every runnable thread spins; returns whether it could."""
@@ -126,3 +162,8 @@ class Deadlines:
             return False
         self.end_past()
         return True
+
+
+def _with_deadline(tasks: Iterable[Task]) -> list[tuple[int, Task]]:
+    """The deadlines of those that wait, with them."""
+    return [(task.deadline, task) for task in tasks if task.deadline is not None and task.state in (PARKED, SLEEPING)]

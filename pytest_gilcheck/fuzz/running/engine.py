@@ -170,7 +170,8 @@ class Engine(Controlled):
         self.recording, self.measuring = recording, measuring
         self.policy = policy
         policy.begin(self.tasks)
-        self.virtual_sleeps = self.deadlines.leaps = 0
+        self.sleeps.clear()
+        self.deadlines.leaps = self.deadlines.passed = 0
         self.fairness.begin(run)
         if self.journal is not None:
             self.journal.begin(Stage.THREADS)

@@ -141,6 +141,8 @@ class Fairness:
         self._run.yields += 1
         self._run.wasted += steps
         ready = self._ready_beside(task)
+        if not ready and found is not SPINS and self._deadlines.end_sleep():
+            ready = self._ready_beside(task)
         if task.spins >= _CALMED and all(other.spins >= _CALMED for other in ready):
             if self._deadlines.leap():
                 self._calm()
@@ -170,7 +172,8 @@ class Fairness:
         return "livelock"
 
     def _ready_beside(self, task: Task) -> list[Task]:
-        return [other for other in self._tasks if other is not task and self._deadlines.is_ready(other)]
+        ready = [other for other in self._tasks if other is not task and self._deadlines.is_ready(other)]
+        return self._deadlines.beside_sleepers(ready)
 
     def _calm(self) -> None:
         for task in self._tasks:

@@ -315,9 +315,7 @@ def sleep(seconds: float) -> None:
         raise ValueError("sleep length must be non-negative")
     engine, task = found
     task.gil_checked = True
-    if engine.virtual_sleep(int(seconds * 1e9)):
-        return
-    engine.park(task, f"a sleep of {seconds:g} s", engine.clock.now + int(seconds * 1e9), sleeping=True)
+    engine.sleep(task, int(seconds * 1e9), f"a sleep of {seconds:g} s")
 
 
 def _reading(name: str, frame: FrameType) -> int:

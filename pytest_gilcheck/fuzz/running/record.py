@@ -94,6 +94,7 @@ class ScheduleRun:
             the owner could not continue.
         readings: if recorded: the points at which code under test read a clock.
         delays: (point, nanoseconds) of each delay.
+        cut_short: ``"file:line (function)"`` of each sleep after which a thread went on by a delay, before others that could.
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended, and have not ended since.
@@ -106,6 +107,7 @@ class ScheduleRun:
 
     points = yields = wasted = alone = alone_until = 0
     delays: tuple[tuple[int, int], ...] = ()
+    cut_short: tuple[str, ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
     early = early_offered = waited = False
     stuck = ""

@@ -53,12 +53,13 @@ class Task:
         timed_out: whether the deadline ended its last wait.
         frame: where it waits, while it is parked.
         spins: how often it was seen to spin, with nothing else between.
+        holds: whether its present sleep keeps the program's other own threads from running, as in a sequential order.
         gil_checked: whether the interpreter has, since this task's last step, checked for a request to release the GIL.
     """
 
     __slots__ = (
-        "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "ident", "index", "job", "leaves", "name", "native",
-        "root", "semaphore", "spins", "starter", "state", "thread", "timed_out", "waits_for",
+        "arguments", "daemon", "deadline", "error", "frame", "gil_checked", "holds", "ident", "index", "job", "leaves", "name",
+        "native", "root", "semaphore", "spins", "starter", "state", "thread", "timed_out", "waits_for",
     )  # fmt: skip
 
     def __init__(self, index: int, name: str, semaphore: HandoffSemaphore, *, root: bool = False, daemon: bool = False) -> None:
@@ -73,7 +74,7 @@ class Task:
         self.error: BaseException | None = None
         self.waits_for: object = None
         self.deadline: int | None = None
-        self.timed_out = self.leaves = False
+        self.timed_out = self.leaves = self.holds = False
         self.frame: FrameType | None = None
         self.spins = 0
         self.gil_checked = True

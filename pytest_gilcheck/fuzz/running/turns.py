@@ -28,11 +28,11 @@ from .deadlines import Deadlines
 from .fairness import Fairness
 from .handoff import HandoffSemaphore, SemaphorePool
 from .journal import Journal
-from .places import own_frame
+from .places import own_frame, place
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
 from .stuck import classify_idle, note_stuck, roots_done
-from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, MAIN, PARKED, READY, Abort, Task
+from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, MAIN, PARKED, READY, SLEEPING, Abort, Task
 from .virtual_time import MOST_DELAY, VirtualClock
 
 __builtins__ = OWN  # of the functions below
@@ -80,8 +80,8 @@ class Turns:
         clock: the virtual clock.
         may_end_early: whether the teardown may begin when the program's own threads have ended and others can still run.
         most_alone: times that time passes in a run for the threads alone that the program has started.
-        most_virtual_sleeps: times in a run that a sleeping thread continues at once instead of letting others run.
-        virtual_sleeps: how often one has in this run.
+        most_sleeps: of a thread in a run that keep the program's other own threads from running (`Task.holds`).
+        sleeps: the number of these in this run, by the index of the thread.
         observer: called before every visible step.
         recorder: told what else the threads do: which of them begins, or goes on after a wait, and what becomes of locks.
         tracer: for ``sys.settrace``, up to Python 3.11.
@@ -102,8 +102,8 @@ class Turns:
     __slots__ = (
         "_early_end", "_grace", "aborting", "acquisitions", "awake", "by_ident", "changing", "children", "clock", "deadlines",
         "exploring", "fairness", "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring",
-        "most_alone", "most_virtual_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording",
-        "returned", "semaphores", "takes_part", "tasks", "tracer", "virtual_sleeps",
+        "most_alone", "most_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording",
+        "returned", "semaphores", "sleeps", "takes_part", "tasks", "tracer",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
@@ -119,7 +119,8 @@ class Turns:
         self.point = 0
         self.next = NEVER
         self.acquisitions = 0
-        self.virtual_sleeps = self.most_virtual_sleeps = 0
+        self.most_sleeps = 0
+        self.sleeps: dict[int, int] = {}
         self.tasks: list[Task] = []
         self.by_ident: dict[int, Task] = {}
         self.returned: deque[Task] = deque()
@@ -217,7 +218,7 @@ class Turns:
             return
         task.frame = frame
         if target.state is not READY:
-            self._note_delay(self.deadlines.end_wait(target))
+            self._end_wait(target)
         self._make_owner(target)
         _pass_on(target.semaphore.post, task.semaphore.wait)
         self._has_turn(task)
@@ -303,9 +304,11 @@ class Turns:
             return ready[0] if ready else None
         only_daemons = not tasks[-1].root and self._all_done()
         late: list[Task] = []
+        beside: list[Task] = []
         if not only_daemons and self.deadlines.any():
             ready = ready and [task for task in tasks if self.deadlines.is_ready(task)]
-            ready = ready or self._later()
+            beside = self._beside_sleepers(ready) if self.most_sleeps else beside
+            ready = ready or beside or self._later()
             late = [task for task in self.deadlines.others(None) if task not in ready]
         if only_daemons or not ready or self.record.refused:
             classify_idle(self.record, tasks, self.takes_part, self.is_idle_worker)
@@ -318,10 +321,11 @@ class Turns:
         if point > self.fairness.most_points:
             note_stuck(self.record, tasks, self.takes_part, self.fairness.too_long())
             return None
-        target, offered = ready[0], ready
+        offered = beside or ready
+        target = offered[0]
         if policy.may_end and not tasks[-1].root and self.may_end_early and not self.record.early_offered and roots_done(tasks):
             self.record.early_offered, offered = True, [*ready, self._early_end]
-        if len(offered) > 1 or late or policy.tracks:
+        if len(offered) > 1 or late or policy.tracks or beside:
             default = ready[0]
             for task in ready:
                 if task.index > current.index:
@@ -337,7 +341,7 @@ class Turns:
             self.record.early = True
             return None
         if target.state is not READY:
-            self._note_delay(self.deadlines.end_wait(target))
+            self._end_wait(target)
         return target
 
     def _later(self) -> list[Task]:
@@ -362,6 +366,18 @@ class Turns:
         if self.children:
             self._let_children_run(self.clock.now - before)
         return ready
+
+    def _beside_sleepers(self, ready: list[Task]) -> list[Task]:
+        """Who may run beside the sleeps of a sequential order; empty if nobody sleeps so."""
+        if not self.deadlines.sleepers():
+            return []
+        if able := self.deadlines.beside_sleepers(ready):
+            return able
+        before = self.clock.now
+        due = self.deadlines.pass_beside_sleepers()
+        if self.children:
+            self._let_children_run(self.clock.now - before)
+        return [] if due is None else [due]
 
     def _let_children_run(self, nanoseconds: int) -> None:
         """Virtual time passes: as much real time does, if a process lives that the threads have started."""
@@ -418,6 +434,14 @@ class Turns:
         self.record.choices.append((choice, access, place, masked))
         if (journal := self.journal) is not None:
             journal.choice(choice, masked, checksum(anchor_of(access, place)) if journal.keeps_anchors else 0)
+
+    def _end_wait(self, task: Task) -> None:
+        """The deadline of this thread's wait ends it."""
+        slept = task.state is SLEEPING
+        late = self.deadlines.end_wait(task)
+        if slept and late:
+            self.record.cut_short = (*self.record.cut_short, place(task.frame, self.takes_part))
+        self._note_delay(late)
 
     def _note_delay(self, late: int) -> None:
         if late:

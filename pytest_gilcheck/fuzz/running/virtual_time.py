@@ -39,21 +39,23 @@ class VirtualClock:
         now: nanoseconds since the beginning of this run.
         delay: nanoseconds of delay that this run may still have.
         delays: the number of delays that it may still have.
+        most_delays: the number that each run may have.
         read: whether code under test has read the clock in this run.
         set_by: nanoseconds by which the program has set the wall clock forward in this run.
         matters: whether any run has read the clock, or waited with a deadline.
     """
 
-    __slots__ = ("base", "delay", "delays", "matters", "now", "read", "set_by")
+    __slots__ = ("base", "delay", "delays", "matters", "most_delays", "now", "read", "set_by")
 
     def __init__(self) -> None:
         self.base = monotonic_ns() // READING * READING, wall_time_ns() // READING * READING
         self.matters = False
+        self.most_delays = MOST_DELAYS
         self.restart()
 
     def restart(self) -> None:
         """Begin a new run."""
-        self.now, self.delay, self.delays, self.read, self.set_by = 0, MOST_DELAY, MOST_DELAYS, False, 0
+        self.now, self.delay, self.delays, self.read, self.set_by = 0, MOST_DELAY, self.most_delays, False, 0
 
     def reading(self) -> int:
         """The time of a reading: later than that of the one before."""

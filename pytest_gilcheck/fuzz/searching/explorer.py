@@ -38,7 +38,7 @@ __builtins__ = OWN  # of the functions below
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
-_MOST_VIRTUAL_SLEEPS = 100  # sleeps in a sequential run that let no other thread run; after that, the thread is polling
+_MOST_SLEEPS = 100  # of a thread in a sequential run, beside which no other one of the program's own runs; after that, it polls
 _NOTICED = 100_000_000  # nanoseconds by which the virtual clock is ahead
 _OF_FILE_TIMES = re.compile(r"\bst_[abcm]|\.get[acm]time\b")
 _FILE_TIMES = (
@@ -286,15 +286,15 @@ class Explorer:
         return self.once(Planned(schedule), recording=recording, measuring=measuring)
 
     def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
-        """Run the threads one after the other in this order. A thread that sleeps continues at once, without letting others run."""
+        """Run the threads one after the other in this order. A sleep lets only those run that the program has started."""
         engine, journal = self.engine, self.engine.journal
-        engine.most_virtual_sleeps = _MOST_VIRTUAL_SLEEPS
+        engine.most_sleeps = _MOST_SLEEPS
         if journal is not None:
             journal.set_sequential(True)
         try:
             return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
         finally:
-            engine.most_virtual_sleeps = 0
+            engine.most_sleeps = 0
             if journal is not None:
                 journal.set_sequential(False)
 
