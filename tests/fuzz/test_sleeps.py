@@ -188,6 +188,32 @@ def test_a_sleep_that_stands_for_a_wait_is_named_and_a_wait_in_its_place_holds()
     counted(submits(threading.Event.wait), lambda _: None, setup=list, schedules=20).assert_holds()
 
 
+@pytest.mark.parametrize(("lock", "verdict"), [(contextlib.nullcontext, "violated"), (threading.Lock, "holds")])
+@pytest.mark.parametrize("error", [AssertionError, KeyError])
+def test_a_race_that_a_sleep_widens_between_threads_that_the_program_starts_is_no_failure_in_order(lock, verdict, error):
+    def starts_two(_):
+        made, guard = [], lock()
+
+        def makes_once():
+            with guard:
+                if not made:
+                    time.sleep(0.01)
+                    made.append(1)
+                if len(made) > 1:
+                    raise error
+
+        threads = [threading.Thread(target=makes_once) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    result = counted(starts_two, lambda _: None, setup=list, schedules=30)
+    assert result.verdict == verdict, result.reason
+    assert not result.expected
+    assert "without any concurrency" not in result.reason
+
+
 def test_a_race_that_a_sleep_does_not_decide_is_not_put_down_to_it():
     def adds(counts):
         time.sleep(0.1)

@@ -145,7 +145,7 @@ class Controlled(Turns):
         """Let the calling thread sleep.
 
         In a sequential order, only threads that the program has started run meanwhile (`Deadlines.beside_sleepers`): to sleep may
-        stand for a wait for them. A thread that has slept often polls, so others may have to run.
+        stand for a wait for them. Or none do (`sleeps_alone`). A thread that has slept often polls, so others may have to run.
 
         Args:
             what: the sleep, in words.
@@ -155,7 +155,7 @@ class Controlled(Turns):
         task.holds = self.exploring and slept < self.most_sleeps
         if task.holds:
             self.sleeps[task.index] = slept + 1
-            if self.tasks[-1].root:  # the program has started none
+            if self.sleeps_alone or self.tasks[-1].root:  # the program has started none
                 self.clock.now += nanoseconds
                 if self.children:
                     self._let_children_run(nanoseconds)

@@ -82,6 +82,7 @@ class Turns:
         most_alone: times that time passes in a run for the threads alone that the program has started.
         most_sleeps: of a thread in a run that keep the program's other own threads from running (`Task.holds`).
         sleeps: the number of these in this run, by the index of the thread.
+        sleeps_alone: whether these let no other thread run at all.
         observer: called before every visible step.
         recorder: told what else the threads do: which of them begins, or goes on after a wait, and what becomes of locks.
         tracer: for ``sys.settrace``, up to Python 3.11.
@@ -103,7 +104,7 @@ class Turns:
         "_early_end", "_grace", "aborting", "acquisitions", "awake", "by_ident", "changing", "children", "clock", "deadlines",
         "exploring", "fairness", "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring",
         "most_alone", "most_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording",
-        "returned", "semaphores", "sleeps", "takes_part", "tasks", "tracer",
+        "returned", "semaphores", "sleeps", "sleeps_alone", "takes_part", "tasks", "tracer",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
 
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
@@ -119,7 +120,7 @@ class Turns:
         self.point = 0
         self.next = NEVER
         self.acquisitions = 0
-        self.most_sleeps = 0
+        self.most_sleeps, self.sleeps_alone = 0, False
         self.sleeps: dict[int, int] = {}
         self.tasks: list[Task] = []
         self.by_ident: dict[int, Task] = {}

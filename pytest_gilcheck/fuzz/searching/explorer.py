@@ -371,12 +371,12 @@ class Explorer:
         self.ready = monotonic()
         self._until = min(self._until, self.ready + self.most_seconds)
         with self.events.covering(later):
-            runs, failures = self._measured()
+            runs, failures, others = self._measured_beside_sleeps()
         self.first_path = first.digest
         self.first_alone = "" if run.stuck or run.refused else first.beyond(second, later)
         self.passing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is None]
         self.events.names.begin()
-        self.baseline = SequentialBaseline.common(self.baseline_of(run) for run in runs)
+        self.baseline = SequentialBaseline.common(self.baseline_of(run) for run in (*runs, *others))
         ran, all_fail = list(runs), all(failures)
         self.failing = [order for order, failure in zip(self._orders(), failures, strict=True) if failure is not None]
         if self.baseline.expected or self.baseline.left or all_fail:
@@ -520,6 +520,23 @@ class Explorer:
                 lengths = [run.points - run.wasted for run, _ in outcomes]
                 self.engine.learn_length(min(lengths), max(lengths), max(run.points for run, _ in outcomes))
                 return [run for run, _ in outcomes], [failure for _, failure in outcomes]
+
+    def _measured_beside_sleeps(self) -> tuple[list[ScheduleRun], list[Failure | None], list[ScheduleRun]]:
+        """The runs of every sequential order, how each fails, and further runs.
+
+        A thread that sleeps may wait so for what it has started; or it sleeps between two steps of its own, and what else the
+        program has started breaks it then, as in any other schedule. So if all fail, they run with sleeps that let nobody run.
+        """
+        self.engine.sleeps_alone = False
+        runs, failures = self._measured()
+        if not all(failures) or not self.engine.clock.matters or self._late:
+            return runs, failures, []
+        self.engine.sleeps_alone = True
+        alone, failures_alone = self._measured()
+        if not all(failures_alone):
+            return alone, failures_alone, runs
+        self.engine.sleeps_alone = False
+        return runs, failures, alone
 
     def _set_up(self) -> tuple[Any, ...]:
         """The state of a run; if it cannot be made again, what an earlier run has left is to blame."""
