@@ -153,6 +153,8 @@ def fuzz(
                 raise Unrepeatable(Left(result)).of(explorer, result) from None
             return result
         if error.__cause__ is not None:
+            where = "every sequential order" if explorer is None else explorer.every_order
+            error.__cause__.add_note(f"fails without any concurrency, in {where}")
             raise error.__cause__ from None
         result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
     except Exception as error:

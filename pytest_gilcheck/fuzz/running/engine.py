@@ -191,6 +191,7 @@ class Engine(Controlled):
         for task in self.tasks:
             if task.error is not None:
                 run.errors = (*run.errors, (task.index, task.name, task.error))
+                run.raised_beneath |= {(task.starter or task).index}
         self.point, self.next = 0, NEVER
         self._watchdog.begin()
         return run

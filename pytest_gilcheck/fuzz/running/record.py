@@ -82,6 +82,7 @@ class ScheduleRun:
     Attributes:
         points: the number of points.
         errors: (index, name, exception) of every exception that escaped from a thread.
+        raised_beneath: indices of the program's own threads which these are, or which have started them.
         stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"`` or ``"hangs"``; empty if the run ended.
         blocked: the threads that waited when the run got stuck.
         yields: the number of times that a polling thread had to let another thread run, or time pass.
@@ -109,6 +110,7 @@ class ScheduleRun:
     delays: tuple[tuple[int, int], ...] = ()
     cut_short: tuple[str, ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
+    raised_beneath: frozenset[int] = frozenset()
     early = early_offered = waited = False
     stuck = ""
     blocked: tuple[BlockedThread, ...] = ()

@@ -358,7 +358,7 @@ class Explorer:
         first, second, later = Covered(), Covered(), Covered()
         with self.events.covering(first):
             run, first_failure = self.in_order()  # for what only a first run does, such as imports
-        first_of_all = {index for index, _, _ in run.errors}
+        first_of_all = run.raised_beneath
         self._explained += [error for _, _, error in run.errors]
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
             raise SequentialFailure(f"it hangs in a sequential order: {blocked_message(run)}", hangs=True)
