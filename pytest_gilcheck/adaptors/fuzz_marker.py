@@ -13,7 +13,6 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from types import FunctionType, NoneType
 from typing import Any
 
 import _pytest.python
@@ -30,10 +29,10 @@ from ..fuzz.program import Program
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
 from . import explanations
+from .parameters import CONSTANT, Parameters
 
 DEFAULT_THREADS = 2
 _CONTAINERS = (list, dict, set, bytearray, tuple, deque)  # that hypothesis draws, and a test may change
-_CONSTANT = (int, float, complex, str, bytes, type, FunctionType, NoneType)  # of parameters: no test changes them
 _NOT_RENEWED = frozenset({"gilcheck", "request"})
 _PARAMETER = getattr(_pytest.python, "get_direct_param_fixture_func", None)  # of a value of `parametrize`, the same each time
 _MARKER_ARGUMENTS = tuple(argument for argument in FUZZ.arguments if argument.marker_only)
@@ -58,13 +57,16 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
     rest = {name: value for name, value in given.items() if name not in names}
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
-    fixtures = _FunctionScopedFixtures(item)
+    fixtures = _FunctionScopedFixtures(item, invariant)
     program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj)
     fixtures.discard_first()
-    with explanations.given_back():
-        result: FuzzResult = runner.run(
-            FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays()
-        )
+    try:
+        with explanations.given_back():
+            result: FuzzResult = runner.run(
+                FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays()
+            )
+    finally:
+        fixtures.give_back_parameters()
     return result
 
 
@@ -87,7 +89,8 @@ def _program(
         calls=(test,),
         reached=fixtures.kept,
         terse=explanations.none_from_here_on,
-        shared=_shared_by_runs(item, fixtures.kept),
+        shared=_shared_by_runs(item, fixtures),
+        used_up=fixtures.parameters.used_up,
     )
 
 
@@ -129,7 +132,7 @@ def _with_hypothesis(
 
     results: list[FuzzResult] = []
     inner = test.inner_test
-    fixtures = _FunctionScopedFixtures(item)
+    fixtures = _FunctionScopedFixtures(item, invariant)
 
     @functools.wraps(inner)  # hypothesis' report shows the name
     def explored(*values: Any, **named: Any) -> None:
@@ -157,6 +160,7 @@ def _with_hypothesis(
         item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames})
     finally:
         test.inner_test = inner
+        fixtures.give_back_parameters()
         item.obj._hypothesis_internal_use_settings = previous
     undecided = [result for result in results if result.verdict == "inconclusive"]
     if undecided:
@@ -176,19 +180,16 @@ def _copied(value: Any) -> Any:
         return value
 
 
-def _shared_by_runs(item: pytest.Function, kept: Mapping[str, Any]) -> str:
-    """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures.
-
-    Args:
-        kept: the values of parameters and of wider fixtures, by name.
-    """
+def _shared_by_runs(item: pytest.Function, set_up: _FunctionScopedFixtures) -> str:
+    """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures."""
+    kept, anew = set_up.kept, set_up.parameters.is_made_anew
     fixtures = {name: found[-1] for name, found in item._fixtureinfo.name2fixturedefs.items() if found[-1].func is not _PARAMETER}
 
     def words(name: str) -> str:
         if name == "request":
             return "the test can ask 'request' for fixtures"
         if name not in fixtures:
-            return "" if isinstance(kept.get(name), _CONSTANT) else f"{name!r} is a parameter"
+            return "" if anew(name) or isinstance(kept.get(name), CONSTANT) else f"{name!r} is a parameter"
         scope, module = fixtures[name].scope, fixtures[name].func.__module__ or ""
         return "" if scope == "function" or module.startswith("_pytest.") else f"{name!r} is {scope}-scoped"
 
@@ -205,20 +206,33 @@ def _file_of(function: Any) -> str:
 class _FunctionScopedFixtures:
     """Sets up and tears down the function-scoped fixtures of one test, any number of times.
 
+    Args:
+        invariant: what the marker has for that.
+
     Attributes:
         kept: the values that all schedules share, by name: of wider fixtures, and of parameters.
+        parameters: those that are copied for each schedule.
     """
 
-    def __init__(self, item: pytest.Function) -> None:
+    def __init__(self, item: pytest.Function, invariant: Any = None) -> None:
         self._item, self._properties = item, len(item.user_properties)
         known = item._fixtureinfo.name2fixturedefs
         self._definitions = [
             definitions[-1]
             for name in item.fixturenames
             if name not in _NOT_RENEWED and (definitions := known.get(name))
-            if definitions[-1].scope == "function" and definitions[-1].func is not _PARAMETER
+            if definitions[-1].scope == "function"
         ]
-        parameters = {} if (callspec := getattr(item, "callspec", None)) is None else callspec.params
+        self._given: dict[str, Any] = {} if (callspec := getattr(item, "callspec", None)) is None else callspec.params
+        narrow = {definition.argname for definition in self._definitions}
+        functions = [item.obj, *(definition.func for definition in self._definitions)]
+        functions += [] if invariant is None else [getattr(invariant, "stands_for", (invariant, None))[0]]
+        self._own = dict(self._given)
+        self.parameters = Parameters({name: value for name, value in self._given.items() if name in narrow}, functions)
+        self._definitions = [
+            each for each in self._definitions if each.func is not _PARAMETER or each.argname in self.parameters.renewed
+        ]
+        parameters = self._given | self.parameters.values
         self.kept: dict[str, Any] = {
             name: value for name, value in parameters.items() if name not in known or known[name][-1].func is _PARAMETER
         }  # the others are of fixtures that have parameters
@@ -236,6 +250,7 @@ class _FunctionScopedFixtures:
         """Tear all of them down, set them up again, and return those of the values that have these names."""
         item = self._item
         self.tear_down()
+        self._given |= self.parameters.anew()
         del item.user_properties[self._properties :]
         self._log_from_here("setup")
         finalizers = item.session._setupstate.stack[item][0]
@@ -252,9 +267,13 @@ class _FunctionScopedFixtures:
         self._log_from_here("call")
         return {name: self._value(name) for name in names if name in item.funcargs}
 
+    def give_back_parameters(self) -> None:
+        """The parameters are those again that pytest has collected: there will be no further schedule."""
+        self._given |= self._own
+
     def _value(self, name: str) -> Any:
         """The value of a fixture or parameter; of one that all schedules share, what is now in its place."""
-        return self.kept[name] if name in self.kept else self._item.funcargs[name]
+        return self.kept[name] if name in self.kept and name not in self.parameters.renewed else self._item.funcargs[name]
 
     def tear_down(self) -> None:
         """Tear all of them down."""

@@ -271,6 +271,8 @@ def _few(names: tuple[str, ...]) -> str:
 
 def not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
     """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
+    if used_up := program.used_up():  # the error is none of the program then
+        return replace(template, reason=f"not repeatable: {used_up}")
     why = f"fails when it runs again, without any concurrency: {program.shared}"
     error.add_note(why)
     return replace(template, reason=f"not repeatable: it {why}", failure=error)

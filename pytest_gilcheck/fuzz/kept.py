@@ -143,6 +143,11 @@ class FirstRun:
         return tuple(name for name in self._at_last if not any(name in each for each in self._changed))
 
 
+def reached_by_name(functions: Sequence[Callable[..., object]]) -> Iterator[tuple[str, Any]]:
+    """What these functions refer to by name, and those under test that they refer to: (name in words, value)."""
+    return _Reached(functions).values()
+
+
 class _Reached:
     """Follows the names that functions look up; the same names in the same order each time."""
 

@@ -32,6 +32,8 @@ class Program:
             check runs, a lock in it is replaced by one that is under control.
         terse: called after the first of all runs: from then on, no code that makes steps is to explain a failure at length.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
+        used_up: called for such a program: what its caller gave it that a run has changed and nobody can copy, as a sentence; empty
+            if nothing.
     """
 
     threads: tuple[Callable[..., object], ...]
@@ -44,6 +46,7 @@ class Program:
     reached: dict[str, Any] = field(default_factory=dict)
     terse: Callable[[], None] = lambda: None
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"
+    used_up: Callable[[], str] = lambda: ""
 
     @property
     def checksum(self) -> int:

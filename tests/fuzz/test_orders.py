@@ -2,14 +2,16 @@
 
 import math
 import threading
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
 
+from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz.searching.orders import further_orders, orders_of
 
 from ..slow import one_in
-from .programs import counted
+from .programs import counted, plan
 
 
 class Board:
@@ -116,3 +118,57 @@ def test_each_order_runs_once_and_those_come_first_in_which_who_fails_is_last(co
         assert len(first) + len(found) == math.factorial(count) == len(list(permutations(range(count))))
     else:
         assert found[0][-1] == 0
+
+
+class Pending:
+    """A cache; who makes a value tells those that wait for it, and has to hold the lock for that."""
+
+    notifies_without_the_lock = False
+    runs = 0
+
+    def __init__(self):
+        self.condition, self.made = threading.Condition(), []
+        type(self).runs += 1
+
+    def get(self):
+        with self.condition:
+            if self.made:
+                return
+            self.made.append(1)
+            if not self.fails():
+                self.condition.notify_all()
+        if self.fails():
+            self.condition.notify_all()
+
+    def fails(self):
+        return self.notifies_without_the_lock
+
+    def used_by_threads(self):
+        threads = [threading.Thread(target=self.get) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+class Unlocked(Pending):
+    notifies_without_the_lock = True
+
+
+class LeavesItBehind(Pending):
+    def fails(self):
+        return self.runs > 1
+
+
+def of_a_test(kind):
+    kind.runs = 0
+    program = check.program([kind.used_by_threads, lambda _: None], kind, None, None)
+    return check.fuzz(replace(program, may_raise=False), plan(schedules=20, budget=600.0))
+
+
+def test_an_error_of_a_thread_that_a_test_starts_is_one_of_its_first_run():
+    with pytest.raises(RuntimeError) as caught:
+        of_a_test(Unlocked)
+    assert caught.value.__notes__ == ["fails without any concurrency, in every sequential order"]
+    assert "not repeatable" in of_a_test(LeavesItBehind).reason
+    assert of_a_test(Pending).verdict == "holds"
