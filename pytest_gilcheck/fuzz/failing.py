@@ -21,7 +21,7 @@ from .schedule import Token, checksum, preemptions
 from .searching.explorer import Explorer, Failure, Symptom
 from .searching.limits import Limit, limited
 from .searching.minimise import minimised
-from .searching.search import FEWEST, Search, SearchOutcome
+from .searching.search import Search, SearchOutcome
 from .steps import sources
 
 __builtins__ = OWN  # of the functions below
@@ -33,7 +33,7 @@ _CHANCE = 0.01  # the error of the first kind: chance is called a race
 _MINIMISING = 0.4  # of the budget, if the plan has no number of schedules
 _MINIMISING_RUNS = 3_000  # if it has one
 _ENUMERATING, _ENUMERATING_RUNS = 0.15, 1_500  # likewise, for schedules that have fewer preemptions than the smallest one found
-_SLEEPING, _SLEEPING_RUNS = 0.15, 200  # likewise, for schedules in which a sleep lets all others run
+_SLEEPING, _SLEEPING_RUNS, _SLEEPING_FEWEST = 0.25, 200, 20  # likewise, for schedules in which a sleep lets all others run
 _CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
 _CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
 
@@ -245,7 +245,7 @@ def _slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequent
         found = Search(explorer, failure.schedule.preemptions, limit, plan.seed, gil=gil, sampling=False).run(sequential)
     finally:
         clock.most_delays = most
-    if found.failure is not None or not (found.all_enumerated or found.explored >= FEWEST):
+    if found.failure is not None or not (found.all_enumerated or found.explored >= _SLEEPING_FEWEST):
         return ""
     tried = f"none of {found.explored:,} schedules fails in which it lasts until the other threads wait"
     return f"; a sleep stands for a wait at {' and '.join(places)}: {tried}. Wait for what they do: join, result(), an event"

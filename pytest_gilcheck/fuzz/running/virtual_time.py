@@ -2,12 +2,13 @@
 
 Work takes no time, and time passes in four ways:
 
-- If no thread is runnable, it is the earliest deadline of a wait or a sleep.
+- If no thread is runnable, it is the earliest deadline of a wait or a sleep. In a sequential order, a sleep lasts until all threads
+  wait that the program has started (`Deadlines.beside_sleepers`).
 - Each reading of a clock is a microsecond later than the one before.
 - A *delay*: the thread whose deadline comes next runs although others could, as if the machine had kept those from running; or the
   reading of a clock is late. A delay is a choice of the schedule. It is a preemption, unless the running thread must wait anyhow.
 - A thread that polls lets time pass (`spinning`): `WORK` for each of its steps, or all the time to the next deadline if nothing but
-  time can end its loop.
+  time can end its loop. One that computes for long where nobody else can run ends the next sleep.
 
 A loaded machine delays threads, but not for ever and not always: `MOST_DELAY` and `MOST_DELAYS` bound what a schedule may delay. So
 two short timeouts race, a timeout of a minute is not missed by work that takes a moment, and a retry with back-off does not run out
