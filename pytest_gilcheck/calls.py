@@ -41,6 +41,7 @@ class Gilcheck:
         progress: called with the name of each phase before it begins.
         during: makes a context for the time of each check, called with its name.
         stays: why a program that may kill its process has to run in this one all the same; see `Runner`.
+        output: captures what the runs of a program print; see `Runner`.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Gilcheck:
         progress: Callable[[str], None] = lambda label: None,
         during: Callable[[str], AbstractContextManager[object]] = nullcontext,
         stays: Callable[[], str | None] = lambda: None,
+        output: Any = None,
     ) -> None:
-        self.runner = Runner(settings or Settings.from_environment(), on_record, on_result, set_deadline, progress, during, stays)
+        settings = settings or Settings.from_environment()
+        self.runner = Runner(settings, on_record, on_result, set_deadline, progress, during, stays, output)
 
     @property
     def interpreter(self) -> Interpreter:
@@ -166,7 +169,7 @@ class Gilcheck:
             exception: what is raised, KeyboardInterrupt by default.
             include: modules or packages of libraries to step through, () for none; by default those of the standard library that
                 hold resources, such as `contextlib` and `threading`.
-            first: the step to begin with, where an earlier check ran out of time.
+            first: how many steps to leave out, because an earlier check that ran out of time has tried them.
             sample: how many steps (100).
             name: what to call it in reports.
             judge: whether the test must judge the result; False for a measurement without a claim.
@@ -278,7 +281,7 @@ class Gilcheck:
         given = _given(FUZZ, locals())
         judged = self._judged(FUZZ.name, name, judge)
         with self.runner.during(FUZZ.name):
-            work = program(threads, setup, invariant, name)
+            work = program(threads, setup, invariant, name, output=self.runner.output)
         result: FuzzResult = self.runner.run(FUZZ, work, given, judged=judged, stays=self.runner.stays())
         return result
 

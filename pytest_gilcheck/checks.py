@@ -251,7 +251,9 @@ INJECTION = Check(
             ModuleNames(),
             "modules of libraries to step through (those that hold resources, such as contextlib and threading; () for none)",
         ),
-        Argument("first", whole(0), "the step to begin with, where an earlier check ran out of time (0)", "steps"),
+        Argument(
+            "first", whole(0), "how many steps to leave out, which an earlier check that ran out of time has tried (0)", "steps"
+        ),
         Argument("sample", whole(1), "how many steps a sample has (100)", "steps"),
         _SEED,
         _budget("seconds for all runs (30)"),

@@ -31,11 +31,11 @@ PARTS = frozenset(  # names of plugins that the checks need, each registered whe
     for name in (
         "audited",
         "child-report",
-        "colours",
         "gil-summary",
         "gil-watch",
         "guard",
         "session",
+        "shown-reports",
         "spawned-test",
         "summary",
         "turn",

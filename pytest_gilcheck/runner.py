@@ -39,6 +39,7 @@ class Runner:
         during: makes a context for the time of each check, called with its name.
         stays: why a program that may kill its process has to run in this one all the same; None if only the settings, threads and
             tools of this process decide.
+        output: captures what the runs of a program print, see `fuzz.program.RunOutput`; None if nothing does.
     """
 
     def __init__(
@@ -50,8 +51,9 @@ class Runner:
         progress: Progress,
         during: Callable[[str], AbstractContextManager[object]] = nullcontext,
         stays: Callable[[], str | None] = lambda: None,
+        output: Any = None,
     ) -> None:
-        self.settings = settings
+        self.settings, self.output = settings, output
         self.during = during
         self._stays = stays
         self._on_record, self._on_result = on_record, on_result

@@ -108,7 +108,7 @@ MUTANTS = (
     Mutant(
         "injection-out-of-time",
         "injection/check.py",
-        "            tally.next_step = index\n            break\n",
+        "            tally.next_step = position\n            break\n",
         "            break\n",
         "a check that ran out of its budget passes",
         INJECTION,
@@ -124,9 +124,17 @@ MUTANTS = (
     Mutant(
         "injection-first-step",
         "injection/check.py",
-        "        return range(plan.first, everything)\n",
-        "        return range(plan.first + 1, everything)\n",
+        "    for position in range(plan.first, len(targets)):\n",
+        "    for position in range(plan.first + 1, len(targets)):\n",
         "the first step is never tried",
+        INJECTION,
+    ),
+    Mutant(
+        "injection-order",
+        "injection/check.py",
+        '    return sorted(range(count), key=lambda number: f"{number:0{bits}b}"[::-1])\n',
+        '    return sorted(range(count), key=lambda number: f"{number:0{bits}b}")\n',
+        "a budget that runs out leaves out the late steps",
         INJECTION,
     ),
     Mutant(

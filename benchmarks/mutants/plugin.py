@@ -8,8 +8,25 @@ SETTINGS = ("tests/plugin/test_settings.py",)
 GUARD = ("tests/plugin/test_guard.py", "tests/plugin/test_guarded_phases.py", "tests/plugin/test_isolation.py")
 MARKER = ("tests/plugin/test_marker.py",)
 REPORTING = ("tests/plugin/test_reporting.py",)
+SHORT_REPORTS = ("tests/plugin/test_short_reports.py",)
 
 MUTANTS = (
+    Mutant(
+        "reports-cut-what-decides",
+        "adaptors/short_reports.py",
+        "    count = max(decide, min(room, len(lines)))\n",
+        "    count = min(room, len(lines))\n",
+        "a long report loses what decides, where little room is left",
+        SHORT_REPORTS,
+    ),
+    Mutant(
+        "reports-output-of-all",
+        "adaptors/captured_output.py",
+        "        self._kept = self._taken()\n",
+        "        self._kept = None\n",
+        "the report shows the output of all schedules",
+        SHORT_REPORTS,
+    ),
     Mutant(
         "settings-precedence",
         "settings.py",

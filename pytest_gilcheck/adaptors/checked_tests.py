@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -25,6 +25,7 @@ from ..core.verdict import ClaimViolated, Inconclusive, Judged, Verdict
 from ..runner import DISABLED
 from ..settings import replay_key
 from . import other_plugins, reporting
+from .captured_output import CapturedOutput
 from .child_report import ChildFailed
 from .expected import expects_an_error, is_unexcused, undecided_for_the_test, unexcused
 from .failures import readable, rerun_command
@@ -34,6 +35,7 @@ from .markers import check_of, markers_of, place_of, raise_worst, run, unsupport
 from .options import settings_of
 from .progress import CheckProgress
 from .reporting import figures_as_properties
+from .short_reports import VERBOSE
 from .spawned_test import FAILURE, SpawnedTest, in_this_process
 
 _KEY = pytest.StashKey["CheckedTests"]()
@@ -194,12 +196,15 @@ class CheckedTests:
             self.keep(item, entry)
             self.guard.check_over(entry)
 
+        output = None if item.config.get_verbosity() >= VERBOSE else CapturedOutput(item)
+
         @contextmanager
         def begun(name: str) -> Iterator[None]:
             check = BegunCheck(name, _line_of(item), threading.current_thread())
             item.stash.setdefault(_BEGUN, []).append(check)
             try:
-                yield
+                with nullcontext() if output is None or name != FUZZ.name else output.of_a_check():
+                    yield
             except BaseException as error:
                 check.error = error
                 raise
@@ -214,6 +219,7 @@ class CheckedTests:
             progress=self._progress.show,
             during=begun,
             stays=self._why_here,
+            output=output,
         )
 
     def _why_here(self) -> str | None:

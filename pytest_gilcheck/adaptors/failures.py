@@ -1,9 +1,9 @@
-"""How the report of a failing check reads: at the user's line, with each line once, and with the command that runs it again."""
+"""How the report of a failing check reads: at the user's line, with each line once, and with the command that runs it again; in a
+terminal in few lines, with colours."""
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ import pytest
 
 from ..core.evidence import Record
 from ..settings import option
+from .short_reports import HEADS, SECTION, STEP, SWITCH, cut
 
 _PACKAGE = Path(__file__).parents[1]
-_SECTION = "gilcheck call"  # what a check reports beside the failure
 
 
 def rerun_command(record: Record, item: pytest.Item) -> str | None:
@@ -48,9 +48,7 @@ def readable(report: pytest.TestReport, item: pytest.Item) -> None:
         crash.path, crash.lineno = str(item.path), (item.location[1] or 0) + 1
         crash.message = crash.message.removeprefix("Failed: ").removeprefix(f"{item.name}: ")
     shown = report.longreprtext
-    report.sections = [
-        (title, _without_first(text, shown) if title.endswith(_SECTION) else text) for title, text in report.sections
-    ]
+    report.sections = [(title, _without_first(text, shown) if title.endswith(SECTION) else text) for title, text in report.sections]
 
 
 def _without_first(text: str, shown: str) -> str:
@@ -63,21 +61,19 @@ def _without_first(text: str, shown: str) -> str:
 
 
 _LANES = ("cyan", "purple", "blue", "green")  # threads of a story
-_STEP = re.compile(r" {0,4}\d+  ( *)\S")
-_SWITCH = re.compile(r" +-- T\d+ .* --$")
-_HEADS = re.compile(r" +T0( +T\d+)+$")
 
 
-class StoryColours:
-    """Colours the failing schedule in a terminal: each thread, and the switches between them."""
+class ShownReports:
+    """What a terminal shows of a check that failed: a short report, and its schedule with a colour for each thread."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest shows failures, and after other plugins have written their files
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+        cut(terminalreporter)
         writer = terminalreporter._tw
         if writer.hasmarkup:
             for report in terminalreporter.stats.get("failed", []):
                 report.sections = [
-                    (title, coloured(text, writer.markup) if title.endswith(_SECTION) else text) for title, text in report.sections
+                    (title, coloured(text, writer.markup) if title.endswith(SECTION) else text) for title, text in report.sections
                 ]
         return (yield)
 
@@ -91,15 +87,15 @@ def coloured(text: str, markup: Callable[..., str]) -> str:
     lines, lane = [], None
     inside = False
     for line in text.split("\n"):
-        if _HEADS.match(line):
+        if HEADS.match(line):
             inside = True
-        elif line.startswith("  ") and not line.startswith("    ") and not _STEP.match(line):
+        elif line.startswith("  ") and not line.startswith("    ") and not STEP.match(line):
             inside = False  # the lines that explain the story
         if not inside or not line.strip():
             lines.append(markup(line, bold=True) if line.startswith("  decided by") else line)
             continue
-        if step := _STEP.match(line):
+        if step := STEP.match(line):
             lane = _LANES[len(step[1]) // 8 % len(_LANES)]
-        style = {"yellow": True, "bold": True} if _SWITCH.match(line) else {"bold": True} if lane is None else {lane: True}
+        style = {"yellow": True, "bold": True} if SWITCH.match(line) else {"bold": True} if lane is None else {lane: True}
         lines.append(markup(line, **style))
     return "\n".join(lines)

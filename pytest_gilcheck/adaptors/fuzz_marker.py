@@ -25,7 +25,7 @@ from ..core.errors import BadValue
 from ..core.invariants import standing_for
 from ..core.origin import foreign
 from ..fuzz.check import check_plain
-from ..fuzz.program import Program
+from ..fuzz.program import Program, RunOutput
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
 from . import explanations
@@ -58,7 +58,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
     fixtures = _FunctionScopedFixtures(item, invariant)
-    program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj)
+    program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj, runner.output)
     fixtures.discard_first()
     try:
         with explanations.given_back():
@@ -77,6 +77,7 @@ def _program(
     threads: int,
     invariant: Any,
     test: Callable[..., Any],
+    output: RunOutput | None,
 ) -> Program:
     """The program whose threads call what ``set_up`` returns: the test with the values of a schedule."""
     return Program(
@@ -89,6 +90,7 @@ def _program(
         calls=(test,),
         reached=fixtures.kept,
         terse=explanations.none_from_here_on,
+        output=output or RunOutput(),
         shared=_shared_by_runs(item, fixtures),
         used_up=fixtures.parameters.used_up,
     )
@@ -144,7 +146,7 @@ def _with_hypothesis(
             drawn = (*instance, *(_copied(value) for value in values[len(instance) :]))
             return lambda: inner(*drawn, **arguments)
 
-        program = _program(item, fixtures, made_anew, threads, invariant, inner)
+        program = _program(item, fixtures, made_anew, threads, invariant, inner, runner.output)
         with explanations.given_back():
             result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
         results.append(result)

@@ -22,7 +22,7 @@ from ..core.errors import BadValue
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 from ..settings import SPAWNED_TEST
-from .failures import StoryColours
+from .failures import ShownReports
 from .options import settings_of, target
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def start(config: pytest.Config) -> None:
     if _KEY not in config.stash and not hasattr(config, "workerinput") and SPAWNED_TEST not in os.environ:
         config.stash[_KEY] = True
         config.pluginmanager.register(Summary(config), "gilcheck-summary")
-        config.pluginmanager.register(StoryColours(), "gilcheck-colours")
+        config.pluginmanager.register(ShownReports(), "gilcheck-shown-reports")
 
 
 def begin_early(config: pytest.Config, path: Path) -> None:

@@ -3,7 +3,8 @@
 A step is *reachable* if this interpreter checks for signals there: at the entry of a function, at the backward jump of a loop,
 directly after a call of C code, and inside a call that waits. CPython 3.11 to 3.15 checks nowhere else, although its documentation
 warns that the exception of a signal handler may occur after any bytecode instruction. It does not check when a function written in
-Python returns; before 3.12 nobody reports what is called, so there the step after every call counts as reachable.
+Python returns (on 3.11 it does after ``f(*arguments)``, which goes through C). Before 3.12 nobody reports what is called, and C
+code such as `functools.partial` may call the function, so there the step after every call counts as reachable.
 
 From Python 3.12 on, ``sys.monitoring`` delivers instruction events for the code under test only; they are enabled when a code
 object first starts. Before 3.12, ``sys.settrace`` delivers opcode events.

@@ -25,7 +25,7 @@ from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated
 from .kept import FirstRun
 from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
-from .program import Program, describe_error
+from .program import Program, RunOutput, describe_error
 from .result import FuzzResult, Kind
 from .running.events import MonitoringConflict, check_alone
 from .running.journal import Journal
@@ -59,6 +59,7 @@ def program(
     *,
     teardown: Callable[[], object] | None = None,
     source: str = "argument",
+    output: RunOutput | None = None,
 ) -> Program:
     """Make a `Program` of unchecked parts.
 
@@ -82,7 +83,8 @@ def program(
     if setup is not None and not takes(setup, ()):
         raise BadValue("setup", setup, "something to call without arguments", source)
     names = [name_of_callable(thread) for thread in threads]
-    return Program(tuple(threads), setup, invariant, name or " | ".join(dict.fromkeys(names)), teardown)  # type: ignore[arg-type]
+    name, output = name or " | ".join(dict.fromkeys(names)), output or RunOutput()
+    return Program(tuple(threads), setup, invariant, name, teardown, output=output)  # type: ignore[arg-type]
 
 
 def check_plain(role: str, part: Any, source: str) -> None:

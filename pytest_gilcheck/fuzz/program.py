@@ -15,6 +15,16 @@ from .schedule import checksum
 __builtins__ = OWN  # of the functions below
 
 
+class RunOutput:
+    """What the runs of a program print, for a caller that captures it. This one captures nothing."""
+
+    def drop(self) -> None:
+        """Forget what was printed so far."""
+
+    def keep(self) -> None:
+        """What was printed since is of the run that the report shows. Later runs print nothing that belongs to it."""
+
+
 @dataclass(frozen=True)
 class Program:
     """One concurrent program. Each run of it begins with a new state.
@@ -31,6 +41,7 @@ class Program:
         reached: what it can reach although none of its functions refers to it, such as the values of fixtures, by name. While a
             check runs, a lock in it is replaced by one that is under control.
         terse: called after the first of all runs: from then on, no code that makes steps is to explain a failure at length.
+        output: captures what its runs print.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
         used_up: called for such a program: what its caller gave it that a run has changed and nobody can copy, as a sentence; empty
             if nothing.
@@ -45,6 +56,7 @@ class Program:
     calls: tuple[Callable[..., object], ...] = ()
     reached: dict[str, Any] = field(default_factory=dict)
     terse: Callable[[], None] = lambda: None
+    output: RunOutput = field(default_factory=RunOutput)
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"
     used_up: Callable[[], str] = lambda: ""
 

@@ -3,6 +3,9 @@
 Each step gets a run of its own, in a fork of this process, so that all runs begin in the same state. Every run counts the visible
 steps and raises at its target; a run that takes another path than the first one is discarded, because its target is another step.
 
+A long run has more steps than the budget has time for. So the steps at which a signal can be handled come first, and each next one
+lies far from those before it: a search that ends early has seen the beginning, the middle and the end of the run.
+
 What does not work: forking *at* each step of a single run (the forks share files and sockets, so one closes what the next still
 needs); one process for all runs (each would start from what the run before broke).
 """
@@ -10,8 +13,9 @@ needs); one process for all runs (each would start from what the run before brok
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from ..core.clocks import time
 from ..core.errors import BadValue
@@ -49,8 +53,7 @@ def inject(
 
     Raises:
         BaseException: what the workload raised in a run without an injected exception.
-        BadValue: ``plan.first`` is not below the number of steps, or a module of
-            ``plan.include`` has no source.
+        BadValue: ``plan.first`` is not below the number of steps to try, or a module of ``plan.include`` has no source.
     """
     begun = time.monotonic()
     chosen(plan.include)  # refused here and not in a child
@@ -81,15 +84,16 @@ def inject(
     )
     if (why := _unusable(first, again)) is not None:
         return replace(template, reason=why, seconds=time.monotonic() - begun)
-    everything = first.steps + len(first.library)
-    if plan.first >= everything:
-        raise BadValue("first", plan.first, f"a step below {everything}, the number of steps of one run")
+    everything, targets = first.steps + len(first.library), _targets(plan, first)
+    if plan.first >= max(1, len(targets)):
+        raise BadValue("first", plan.first, f"a number below {len(targets)}, the number of steps to try")
     tally, reachable = Tally(), set(first.reachable)
     injecting = time.monotonic()
-    for index in _targets(plan, first):
+    for position in range(plan.first, len(targets)):
         if time.monotonic() - begun > plan.budget:
-            tally.next_step = index
+            tally.next_step = position
             break
+        index = targets[position]
         progress(f"{template.exception} at step {index} of {everything}")
         if index < first.steps:
             tally.add(index, run_once(work, plan, index, timeout), index in reachable)
@@ -183,11 +187,8 @@ def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> 
     if diverged:
         missed = f"{diverged} of {result.tried} runs did not pass the step at which to raise"
         return Verdict.INCONCLUSIVE, f"the workload is not deterministic: {missed}; make it take the same path in every run"
-    everything = result.steps + result.library_steps
     if result.next_step is not None:
-        tried = f"{result.tried + result.library_tried} of {everything} steps tried in {budget:g} s, none unsafe"
-        then = "ask for a smaller sample" if result.mode == SAMPLE else f"continue with first={result.next_step}"
-        return Verdict.INCONCLUSIVE, f"{tried}; {then}, or raise the budget"
+        return Verdict.INCONCLUSIVE, _cut_short(result, budget)
     if not result.reached and not result.library_tried:
         return Verdict.INCONCLUSIVE, f"none of the {result.tried} steps tried is one at which {result.exception} can occur"
     part = (
@@ -199,6 +200,20 @@ def judge(result: InjectionResult, budget: float, diverged: int, error: str) -> 
         lines_are = "1 line is" if unreachable == 1 else f"{unreachable} lines are"
         reason += f"; {lines_are} safe only because this interpreter does not check for signals there"
     return Verdict.HOLDS, f"{reason}; {result.coverage()}"
+
+
+def _cut_short(result: InjectionResult, budget: float) -> str:
+    """What a search that ran out of its budget has tried, and what to do."""
+    tried, hit = result.tried + result.library_tried, result.reached + result.library_tried
+    possible = result.reachable + result.library_steps
+    reason = f"{tried} of {result.steps + result.library_steps} steps tried in {budget:g} s, {hit} of {possible} where "
+    reason += f"{result.exception} can occur, spread over the run; none unsafe"
+    if result.mode == SAMPLE:
+        return f"{reason}; ask for a smaller sample, or raise the budget"
+    sample = f'inject="sample", sample={max(1, hit)}'
+    if hit + result.library_missed >= possible:
+        return f"{reason}; {sample} leaves out the other steps, which decide nothing"
+    return f"{reason}; {sample} is a sample that fits the budget; for all steps raise it, or go on with first={result.next_step}"
 
 
 def _run_to(work: Workload, plan: InjectionPlan, target: Target, timeout: float) -> InjectionRun:
@@ -225,16 +240,25 @@ def _unusable(first: InjectionRun, again: InjectionRun) -> str | None:
     return None
 
 
-def _targets(plan: InjectionPlan, first: InjectionRun) -> Sequence[int]:
-    """The steps to raise at, in the order of the run.
+def _targets(plan: InjectionPlan, first: InjectionRun) -> list[int]:
+    """The steps to raise at, in the order in which they are tried, which is the same for the same plan and the same run.
 
     Of a sample, half are steps of the user's own code, if there are so many: code of libraries has far more steps.
     """
-    everything = first.steps + len(first.library)
-    if plan.mode != SAMPLE:
-        return range(plan.first, everything)
-    own = [index for index in first.reachable if index >= plan.first]  # other steps decide nothing, so none is drawn
-    library = range(max(plan.first, first.steps), everything)
-    of_own = min(len(own), max(plan.sample - plan.sample // 2, plan.sample - len(library)))
-    draw = random.Random(plan.seed)
-    return sorted([*draw.sample(own, of_own), *draw.sample(library, min(len(library), plan.sample - of_own))])
+    own, library = first.reachable, range(first.steps, first.steps + len(first.library))
+    if plan.mode == SAMPLE:  # steps at which the exception cannot occur decide nothing, so none is drawn
+        of_own = min(len(own), max(plan.sample - plan.sample // 2, plan.sample - len(library)))
+        draw = random.Random(plan.seed)
+        drawn = [*draw.sample(own, of_own), *draw.sample(library, min(len(library), plan.sample - of_own))]
+        return [drawn[index] for index in _spread(len(drawn))]
+    possible = set(own)
+    impossible = [index for index in range(first.steps) if index not in possible]
+    in_turn = zip_longest(*([steps[index] for index in _spread(len(steps))] for steps in (own, library)))
+    found = [index for pair in in_turn for index in pair if index is not None]
+    return [*found, *(impossible[index] for index in _spread(len(impossible)))]
+
+
+def _spread(count: int) -> list[int]:
+    """The numbers below this, so ordered that the first ones, however many, lie about evenly (van der Corput's sequence)."""
+    bits = max(1, (count - 1).bit_length())
+    return sorted(range(count), key=lambda number: f"{number:0{bits}b}"[::-1])

@@ -24,7 +24,7 @@ class InjectionPlan:
         exception: what is raised; a class is raised without arguments.
         invariant: called after each run, and awaited if it returns an awaitable. It is broken if it raises, or returns a false
             value other than None.
-        first: index of the first step to inject at; an earlier check that ran out of time reports it.
+        first: how many of the steps to leave out, in the order in which they are tried; a check that ran out of time reports it.
         sample: number of steps to draw, for the mode sample.
         seed: seed of that draw.
         budget: seconds for all runs together.

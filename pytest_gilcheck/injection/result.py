@@ -61,7 +61,7 @@ class InjectionResult(Judged):
         library_tried, library_missed: at how many of those it was raised, and how many did not come by again when they were to be
             tried, because the path through a library may depend on timing.
         stepped, not_stepped: modules of libraries that the run entered: those that were stepped through, and the others.
-        next_step: the first step that was not tried because the budget ran out; None if none was left out.
+        next_step: what ``first`` must be to go on, because the budget ran out; None if no step was left out.
         breaks: the steps at which something breaks, reachable ones first, in the order of the run.
         swallowed: number of steps at which the workload caught the exception and returned.
         rate: steps tried per second.

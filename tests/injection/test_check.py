@@ -5,12 +5,17 @@ import os
 import sys
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 
 from pytest_gilcheck import BadValue, InjectionResult, gilcheck
+from pytest_gilcheck.injection.check import _spread, _targets
+from pytest_gilcheck.injection.plan import InjectionPlan
+from pytest_gilcheck.injection.run import InjectionRun
 
 from ..slow import one_in
+from ..undecided import undecided
 
 UNSAFE_LINE = 'self.audit("taken")  # here the money is nowhere'
 
@@ -177,10 +182,70 @@ def test_a_budget_that_runs_out_is_no_pass_and_says_where_to_continue():
     assert result.verdict == "inconclusive"
     assert 0 <= result.next_step < result.steps
     assert f"first={result.next_step}" in result.reason
-    rest = gilcheck.interrupt(work, inject="every-step", first=result.steps - 3)
-    assert (rest.tried, rest.verdict) == (3, "holds")
-    with pytest.raises(BadValue, match=f"a step below {result.steps}"):
+    assert f"{result.tried} of {result.steps} steps tried" in result.reason
+    assert f'inject="sample", sample={result.reached or 1} ' in result.reason
+    short = gilcheck.interrupt(account.locked_well, inject="every-step", first=1)
+    assert (short.tried, short.reached, short.verdict) == (short.steps - 1, short.reachable - 1, "holds")
+    with pytest.raises(BadValue, match=f"a number below {result.steps}"):
         gilcheck.interrupt(work, inject="every-step", first=result.steps)
+
+
+class Ledger:
+    """A long run: `unsafe_at_the_end` leaves its total wrong at steps of its last quarter alone."""
+
+    def __init__(self):
+        self.entries, self.total = [], 0
+
+    def book(self, unsafe):
+        time.sleep(0.02)  # of each run: 300 of them, which come before the unsafe steps in the order of the run, do not fit
+        for number in range(80):
+            if unsafe and number >= 60:
+                self.total += 1
+                self.entries.append(number)
+            else:
+                self.entries.append(number)
+        self.total = len(self.entries)
+
+    @property
+    def whole(self):
+        return self.total in (0, len(self.entries)) or self.total == 80
+
+
+@pytest.mark.parametrize("unsafe", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_what_only_late_steps_break_is_found_within_a_budget_for_a_few_runs(unsafe):
+    ledger = Ledger()
+    result = gilcheck.interrupt(lambda: ledger.book(unsafe), inject="every-step", budget=2.0, invariant=lambda: ledger.whole)
+    assert result.tried < result.steps / 2, "the budget has time for a part"
+    if unsafe:
+        if result.reached < 8:
+            undecided(result.reason)
+        assert result.verdict == "violated", str(result)
+        assert min(entry.index for entry in result.breaks) > result.tried, "in the order of the run, it comes too late"
+    else:
+        assert result.verdict == "inconclusive", "a part is no pass"
+        assert f"{result.tried} of {result.steps} steps tried" in result.reason
+        assert "spread over the run" in result.reason
+
+
+def test_steps_are_tried_in_the_same_order_each_time_those_that_a_signal_can_hit_first():
+    reachable, library = [0, 3, 4, 8, 9, 11], ["a 0", "b 0", "b 1"]
+    order = _targets(InjectionPlan("every-step"), InjectionRun(steps=12, reachable=reachable, library=library))
+    assert sorted(order) == list(range(15)), "each once"
+    assert set(order[:9]) == {*reachable, 12, 13, 14}
+    assert order[:4] == [0, 12, 9, 14], "own code and libraries in turn, each from far apart"
+    run = InjectionRun(steps=12, reachable=reachable)
+    sample = [_targets(InjectionPlan("sample", sample=4, seed=seed), run) for seed in (1, 1, 2)]
+    assert sample[0] == sample[1] != sample[2]
+    assert set(sample[0]) < set(reachable)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 64, 438])
+def test_any_first_part_of_the_order_lies_about_evenly(count):
+    order = _spread(count)
+    assert sorted(order) == list(range(count))
+    for part in range(1, count + 1):
+        tried = [-1, *sorted(order[:part]), count]
+        assert max(after - before for before, after in pairwise(tried)) <= 4 * count / part + 1
 
 
 def test_a_sample_is_drawn_by_its_seed():
@@ -432,27 +497,28 @@ def test_a_trace_function_for_threads_takes_nothing():
 
 
 def test_a_run_that_ends_before_a_step_of_a_library_is_no_pass(tmp_path):
-    condition, count = threading.Condition(), tmp_path / "runs"
+    count = tmp_path / "runs"
+    path = str(count)  # of which nothing is entered here that is written in Python
 
     def setup():
         with count.open("a") as runs:
             runs.write(".")
 
-    def work(most):
-        if count.stat().st_size > most:
+    def work(ended):
+        if os.stat(path).st_size in ended:
             os._exit(0)
-        with condition:
-            pass
+        threading.current_thread()
 
-    def check(most):
+    def check(ended):
         count.write_text("")
-        return gilcheck.interrupt(lambda: work(most), inject="every-step", include=(threading,), setup=setup, judge=False)
+        return gilcheck.interrupt(lambda: work(ended), inject="every-step", include=(threading,), setup=setup, judge=False)
 
-    whole = check(10**9)
-    assert str(whole.verdict) in ("holds", "violated"), str(whole)
+    whole = check(())
+    assert str(whole.verdict) == "holds", str(whole)
     assert whole.library_tried, str(whole)
-    without_an_exception = 2
-    cut = check(without_an_exception + whole.tried)
+    without_an_exception, of_own_code, tries = 2, 1, 3  # then comes the first step of the library
+    before = without_an_exception + of_own_code
+    cut = check(range(before + 1, before + 1 + tries))
     assert str(cut.verdict) == "inconclusive", str(cut)
     assert "exited with status 0" in cut.reason
 

@@ -91,6 +91,8 @@ class ApartExamination(Examination):
             return None
 
         found: Seen | None = self._answer(job)
+        if found is not None:
+            self._program.output.keep()
         return found
 
     def _smaller(self, seen: Seen) -> Seen:
@@ -138,6 +140,7 @@ class ApartExamination(Examination):
 def recorded(explorer: Explorer, policy: Policy) -> tuple[ScheduleRun, Seen | None]:
     """Run the program once, with a record of its steps; and how it failed, if it did."""
     recorder = Recorder(explorer.engine.takes_part)
+    explorer.program.output.drop()
     with observed(explorer.engine, recorder):
         run, failure = explorer.once(policy)
     if failure is None:

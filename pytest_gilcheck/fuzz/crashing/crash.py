@@ -249,6 +249,7 @@ class _CrashExamination(Examination):
         with scratch_file() as file:
 
             def job(explorer: Explorer, journal: Journal) -> None:
+                self._program.output.drop()
                 with observed(explorer.engine, StreamedRecorder(explorer.engine.takes_part, file.fileno())):
                     explorer.once(Planned(schedule))
 
@@ -256,6 +257,7 @@ class _CrashExamination(Examination):
             steps = recorded_steps(file.fileno())
         if dead is None:  # looking at the steps may be what saves it
             return self._dies(schedule), []
+        self._program.output.keep()
         self._points = steps[-1].point if steps else 0
         if steps and not dead.where:
             dead = replace(dead, where=steps[-1].place)

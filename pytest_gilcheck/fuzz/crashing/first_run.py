@@ -437,6 +437,7 @@ class _FirstRuns(ApartExamination):
             went = self._answer(lambda explorer, policy=policy: _follow(explorer, policy))  # type: ignore[misc]
             self._not_known = self._not_known or went is None or not went.known
             if went is not None and went.seen is not None:
+                self._program.output.keep()
                 return went.seen if symptom in (None, went.seen.symptom) else None
         return None
 

@@ -38,7 +38,9 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     Args:
         over: whether no time is left for more runs than that one.
     """
+    explorer.program.output.drop()
     steps, run, again = _watched(explorer, failure.schedule)
+    explorer.program.output.keep()
     again = again or failure
     lines = []
     if run.stuck:
