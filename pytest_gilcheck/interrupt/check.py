@@ -148,7 +148,7 @@ def _trials(
         progress(f"{number.name} {good + 1} of {wanted}, {moment * 1e3:.0f} ms after the start")
         trials.append(deliver(starter, number, moment, claim, plan.timeout))
         outcome = trials[-1].outcome
-        if outcome in judgement.TO_BE_SEEN_TWICE and sum(trial.outcome is outcome for trial in trials) == 1:
+        if judgement.to_be_seen_again(outcome, trials):
             trials.append(deliver(starter, number, moment, claim, plan.timeout))  # once more at the same moment
         if outcome in (SignalOutcome.BUSY, SignalOutcome.UNREPORTED):
             again.append((number, moment))

@@ -2,7 +2,8 @@
 
 A claim about every moment is refuted by one moment. What prevents a false alarm: lateness is counted without the time for which the
 machine is to blame, and lateness near the limit must be seen twice. So must a lost signal: on rare occasions the interpreter itself
-loses one that arrives between its last check and the system call that waits.
+loses one that arrives between its last check and the system call that waits. And so must one that was not handled at all, where the
+machine denied the process a core in other trials: the main thread may have waited for a GIL whose holder had no core.
 """
 
 from __future__ import annotations
@@ -51,11 +52,18 @@ class InterruptJudgement:
     reason: str = ""
 
 
+def to_be_seen_again(outcome: SignalOutcome | None, trials: Sequence[Trial]) -> bool:
+    """Whether this outcome was seen once, and refutes nothing until it is seen twice."""
+    busy = any(trial.outcome is SignalOutcome.BUSY for trial in trials)
+    twice = outcome in TO_BE_SEEN_TWICE or (outcome is SignalOutcome.DEAF and busy)
+    return twice and sum(trial.outcome is outcome for trial in trials) == 1
+
+
 def refuting(trials: Sequence[Trial], claim: InterruptClaim) -> Trial | None:
     """The trial that refutes the claim; None while there is none."""
     bad = [trial for trial in trials if trial.outcome is not None and trial.outcome not in UNDECIDED]
     for trial in bad:
-        if trial.outcome not in TO_BE_SEEN_TWICE or sum(other.outcome is trial.outcome for other in bad) > 1:
+        if not to_be_seen_again(trial.outcome, trials):
             return trial
         if trial.outcome is SignalOutcome.LATE and clearly_late(trial, claim):
             return trial
@@ -71,8 +79,10 @@ def judge(trials: Sequence[Trial], claim: InterruptClaim, wanted: int) -> Interr
     if (trial := refuting(trials, claim)) is not None:
         return InterruptJudgement(Verdict.VIOLATED, trial)
     good = [trial for trial in trials if trial.outcome is None]
-    lost = any(trial.outcome is SignalOutcome.LOST for trial in trials)  # no number of good trials outweighs it
-    if len(good) >= wanted and not lost:
+    unhandled = any(
+        trial.outcome in (SignalOutcome.LOST, SignalOutcome.DEAF) for trial in trials
+    )  # no number of good ones outweighs it
+    if len(good) >= wanted and not unhandled:
         return InterruptJudgement(Verdict.HOLDS)
     for outcome, reason in _UNDECIDED_REASONS:
         found = [trial for trial in trials if trial.outcome is outcome]

@@ -47,6 +47,15 @@ def test_a_lost_signal_prevents_a_pass_and_refutes_when_seen_twice():
     assert judge([trial(outcome=SignalOutcome.LOST)] * 2 + [trial()] * 9, CLAIM, 3).verdict == "violated"
 
 
+def test_a_signal_that_was_not_handled_must_be_seen_twice_beside_trials_without_a_core():
+    deaf, busy = trial(outcome=SignalOutcome.DEAF), trial(outcome=SignalOutcome.BUSY)
+    once = judge([deaf, busy] + [trial()] * 9, CLAIM, 3)
+    assert once.verdict == "inconclusive"
+    assert "too busy" in once.reason
+    assert judge([deaf, busy, deaf], CLAIM, 3).verdict == "violated"
+    assert judge([deaf] + [trial()] * 9, CLAIM, 3).verdict == "violated"
+
+
 def test_time_without_a_core_is_subtracted_from_the_lateness():
     late = trial(0.7, SignalOutcome.LATE, denied=0.5)
     assert late.lateness == pytest.approx(0.2)
