@@ -39,6 +39,7 @@ from .ticks import TICK, NoTicks, Ticks
 from .window import Probe, Window
 
 SHORT = 0.0002  # seconds of the switch interval during the samples
+_CHANCE = random.Random()  # the workload may have seeded the one of the module
 _SLEEP = (1, 5)  # ticks, at least and at most
 _PROMPT = 8  # ticks that a sleep may take for its sample to count
 _RAN = 0.5  # of the time: if all threads together ran less, the holder waited for something
@@ -68,7 +69,7 @@ class HoldSampler(Probe):
             time.sleep(max(0.0, window.begin - time.perf_counter()))
             while time.perf_counter() < window.end:
                 try:
-                    self._ticks.start(random.randint(*_SLEEP))
+                    self._ticks.start(_CHANCE.randint(*_SLEEP))
                 except DescriptorLost:
                     break
                 clock.unattributed(0.0)  # it releases the GIL, so before the sample

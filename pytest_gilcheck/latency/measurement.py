@@ -170,7 +170,7 @@ class LatencyMeasurement:
 
     def _result(self, judgement: LatencyJudgement, alone: LoadRun, held: Held | None) -> LatencyResult:
         seen = self._seen
-        holders = self._culprits(held, judgement.verdict is Verdict.VIOLATED)
+        holders = self._culprits(held, judgement.verdict is Verdict.HOLDS)
         reason = judgement.reason
         if judgement.verdict is Verdict.VIOLATED and holders:
             reason = f"{reason}; held by {holders[0]}"
@@ -199,7 +199,7 @@ class LatencyMeasurement:
             rounds=seen.rounds,
         )
 
-    def _culprits(self, held: Held | None, violated: bool) -> tuple[Culprit, ...]:
+    def _culprits(self, held: Held | None, holds: bool) -> tuple[Culprit, ...]:
         """What held the GIL while the heartbeat waited for it.
 
         If the heartbeat knows only "after the end of a call", the places of the held fraction are used: its sampler is the only
@@ -207,7 +207,7 @@ class LatencyMeasurement:
         """
         holdings = () if self._holders is None else self._holders.holdings()
         if sum(sum(holding.waits) for holding in holdings) < _WORTH_NAMING * self._seen.seconds:
-            if not violated or held is None or not held.holdings or held.fraction < _MOSTLY_HELD:
+            if holds or held is None or not held.holdings or held.fraction < _MOSTLY_HELD:
                 return ()
             holdings = held.holdings  # on a busy machine nothing may be left of the heartbeat's waits
         if holdings[0].place.file is None and held is not None and held.holdings and held.holdings[0].place.file is not None:

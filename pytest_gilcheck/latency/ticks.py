@@ -32,6 +32,8 @@ class Ticks:
         NoTicks: there is none.
     """
 
+    _read = staticmethod(os.read)  # a test may replace that of the module
+
     def __init__(self) -> None:
         if ctypes.sizeof(ctypes.c_long) < 8:
             raise NoTicks("the times of the timer may have another size here")
@@ -58,7 +60,7 @@ class Ticks:
 
     def sleep(self) -> int:
         """Sleep until the first tick; the number of ticks since `start` when the thread had a core again."""
-        return self._first - 1 + int.from_bytes(os.read(self._file.number, 8), sys.byteorder)
+        return self._first - 1 + int.from_bytes(self._read(self._file.number, 8), sys.byteorder)
 
     def close(self) -> None:
         self._file.close()
