@@ -61,11 +61,11 @@ def held_by(value: Any) -> list[Any]:
     kind, parts = type(value), list[Any]()
     try:
         if is_a(value, (list, tuple, deque, set, frozenset)):
-            parts += value
+            parts += islice(value, _MOST)
         elif is_a(value, bytearray):
             parts.append(bytes(value))
         elif issubclass(kind, Mapping):
-            parts += chain.from_iterable(value.items())
+            parts += chain.from_iterable(islice(value.items(), _MOST))  # a table may have millions
         if module_of_class(kind) not in _UNREAD:
             of_enum = is_a(value, enum.EnumType)
             parts += chain.from_iterable(pair for pair in attributes_of(value) if not (of_enum and pair[0] in OF_ENUMS))

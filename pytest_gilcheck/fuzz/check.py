@@ -123,7 +123,12 @@ def fuzz(
     begun = monotonic()
     template = undecided(program, plan)
     explorer: Explorer | None = None
-    for_another = journal is not None and plan.replay is None  # whether another process can search the first run
+    another = journal is not None and plan.replay is None
+
+    def for_another() -> bool:
+        """Whether another process can search the first run."""
+        return another and not (explorer is not None and explorer.unreported)
+
     if plan.mode == EXHAUSTIVE and len(program.threads) > 2:
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
@@ -142,16 +147,16 @@ def fuzz(
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
         result = replace(template, reason=f"not explorable: {error}")
-        if explorer is not None and explorer.first_alone and for_another:
+        if explorer is not None and explorer.first_alone and for_another():
             raise Unrepeatable(Left(result)).of(explorer, result) from None  # the first run may well make visible steps
     except Unrepeatable as found:
         result = replace(found.left.result, schedules=explorer.runs if explorer is not None else 0)
-        if for_another:
+        if for_another():
             raise found.of(explorer, replace(result, seconds=monotonic() - begun)) from None
     except SequentialFailure as error:
         if error.again:
             result = not_repeatable(program, template, error.__cause__ or AssertionError(str(error)))
-            if for_another:
+            if for_another():
                 raise Unrepeatable(Left(result)).of(explorer, result) from None
             return result
         if error.__cause__ is not None:
@@ -163,6 +168,9 @@ def fuzz(
         if not (what := _replaced(error) or (explorer is not None and _beside_replaced(error, explorer))):
             raise
         result = replace(template, reason=f"not explorable: {what}")
+    if explorer is not None and explorer.unreported:
+        unreported = f"no schedule of the first run, whose steps from {explorer.unreported} on took too long to be watched"
+        result = replace(result, coverage=f"{result.coverage}; {unreported}" if result.coverage else unreported)
     if build() != template.interpreter.build:
         result = replace(result, reason=f"{result.reason} (the GIL was enabled during the check)")
     return replace(result, seconds=monotonic() - begun)
@@ -227,7 +235,9 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
     differs = bool(first_run.alone_found or explorer.first_alone)
-    forks = explorer.engine.journal is not None and plan.schedules is None  # then the rest of the budget is for the first run
+    forks = (
+        explorer.engine.journal is not None and plan.schedules is None and not explorer.unreported
+    )  # then the rest of the budget is for the first run
     until = deadline.end_of_search(plan.sensitivity or (differs and forks))
     if forks and not differs and first_run.changed_by_each:
         until -= _OF_FIRST_RUN * max(0.0, until - monotonic())
@@ -235,6 +245,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     result = _searched(explorer, plan, template, sequential, deadline, until, difference, brief_after=brief_after)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
+    if result.verdict is Verdict.HOLDS and explorer.unreported:
+        raise _too_dear(result, explorer, first_run.alone_found)
     claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
     if claims and (found := first_run.alone_found):
         alone = f"changed {_few(found)}"
@@ -265,6 +277,22 @@ def _left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepea
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
     held = (result, first_alone) if first_alone and result.verdict is Verdict.HOLDS else None
     return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held))
+
+
+def _too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> Unrepeatable:
+    """What to raise for a program whose first run took too long to be searched, and of which later runs hold.
+
+    Args:
+        made: what the first run has changed for all others.
+    """
+    what = f", and made {_few(made)}" if made else ""
+    why = (
+        f"the first run took {seconds(explorer.first_seconds)}, where a later one takes {seconds(explorer.pace)}{what}: "
+        f"its steps from {explorer.unreported} on were not watched, and none of its schedules was searched"
+    )
+    what_to_do = "make it before the check: call it once in a fixture, or in setup"
+    reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
+    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)))
 
 
 def _few(names: tuple[str, ...]) -> str:

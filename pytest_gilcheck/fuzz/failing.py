@@ -70,6 +70,7 @@ class Left:
         draw: of chance.
         setup_at_home: whether the setup has to run where the invariant does.
         ready: when its first runs had ended, by `monotonic`; 0 if they did not.
+        first_seconds: what its first run took.
         changed: what the caller shares with the program, and will not see changed.
         facts: what it has read in sources.
     """
@@ -82,6 +83,7 @@ class Left:
     draw: int = 0
     setup_at_home: bool = False
     ready: float = 0.0
+    first_seconds: float = 0.0
     changed: tuple[str, ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
 
@@ -108,6 +110,7 @@ class Unrepeatable(Exception):
                 draw=explorer.engine.chance.draw,
                 setup_at_home=explorer.setup_at_home,
                 ready=explorer.ready,
+                first_seconds=explorer.first_seconds,
             )
         return self
 

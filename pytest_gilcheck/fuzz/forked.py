@@ -64,7 +64,7 @@ def search(program: Program, plan: FuzzPlan, journal: Journal, longest: float, p
     side = fork(longest)
     if isinstance(side, ChildSide):
         _search_and_answer(side, program, plan, journal)
-    outcome, overdue = _followed(side, HangWatch(journal, run_limit(plan)), longest, progress)
+    outcome, overdue = _followed(side, HangWatch(journal, run_limit(plan), plan.timeout), longest, progress)
     if outcome.ending is not Ending.ANSWERED:
         return Searched(outcome, overdue)
     result, failure, error, changed, learnt = loads(outcome.payload)

@@ -104,7 +104,7 @@ def _beside_a_standby(
     side: ChildSide, program: Program, plan: FuzzPlan, journal: Journal, progress: Callable[[str], None]
 ) -> FuzzResult:
     begun = monotonic()
-    watch = HangWatch(journal, run_limit(plan))
+    watch = HangWatch(journal, run_limit(plan), plan.timeout)
 
     def served(worker: int) -> bool:
         """In the process that waits: search the first run, if the other one asks for that; whether that one hangs."""

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -183,7 +184,7 @@ class _Reached:
             yield name, value
         elif kind in (dict, list, tuple):
             yield name, value
-            for each in list(value.values() if kind is dict else value)[:_MOST_IN]:
+            for each in list(islice(value.values() if kind is dict else value, _MOST_IN)):
                 if type(each) in _CODE:
                     yield from self._of(each, f"a function in {name}")
         elif kind not in _CODE:

@@ -6,11 +6,24 @@ import pytest
 
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.fuzz.conflicts import trace
+from pytest_gilcheck.fuzz.searching import search
 from pytest_gilcheck.fuzz.searching.explorer import Explorer
 from pytest_gilcheck.fuzz.searching.search import Search
 from pytest_gilcheck.fuzz.steps.changing import Changing
 
 from ..slow import one_in
+from .alone import (
+    Own,
+    announce,
+    call_c,
+    count_alone,
+    count_locked,
+    count_shared,
+    read_clock,
+    share_if_announced,
+    start_thread,
+    use_chance,
+)
 from .programs import Counter, Sums, add, add_locked, alike, counted, is_two, look, move, work_alone
 
 PROGRAMS = {"lost update": (add, add, Counter, is_two), "torn pair": (move, look, Sums, alike)}
@@ -80,9 +93,53 @@ def test_a_proof_says_with_how_many_samples_it_was_tested():
     assert re.search(r"every interleaving is equivalent to .* \(tested with 200 samples\)", result.reason), result.reason
 
 
-def test_threads_that_seem_to_share_nothing_are_tested_with_fewer():
+INDEPENDENT = "the threads touched nothing in common that changes, in a recorded run of each order"
+
+
+def test_threads_that_share_nothing_are_tested_with_fewer_samples_and_with_ten_if_they_are_long(monkeypatch):
     result = counted(work_alone, work_alone, schedules=1000)
-    assert result.reason == "every interleaving is equivalent to the one that was run (tested with 60 samples): no failure"
+    proof = f"every interleaving is equivalent to the one that was run: {INDEPENDENT}"
+    assert result.reason == f"{proof} (tested with 60 samples): no failure"
+    monkeypatch.setattr(search, "_TESTED_POINTS", 20)  # so this one is long
+    result = counted(work_alone, work_alone, schedules=1000)
+    assert result.reason == f"{proof} (tested with 10 samples): no failure"
+    assert result.schedules < 30, "with the sequential orders"
+
+
+def both(one, other, *, state, **arguments):
+    return counted(one, other, setup=state, schedules=1000, **arguments)
+
+
+def test_one_shared_counter_beside_all_that_is_their_own_is_found(monkeypatch):
+    monkeypatch.setattr(search, "_TESTED_POINTS", 20)
+    assert INDEPENDENT in both(count_alone, count_alone, state=Own).reason
+    result = both(count_shared, count_shared, state=Own, invariant=lambda own: own.count == 2)
+    assert result.verdict == "violated", str(result)
+    fixed = both(count_locked, count_locked, state=Own, invariant=lambda own: own.count == 2)
+    assert fixed.verdict == "holds", str(fixed)
+    assert INDEPENDENT not in fixed.reason
+
+
+def test_what_is_shared_in_one_order_only_is_searched(monkeypatch):
+    monkeypatch.setattr(search, "_TESTED_POINTS", 20)
+    for threads in ((announce, share_if_announced), (share_if_announced, announce)):
+        result = both(*threads, state=Own, invariant=lambda own: not own.seen or own.count == 1)
+        assert result.verdict == "holds", str(result)
+        assert INDEPENDENT not in result.reason
+
+
+@pytest.mark.parametrize("thread", one_in(2, [call_c, start_thread, read_clock, use_chance]))
+def test_nothing_is_said_of_threads_of_which_not_all_is_known(thread):
+    assert INDEPENDENT not in both(thread, thread, state=Own).reason
+
+
+def test_threads_that_seem_to_share_nothing_are_searched_on_if_a_sample_takes_another_path(monkeypatch):
+    monkeypatch.setattr(trace, "touches", lambda *step: [])
+    assert INDEPENDENT in both(count_shared, count_alone, state=Own).reason
+    result = both(announce, share_if_announced, state=Own)
+    assert result.verdict == "holds", str(result)
+    assert INDEPENDENT not in result.reason
+    assert "schedules (schedules=1000)" in result.reason
 
 
 def test_the_test_ends_with_the_number_of_schedules():

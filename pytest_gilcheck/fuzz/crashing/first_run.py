@@ -22,6 +22,7 @@ from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import monotonic
+from ...core.durations import seconds
 from ...core.fork_safety import NoFork
 from ...core.own_builtins import OWN
 from ...core.verdict import Verdict
@@ -49,6 +50,7 @@ from .examination import Learnt
 
 __builtins__ = OWN  # of the functions below
 
+_PASSES = 2  # of the sequential orders, before any schedule
 _SAMPLES = 60
 _FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run
 _SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
@@ -160,6 +162,9 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, p
         plan = replace(plan, schedules=most, share=(0, 1))
     learnt = Learnt(left.learnt, left.draw, setup_at_home=left.setup_at_home)
     examination = _FirstRuns(program, plan, template, learnt, deadline, progress)
+    if examination.no_time_for(_PASSES * len(orders_of(len(program.threads))), left.first_seconds):
+        why = f"there was no time to search the first run, which took {seconds(left.first_seconds)}"
+        return replace(left.result, reason=f"{left.result.reason}; {why}")
     try:
         found = examination.search()
     except NoFork:
@@ -209,6 +214,7 @@ class _FirstRuns(ApartExamination):
     _explorer_of: Callable[[Journal], Explorer]
     _all_with_one = False  # whether all schedules with one preemption were run
     _untried = 0  # likely conflicts that were not turned round
+    _record_until = 0.0  # by `monotonic`
     _pace = 0.0  # seconds of a run in a process of its own
     _not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
     _minimising_over: Callable[[], bool] | None = None
@@ -217,8 +223,6 @@ class _FirstRuns(ApartExamination):
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
-        if self._no_time_for(1):
-            return None
         with installed(self._program, self._plan) as (self._events, self._explorer_of):
             if not self._begins(in_time=True):
                 return None
@@ -273,15 +277,15 @@ class _FirstRuns(ApartExamination):
         Args:
             in_time: whether to give up if there is no time for the second time, and so for no schedule.
         """
-        if not self._runs_in_order() or (in_time and self._no_time_for(len(self._orders))):
+        if not self._runs_in_order() or (in_time and self.no_time_for(len(self._orders), self._pace)):
             return False
         self._learnt = tuple(sorted({*self._learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
         self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._learnt)
         return self._runs_in_order()
 
-    def _no_time_for(self, runs: int) -> bool:
-        """Whether the time ends before so many runs have, as far as the last one tells."""
-        return self._deadline.is_past(self._deadline.until - runs * self._pace)
+    def no_time_for(self, runs: int, pace: float) -> bool:
+        """Whether the time ends before so many runs have, of so many seconds each."""
+        return self._deadline.is_past(self._deadline.until - runs * pace)
 
     def _runs_in_order(self) -> bool:
         for at_home in dict.fromkeys((self._setup_at_home, FREE_THREADED_BUILD)):
@@ -341,6 +345,7 @@ class _FirstRuns(ApartExamination):
         begun, by_count = monotonic(), gil or self._by_count
         samples = FEWEST * self._pace / max(until - begun, self._pace)
         share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
+        self._record_until = until if by_count else begun + share * (until - begun)  # the rest is for runs without a record
         without = WithoutRecord(Frontier())
 
         def past(part: float) -> bool:
@@ -404,7 +409,7 @@ class _FirstRuns(ApartExamination):
         """Run a schedule, and record what it touches if its conflicts are to be entered into a frontier."""
 
         def job(explorer: Explorer) -> _Branched:
-            trace = Trace(explorer.engine, until=self._deadline.until)
+            trace = Trace(explorer.engine, until=self._record_until)
             with nullcontext() if frontier is None else trace:
                 run, failure = explorer.follow(schedule, recording=True, measuring=gil)
             if failure is not None:

@@ -6,6 +6,8 @@ neither.
 
 from __future__ import annotations
 
+from math import inf
+
 from ...core.clocks import monotonic
 from ...core.own_builtins import OWN
 from ...core.stat import stat_of
@@ -25,10 +27,11 @@ class HangWatch:
 
     Args:
         limit: seconds, after which the process would end the run by itself if it could.
+        longest: the same for a run that goes on without reports of its steps.
     """
 
-    def __init__(self, journal: Journal, limit: float) -> None:
-        self._journal, self._limit = journal, limit
+    def __init__(self, journal: Journal, limit: float, longest: float = inf) -> None:
+        self._journal, self._limit, self._longest = journal, limit, longest
         self._run, self._since, self._cpu, self._asleep = -1, 0.0, 0.0, 0
 
     def hangs(self, pid: int) -> bool:
@@ -37,12 +40,13 @@ class HangWatch:
         if journal.stage is not Stage.THREADS or journal.run != self._run:
             self._run, self._since, self._cpu, self._asleep = journal.run, now, _cpu_seconds(pid), 0
             return False
-        if now - self._since < self._limit + _PATIENCE:
+        limit = self._longest if journal.unreported else self._limit
+        if now - self._since < limit + _PATIENCE:
             return False
         if not HAS_PROC:
-            return now - self._since > _UNKNOWN * self._limit + _PATIENCE
+            return now - self._since > _UNKNOWN * limit + _PATIENCE
         self._asleep = self._asleep + 1 if _all_sleep(pid) else 0
-        return self._asleep >= _LOOKS_ASLEEP or _cpu_seconds(pid) - self._cpu > self._limit / 2 + _OWN_WATCH
+        return self._asleep >= _LOOKS_ASLEEP or _cpu_seconds(pid) - self._cpu > limit / 2 + _OWN_WATCH
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 from ...core.own_builtins import OWN
@@ -42,6 +44,7 @@ class Engine(Controlled):
         workers: the number of threads of the program.
         takes_part: whether the code of a file is under test.
         limit: seconds after which a run is ended, if it waits or has really computed for half of them.
+        longest: the same for a run that goes on without reports of its steps (`may_go_on_unreported`).
         hangs: whether it counts as hanging then; otherwise it cannot be explored.
 
     Attributes:
@@ -54,13 +57,15 @@ class Engine(Controlled):
 
     __slots__ = ("_served_by", "_watchdog", "chance", "in_run", "release_idle", "thread_locals", "workers")
 
-    def __init__(self, workers: int, takes_part: Callable[[str], bool], limit: float, *, hangs: bool = True) -> None:
+    def __init__(
+        self, workers: int, takes_part: Callable[[str], bool], limit: float, longest: float = inf, *, hangs: bool = True
+    ) -> None:
         super().__init__(takes_part)
         self.in_run = False
         self._served_by: list[Task] = []
         self.chance = Chance()
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
-        self._watchdog = Watchdog(self, limit, hangs=hangs)
+        self._watchdog = Watchdog(self, limit, longest, hangs=hangs)
         self.workers = Workers(self, workers)
         self.thread_locals = self.workers.thread_locals
 
@@ -103,6 +108,19 @@ class Engine(Controlled):
             longest: the points of that, with those at which a thread polled.
         """
         self.fairness.learn_length(steps, most, longest)
+
+    @contextmanager
+    def may_go_on_unreported(self, end: Callable[[], None]) -> Iterator[None]:
+        """While a run that takes too long with reports of its steps goes on without them (`ScheduleRun.unreported`).
+
+        Args:
+            end: ends these reports.
+        """
+        self._watchdog.unreported = end
+        try:
+            yield
+        finally:
+            self._watchdog.unreported = None
 
     def begin(self) -> None:
         """Begin a new run; what the main thread does from here on belongs to it."""

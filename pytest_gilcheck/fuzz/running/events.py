@@ -55,10 +55,12 @@ _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)
 _LOOKS = frozenset({1, 2, *(8**power for power in range(1, 10))})  # at which the classes under test are looked at
 _get_ident = threading.get_ident
+_settrace = sys.settrace  # bound here: `undermined` replaces it
 _CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
 _ONLY_CALLED = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__call__"})
 _REAL_TIME = {id(function): name for name, function in PUBLIC.items()}  # by id; what `Patches` replaces wherever it finds it
 monitoring: Any = getattr(sys, "monitoring", None)
+_GLOBAL = monitoring.events.PY_START | monitoring.events.PY_RESUME | monitoring.events.PY_THROW if _MONITORED else 0
 _set_local_events: Any = getattr(monitoring, "set_local_events", None)  # bound here: `undermined` replaces those of the module
 _set_events: Any = getattr(monitoring, "set_events", None)
 _register_callback: Any = getattr(monitoring, "register_callback", None)
@@ -89,6 +91,7 @@ class Events:
         self.one_step: dict[str, None] = {}
         self.imported: dict[str, None] = {}
         self._looks = 0
+        self._ended = False  # whether no step is reported any more
         self._not_called: dict[int, CodeType] = {}  # code that is not under test, and is entered without a call instruction
         self._tables: dict[int, StepTable] = {}
         self._foreseen: dict[int, StepTable] = {}  # of code that has not started yet
@@ -120,7 +123,7 @@ class Events:
         _register_callback(self._tool, events.PY_THROW, self._thrown_into)  # likewise
         _register_callback(self._tool, events.INSTRUCTION, self._listener())
         _register_callback(self._tool, events.CALL, self._call)
-        self._global = events.PY_START | events.PY_RESUME | events.PY_THROW
+        self._global = _GLOBAL
         _set_events(self._tool, self._global)
         monitoring.restart_events()
         return self
@@ -174,8 +177,31 @@ class Events:
             self.names.grown = False
             self._foreseen = {key: self._visibility.table(code, namespace) for key, (code, namespace) in found.items()}
 
+    def end_reports(self) -> None:
+        """Report no step of the present run any more; called in another thread than those of the run. `forget` begins anew."""
+        self._ended = True
+        if not _MONITORED:
+            self._engine.tracer = None  # each thread takes it off itself
+            return
+        if self.lost:
+            return
+        self._global = 0
+        _set_events(self._tool, 0)
+        for table in list(self._tables.values()):
+            _set_local_events(self._tool, table.code, 0)
+
+    def _begin_reports(self) -> None:
+        self._ended = False
+        if not _MONITORED:
+            self._engine.tracer = self._trace
+        elif not self.lost:
+            self._global = _GLOBAL
+            _set_events(self._tool, self._global)
+
     def forget(self) -> None:
         """Forget what the runs so far have shown: a first run imports modules and fills caches, and no later one does."""
+        if self._ended:
+            self._begin_reports()
         self._visibility, self._looks = Visibility(everything=self._everything), 0
         for table in self._tables.values():
             if _MONITORED and not self.lost:
@@ -328,6 +354,8 @@ class Events:
         takes_part = makes_steps(code, frame.f_globals, self._takes_part)
         if id(code) in self._tables or self._imports(code, frame) or (not takes_part and _of_no_interest(code)):
             return monitoring.DISABLE
+        if self._ended:
+            return monitoring.DISABLE
         if not self._engine.exploring and self._engine.owner.index == MAIN:
             if self._engine.in_run:
                 self._set_up[id(code)] = code
@@ -469,6 +497,9 @@ class Events:
     def _trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
         """The trace function of the threads, up to 3.11: called where code starts."""
         code = frame.f_code
+        if self._ended:
+            _settrace(None)
+            return None
         if id(code) in self._ours or self._imports(code, frame):
             return None
         if not makes_steps(code, frame.f_globals, self._takes_part):
@@ -494,6 +525,9 @@ class Events:
         def instruction(frame: FrameType, event: str, argument: object) -> Any:
             if event != "opcode":
                 return instruction
+            if self._ended:
+                _settrace(None)
+                return None
             offset = frame.f_lasti
             if self._covered is not None and engine.exploring:
                 self._covered.add(code, offset)

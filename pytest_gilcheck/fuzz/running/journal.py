@@ -18,7 +18,7 @@ __builtins__ = OWN  # of the functions below
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10
 _MOST_TEXT = 1 << 24  # bytes of an error or a result; what is not written takes no memory
-_STAGE, _RUN, _CHOICES, _LEARNT, _DRAW, _SEQUENTIAL, _NARROW, _TEXT, _HEAD = range(9)
+_STAGE, _RUN, _CHOICES, _LEARNT, _DRAW, _SEQUENTIAL, _NARROW, _UNREPORTED, _TEXT, _HEAD = range(10)
 _FORCED, _MASKED, _THREAD_BITS = 1, 2, 21
 
 
@@ -55,10 +55,14 @@ class Journal:
     def begin(self, stage: Stage) -> None:
         """A run reaches this stage."""
         cells = self._cells
-        cells[_STAGE] = stage
+        cells[_STAGE], cells[_UNREPORTED] = stage, False
         if stage is Stage.SETUP:
             cells[_RUN] += 1
             cells[_CHOICES] = self._next = 0
+
+    def go_on_unreported(self) -> None:
+        """The threads of the run go on without reports of their steps, and have more time."""
+        self._cells[_UNREPORTED] = True
 
     def choice(self, choice: Choice, masked: bool, anchor: int = 0) -> None:
         """A run makes this choice next."""
@@ -127,6 +131,10 @@ class Journal:
     @property
     def sequential(self) -> bool:
         return bool(self._cells[_SEQUENTIAL])
+
+    @property
+    def unreported(self) -> bool:
+        return bool(self._cells[_UNREPORTED])
 
     @property
     def narrow(self) -> bool:

@@ -88,6 +88,7 @@ class ScheduleRun:
         yields: the number of times that a polling thread had to let another thread run, or time pass.
         wasted: the number of steps in which threads polled.
         uncontrolled: what happened outside of control, one line for each event.
+        unreported: where it went on without reports of its steps, because it took too long with them; empty if it did not.
         refused: the operation of the program that cannot be explored at all; empty if there was none.
         choices: (choice, step before which it was made, its code and offset, whether no build with a GIL can switch there).
         spans: if recorded: (first point, owner, other runnable threads), each valid until the next one begins.
@@ -115,6 +116,7 @@ class ScheduleRun:
     stuck = ""
     blocked: tuple[BlockedThread, ...] = ()
     uncontrolled: Sequence[str] = ()
+    unreported = ""
     refused = ""
     left: tuple[BlockedThread, ...] = ()
 

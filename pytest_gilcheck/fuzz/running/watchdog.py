@@ -4,6 +4,9 @@ A thread of its own polls the owner. An owner that sleeps in the kernel at sever
 control: another thread runs, and the run is reported as partly uncontrolled. The blocked thread queues up again at its next call of
 the engine. A run that neither ends nor computes is ended.
 
+The first run of a check may do once what no later one does, such as filling a table; most of its time goes into reports of steps.
+So when it would be ended for its length alone, it goes on without these reports (`unreported`), up to a longer limit.
+
 The owner may come back, and even pass its turn on, in the moment in which it is marked. So `Turns.withheld` keeps it from calling
 the engine, and it is marked only if it still sleeps the same sleep then: what it does later, it does as one of the others.
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 import select
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,6 +30,7 @@ from ...core.origin import ours
 from ...core.own_builtins import OWN, PutBack
 from ...core.system import HAS_PROC, read
 from . import registered
+from .fairness import MOST_POINTS
 from .handoff import HandoffSemaphore
 from .places import place
 from .record import HANGS
@@ -39,6 +43,7 @@ __builtins__ = OWN  # of the functions below
 _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}
 _POLL = 0.005  # seconds between two polls of a run that has not ended
+_MOST_REPORTED = MOST_POINTS * 9 // 10  # points of a run that may go on without reports
 _POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
 _poll: Any = getattr(select, "poll", None)  # not `select.select`, which refuses descriptors from 1,024 on
 
@@ -49,11 +54,17 @@ class Watchdog:
     Args:
         turns: whose turn it is.
         limit: seconds after which a run is ended, if it waits or has really computed for half of them.
+        longest: the same for a run that goes on without reports of its steps.
         hangs: whether it counts as hanging then; otherwise it cannot be explored.
+
+    Attributes:
+        unreported: ends the reports of steps, if the present run may go on without them; otherwise None.
     """
 
-    def __init__(self, turns: Turns, limit: float, *, hangs: bool) -> None:
-        self._turns, self._limit, self._hangs = turns, limit, hangs
+    def __init__(self, turns: Turns, limit: float, longest: float, *, hangs: bool) -> None:
+        self._turns, self._limit, self._longest, self._hangs = turns, limit, longest, hangs
+        self._reported = min(limit, longest / 2)  # seconds of a run that may go on without reports, until it does
+        self.unreported: Callable[[], None] | None = None
         self._waiting: object = None  # another object each time that the main thread waits for the end of a run
         self._stop, self._over = HandoffSemaphore(), False
 
@@ -110,10 +121,25 @@ class Watchdog:
                 started, cpu = monotonic(), process_time()  # it sets up or tears down, however long that takes
                 continue
             waits = polls > 0 or (turns.idle and blocked_outside(turns.tasks))  # a thread that waits for the GIL sleeps, too
-            computes = turns.main.waits_for is END_OF_RUN and process_time() - cpu > self._limit / 2
-            late = monotonic() - started > self._limit and (waits or computes)
-            if (late or (not HAS_PROC and monotonic() - started > self._limit)) and not turns.record.stuck:
-                self._end_run(owner, *moved)
+            computed = process_time() - cpu if turns.main.waits_for is END_OF_RUN else 0.0
+            spent = monotonic() - started
+            if self.unreported is not None and not waits and self._too_long_to_report(spent, computed):
+                self._end_reports(self.unreported, owner)
+            limit = self._longest if turns.record.unreported else self._limit
+            late = spent > limit and (waits or computed > limit / 2)
+            if (late or (not HAS_PROC and spent > limit)) and not turns.record.stuck:
+                self._end_run(owner, limit, *moved)
+
+    def _too_long_to_report(self, spent: float, computed: float) -> bool:
+        return (spent > self._reported and computed > self._reported / 2) or self._turns.point > _MOST_REPORTED
+
+    def _end_reports(self, end: Callable[[], None], owner: Task) -> None:
+        """Let the run go on without reports of its steps."""
+        turns, self.unreported = self._turns, None
+        turns.record.unreported = place(sys._current_frames().get(owner.ident or 0), turns.takes_part)
+        if turns.journal is not None:
+            turns.journal.go_on_unreported()
+        end()
 
     def _stops(self) -> bool:
         """Wait for `_POLL`, or until the check is over; returns whether it is. (An event has a lock, on which 3.13t spins.)"""
@@ -149,10 +175,11 @@ class Watchdog:
 
         turns.withheld(owner, decide)
 
-    def _end_run(self, owner: Task, moved: float, cpu: float) -> None:
+    def _end_run(self, owner: Task, limit: float, moved: float, cpu: float) -> None:
         """End a run that takes too long.
 
         Args:
+            limit: seconds after which it is ended.
             moved, cpu: the time, and the CPU time of this process, when its last step was seen.
         """
         turns = self._turns
@@ -164,9 +191,9 @@ class Watchdog:
                 "whether it computes or waits for another thread in an operation out of our control, such as a socket"
             )
         elif not self._hangs:
-            what = "a step" if still > self._limit / 2 else "a run"
+            what = "a step" if still > limit / 2 and not run.unreported else "a run"
             where = place(sys._current_frames().get(owner.ident or 0), turns.takes_part)
-            run.refused = f"{what} of it has not ended after {self._limit:.3g} s: {owner.name} is at {where}"
+            run.refused = f"{what} of it has not ended after {limit:.3g} s: {owner.name} is at {where}"
         run.stuck = HANGS
         turns.main.semaphore.post()
 

@@ -141,6 +141,8 @@ class Explorer:
         pace: seconds that the last run took which nobody observed or measured, with its setup and teardown, and no step hidden.
         ready: when the first two runs had ended, by ``time.monotonic``: what only these do counts for no budget.
         first_alone: where the first run came and the sequential orders after it did not; empty if nowhere.
+        first_seconds: what the first run took.
+        unreported: where the first run went on without reports of its steps; empty if it did not.
         first_path: a checksum of where the first run came.
         replaced: the built-in names that its runs replace.
         setup_at_home: whether the setup runs in the thread of the invariant on a free-threaded build too.
@@ -164,6 +166,8 @@ class Explorer:
     setup_at_home: bool = False
     first_alone: str = ""
     first_path: int = 0
+    first_seconds: float = 0.0
+    unreported: str = ""
     replaced: Replaced = field(default_factory=Replaced)
     _explained: list[BaseException] = field(default_factory=list)  # what the first of all runs raised, before `Program.terse`
     _until: float = inf
@@ -357,7 +361,7 @@ class Explorer:
     def _in_every_order(self, visible: bool) -> list[ScheduleRun]:
         first, second, later = Covered(), Covered(), Covered()
         with self.events.covering(first):
-            run, first_failure = self.in_order()  # for what only a first run does, such as imports
+            run, first_failure = self._first_of_all() if self.runs == 0 else self.in_order()
         first_of_all = run.raised_beneath
         self._explained += [error for _, _, error in run.errors]
         if run.stuck == Symptom.HANGS:  # the other orders would take as long again
@@ -408,6 +412,14 @@ class Explorer:
         if FREE_THREADED_BUILD and not self.setup_at_home and short and self._nobody_notices:
             self._same_in_place = self._same_path_in_place(later, list(zip(runs, failures, strict=True)))
         return runs
+
+    def _first_of_all(self) -> tuple[ScheduleRun, Failure | None]:
+        """For what only the first run of a process does, such as imports, and which may take long, once."""
+        begun = monotonic()
+        with self.engine.may_go_on_unreported(self.events.end_reports):
+            run, failure = self.in_order()
+        self.first_seconds, self.unreported = monotonic() - begun, run.unreported
+        return run, failure
 
     @property
     def _nobody_notices(self) -> bool:

@@ -85,7 +85,7 @@ def _without_collection() -> Iterator[None]:
 
 def _engine(program: Program, plan: FuzzPlan) -> Engine:
     limit = run_limit(plan)
-    engine = Engine(len(program.threads), _takes_part(plan.include), limit, hangs=limit == plan.timeout)
+    engine = Engine(len(program.threads), _takes_part(plan.include), limit, plan.timeout, hangs=limit == plan.timeout)
     engine.may_end_early = program.teardown is not None
     return engine
 

@@ -63,6 +63,8 @@ class Reduction:
         frontier: what is to be tried.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
         shared: whether several threads of a run have touched the same object.
+        independent: whether the threads shared nothing in two recorded runs, one begun by the first and one by the last thread, and
+            nothing is in doubt.
         blind: whether the first record gave up, so that no conflict is known.
         torn: two places that conflict, of which one is a call in C of several steps, in which no schedule can switch.
     """
@@ -80,6 +82,7 @@ class Reduction:
     failure: Failure | None = None
     doubt: str = ""
     shared: bool = False
+    independent: bool = False
     blind: bool = False
     torn: str = ""
     frontier: Frontier = field(default_factory=Frontier)
@@ -132,9 +135,23 @@ class Reduction:
                 return
             without.recorded(self.record_seconds, fits=self.fits)
         if self.records == 1 and self.failure is None and not self.doubt:
-            again = self._trace(until=self.until())
-            _, self.failure = self._recorded(Schedule(), again)
-            self.doubt = _NO_TIME if again.gave_up else self._doubt_of_state(again)
+            self._record_in_reverse()
+            if self.frontier.waiting:
+                self.search(stop)
+
+    def _record_in_reverse(self) -> None:
+        """Record the order in which the last thread comes first, after a run that has shown no conflict.
+
+        It shows what depends on who comes first, and whether one run changes what the next one finds.
+        """
+        order, self.failure = self.explorer.in_order(range(len(self.explorer.program.threads) - 1, -1, -1))
+        if self.failure is not None:
+            return
+        trace = self._trace(until=self.until())
+        run, self.failure = self._recorded(order.schedule, trace)
+        if self.failure is None:
+            self.examine(order.schedule, run, trace)
+            self.independent = self.finished and not (self.doubt or self.shared)
 
     def _trace(self, *, focusing: bool = False, until: float = math.inf) -> Trace:
         names = self.explorer.events.names

@@ -53,7 +53,8 @@ _RECORDED = 0.9  # of the time that is left, for one recorded run, if that is to
 _LEAST_RECORD = 6  # times a plain run, at least
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 _TEST_OF_PROOF = 100  # samples after a proof, at visible steps and again at every instruction
-_TEST_OF_INDEPENDENCE = 30  # likewise, if the threads seem to share nothing
+_TEST_OF_INDEPENDENCE = 30  # likewise, if the threads share nothing: then only a mistake of ours makes a schedule matter
+_LEAST_TEST, _TESTED_POINTS = 5, 20_000  # likewise, in a long program: so many, and as many as have so many points
 _TESTING = 0.2  # of what is left, for these
 
 
@@ -78,6 +79,7 @@ class SearchOutcome:
         void: the number of schedules run before it turned out that there are more visible steps.
         conflicts: the number of schedules run because they turn a conflict round.
         proved: whether every interleaving is equivalent to one of these.
+        independent: whether that is so because the threads touch nothing in common that changes.
         focus: the number of points at which schedules could switch that left steps out.
         focused: how many of those sampled did that.
         focused_conflicts: how many of those by conflicts did that.
@@ -103,6 +105,7 @@ class SearchOutcome:
     void: int = 0
     conflicts: int = 0
     proved: bool = False
+    independent: bool = False
     focus: int = 0
     focused: int = 0
     focused_conflicts: int = 0
@@ -161,7 +164,10 @@ class SearchOutcome:
         if self.proved:
             runs = "the one that was run" if self.conflicts == 1 else f"one of the {self.conflicts:,} that were run"
             tested = f" (tested with {self.sampled} samples)" if self.sampled else ""
-            return f"every interleaving is equivalent to {runs}{tested}"
+            because = (
+                ": the threads touched nothing in common that changes, in a recorded run of each order" if self.independent else ""
+            )
+            return f"every interleaving is equivalent to {runs}{because}{tested}"
         parts: list[tuple[str, int, str]] = []
         in_focus = f"at the {self.focus:,} points where threads may touch the same"
         if self.conflicts:
@@ -287,7 +293,6 @@ class Search:
         self.found = SearchOutcome(threads=len(explorer.program.threads), wanted=preemptions, asked=asked)
         self._focus: Focus | None = None
         self._pace = 0.0  # seconds of a schedule
-        self._shared = False  # whether the threads of a proof share anything
 
     def run(self, sequential: list[ScheduleRun]) -> SearchOutcome:
         """Search until a run fails, every schedule is explored, or the limit is reached."""
@@ -300,13 +305,14 @@ class Search:
         while True:
             try:
                 if self._by_conflicts():
-                    if found.proved:
-                        found.proved = False  # until it is tested
-                        found.proved = self._passes_test(sequential, _TEST_OF_PROOF if self._shared else _TEST_OF_INDEPENDENCE)
-                    break
+                    proved, found.proved = found.proved, False  # until it is tested
+                    found.proved = proved and self._passes_test(sequential)
+                    if found.proved or found.failure is not None:
+                        break
+                    found.independent = False  # a sample took another path
                 more = self._too_long_for_every_step() or self._enumerate()
                 if found.everything and self._sampling:
-                    self._passes_test(sequential, _TEST_OF_PROOF)
+                    self._passes_test(sequential)
                 break
             except _MoreSteps:
                 self._explorer.hide({})
@@ -401,7 +407,7 @@ class Search:
             raise _MoreSteps
         if found.proved:
             found.void, found.conflicts = 0, reduction.runs
-            self._shared = reduction.shared
+            found.independent = reduction.independent
         return found.failure is not None or found.proved
 
     def _too_long_for_every_step(self) -> bool:
@@ -522,7 +528,8 @@ class Search:
                     continue
                 if not self._explorer.events.tables_unchanged():
                     self._focus = None
-                self._portfolio(draw.randrange(1 << 32), every_step, points)
+                seldom = self._limit.schedules is None and self.found.sampled < FEWEST
+                self._portfolio(draw.randrange(1 << 32), every_step, points, seldom=seldom)
 
     @contextmanager
     def _samples(self, sequential: list[ScheduleRun]) -> Iterator[tuple[random.Random, list[int], int]]:
@@ -535,36 +542,45 @@ class Search:
         finally:
             self._explorer.engine.gil_only = False
 
-    def _passes_test(self, sequential: list[ScheduleRun], samples: int) -> bool:
+    def _passes_test(self, sequential: list[ScheduleRun]) -> bool:
         """Run samples, none of which may fail when every interleaving is known; first at visible steps, then at every instruction.
+        None may have more or fewer points than the orders, if the threads share nothing.
 
         They take no notice of what a step touches, and then of which instructions are steps. So if either is told wrongly, they
         find most bugs: 19 of 20 in the corpus.
         """
         explorer, found = self._explorer, self.found
-        self._test(sequential, samples)
+        same = self._test(sequential)
         if found.failure is None and not explorer.events.frozen:
             explorer.events.names.show_everything(True)
             sequential[:] = explorer.measured()
-            self._test(sequential, samples)
+            same = self._test(sequential) and same
             if found.failure is None:
                 explorer.events.names.show_everything(False)
                 sequential[:] = explorer.measured()
-        return found.failure is None
+        return found.failure is None and same
 
-    def _test(self, sequential: list[ScheduleRun], samples: int) -> None:
-        """Run samples of all kinds.
+    def _test(self, sequential: list[ScheduleRun]) -> bool:
+        """Run samples of all kinds; returns whether each has as many points as the others, or may have more or fewer.
 
         Raises:
             _MoreSteps: there are more visible steps than were known, so what is to be tested is void.
         """
         found, limit = self.found, self._limit
-        mark, enough = limit.mark(_TESTING, samples), found.sampled + samples
         with self._samples(sequential) as (draw, every_step, points):
-            while found.sampled < enough and found.failure is None and not limit.reached(mark):
-                self._portfolio(draw.randrange(1 << 32), every_step, points, mixed=True)
+            fit = max(_LEAST_TEST, _TESTED_POINTS // max(1, points))
+            samples = min(_TEST_OF_INDEPENDENCE, fit) if found.independent else _TEST_OF_PROOF
+            few = samples < _TEST_OF_INDEPENDENCE
+            before, mark, same = found.sampled, limit.mark(_TESTING, samples), True
+            while (left := before + samples - found.sampled) > 0 and found.failure is None and not limit.reached(mark):
+                first = left == samples
+                seen = self._portfolio(
+                    draw.randrange(1 << 32), every_step, points, seldom=few and not first, most=1 if few and first else left
+                )
+                same = same and (not found.independent or seen <= {points})
                 if not self._explorer.events.tables_unchanged():
                     raise _MoreSteps
+        return same
 
     def _sample_in_focus(self, draw: random.Random, focus: Focus) -> None:
         """Run samples that switch only where several threads touch the same, until the limit is reached."""
@@ -573,31 +589,37 @@ class Search:
         explorer.hide(focus.hidden)
         while not self._sampled_enough and found.failure is None and explorer.events.tables_unchanged():
             before = found.sampled
-            self._portfolio(draw.randrange(1 << 32), lengths, found.focus, priorities_alone=True)
+            self._portfolio(draw.randrange(1 << 32), lengths, found.focus, seldom=True, focused=True)
             found.focused += found.sampled - before
         explorer.hide({})
         if found.failure is not None:
             found.failure = explorer.with_every_step(found.failure, focus.hidden)
 
     def _portfolio(
-        self, seed: int, lengths: list[int], points: int, *, priorities_alone: bool = False, mixed: bool = False
-    ) -> None:
+        self, seed: int, lengths: list[int], points: int, *, seldom: bool, most: int = 10, focused: bool = False
+    ) -> set[int]:
         """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the limit is reached.
 
-        The first samples of a search by time have priorities alone, unless they are to be ``mixed``: they take a tenth of the time
-        of the others in a long program, because they switch twice and not at every other step, and only their number bounds what
-        was missed.
+        Args:
+            seldom: priorities alone, which switch twice and not at every other step: a tenth of the time, in a long program.
+                The first samples of a search by time are these: only their number bounds what was missed.
+            most: of these samples.
+            focused: whether some steps are hidden.
+
+        Returns:
+            The numbers of points of these runs.
         """
-        found = self.found
-        seldom = priorities_alone or (not mixed and self._limit.schedules is None and found.sampled < FEWEST)
-        for policy in portfolio(Random(seed), lengths, points, seldom=seldom):
+        found, seen = self.found, set[int]()
+        for policy in islice(portfolio(Random(seed), lengths, points, seldom=seldom), most):
             if self._limit.reached():
-                return
-            _, found.failure = self._explorer.once(policy)
+                break
+            run, found.failure = self._explorer.once(policy)
+            seen.add(run.points)
             found.sampled += 1
-            found.priorities += isinstance(policy, Priorities) and not priorities_alone
+            found.priorities += isinstance(policy, Priorities) and not focused
             if found.failure is not None:
-                return
+                break
+        return seen
 
 
 def forced_alternatives(run: ScheduleRun, last: int) -> Iterator[Schedule]:
