@@ -48,6 +48,7 @@ _MOST_NAMED = 3  # modules
 _OF_FIRST_RUN = 0.25  # of the time of a search, for the first run of a program that each run leaves in another state
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
+_OR_STRESS = "hold one lock around them, or run the check with mode='stress' on a free-threaded build"
 _NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
@@ -341,8 +342,10 @@ def _searched(
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
     if searched.torn:
-        advice = "hold one lock around them, or run the check with mode='stress'"
-        return replace(template, reason=f"without a GIL, {searched.torn}: {advice}; otherwise {drawn}: no failure")
+        return replace(template, reason=f"without a GIL, {searched.torn}: {_OR_STRESS}; otherwise {drawn}: no failure")
+    if searched.apart and not searched.proved:
+        steps = f"{searched.apart} takes several steps in C, which were simulated, and not in every interleaving"
+        return replace(template, reason=f"without a GIL, {steps}: {_OR_STRESS}; otherwise {drawn}: no failure")
     if (reason := _unfinished(plan, drawn, explorer.pace)) is not None:
         return replace(template, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""

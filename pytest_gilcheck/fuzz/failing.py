@@ -23,6 +23,7 @@ from .searching.limits import Limit, limited
 from .searching.minimise import minimised
 from .searching.search import Search, SearchOutcome
 from .steps import sources
+from .steps.visible import IN_C
 
 __builtins__ = OWN  # of the functions below
 
@@ -167,6 +168,8 @@ def violated(
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
     reason += _slept_instead(explorer, plan, failure, sequential, deadline)
+    if any(access is IN_C for _, access, _, _ in failure.run.choices):
+        reason += "; simulated: this call is several steps without a GIL"
     if late:
         reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
     if deadline.unfinished:

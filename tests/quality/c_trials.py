@@ -17,7 +17,7 @@ from pytest_gilcheck.fuzz.steps.c_operations import CONTAINERS, READINGS, UPDATI
 
 ALL = (*READINGS, *UPDATINGS)
 NAMESPACE = """
-import array, collections, copy, functools, heapq, io, itertools, json, marshal, math, operator, pickle, random, statistics
+import array, bisect, collections, copy, functools, heapq, io, itertools, json, marshal, math, operator, pickle, random, statistics
 
 class Nothing(int):
     __bool__ = lambda self: False

@@ -15,7 +15,7 @@ import math
 import sys
 import weakref
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from sys import getrefcount
 from types import (
@@ -42,6 +42,7 @@ from ..running.engine import Engine
 from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..steps import quiet_keys
+from ..steps.apart import ApartCall
 from ..steps.assumed import assumed
 from ..steps.calls import makes_steps
 from ..steps.instructions import instruction_at
@@ -49,7 +50,7 @@ from ..steps.stack import NOTHING, topmost
 from ..steps.supposed import supposed
 from ..steps.touch import ALL, SIZE, UNKNOWN, Touch, Touches
 from ..steps.touches import touches
-from ..steps.visible import ENTRY, Access
+from ..steps.visible import ENTRY, IN_C, Access
 from ..steps.waiting import behind_a_lock
 from .dictionaries import Dictionaries
 from .objects import Objects
@@ -58,6 +59,7 @@ __builtins__ = OWN  # of the functions below
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
+_BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
 _SUPPOSED = 20  # times that a run makes a step, at most, for a look at what it may touch
 _CODE = (FunctionType, ModuleType, type)
 _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
@@ -73,6 +75,18 @@ class Part(NamedTuple):
     holder: int  # the number of the object
     part: Any
     deed: Deed
+
+
+class Torn(NamedTuple):
+    """A call in C that is several steps without a GIL.
+
+    Attributes:
+        text: of it, and the place of what calls it, for a reader.
+        holders: the numbers of the objects that it touches in several steps.
+    """
+
+    text: str
+    holders: frozenset[int]
 
 
 class Trace:
@@ -97,7 +111,8 @@ class Trace:
         guessed: by point, the ids of what a step of the user's code works on of which it is not known what it touches.
         spots: by point, the code and the offset of the step that it begins with, if that is known.
         supposed: the points of steps of which it is not known what they touch, and `parts` has what they may touch.
-        torn: by point at which C touches something in several steps, the text and the place of what calls it, for a reader.
+        torn: by point, what C touches there in several steps.
+        taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
     """
 
     def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf, by_dictionaries: bool = False) -> None:
@@ -118,7 +133,8 @@ class Trace:
         self.guessed: dict[int, list[int]] = {}
         self.spots: dict[int, Place] = {}
         self.supposed: set[int] = set()
-        self.torn: dict[int, str] = {}
+        self.torn: dict[int, Torn] = {}
+        self.taken_apart: dict[int, Torn] = {}
         self._looked_at: dict[Place, int] = {}
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
@@ -156,6 +172,8 @@ class Trace:
         self._let_go()
         if self._generators:
             self._within(frame)
+        if access is IN_C:
+            return
         if access.kind == "end":
             self.accesses[now] = access
             self.not_known[now] = self.spots[now] = frame.f_code, frame.f_lasti
@@ -190,20 +208,23 @@ class Trace:
             found = None
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
-            found = self._assumed(frame, name, argument, value) if FREE_THREADED_BUILD else []
+            found = self._assumed(frame, name, argument, value, unpacks=access.kind != "call" or _BEFORE_CALLS)
             if not found:  # else a pass depends on its conflicts
                 self.supposed.add(now)
             found = [*found, *self._supposed(frame, name, argument, value)]
+        self._touched(found)
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
-            self.torn[now] = told(caller.f_code, caller.f_lasti)
-        self._touched(found)
+            torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)
+            self.torn[now] = Torn(told(caller.f_code, caller.f_lasti), torn)
 
-    def _assumed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+    def _assumed(self, frame: FrameType, name: str, argument: int, value: Any, *, unpacks: bool) -> list[Touch]:
+        """What such a step does at least: all of it on a free-threaded build, elsewhere what several steps are without a GIL."""
         try:
-            return assumed(frame, name, argument, value, self._engine.takes_part)
+            found = assumed(frame, name, argument, value, self._engine.takes_part, unpacks=unpacks)
         except Exception:  # as above
             return []
+        return found if FREE_THREADED_BUILD else [each for each in found if each.torn]
 
     def _supposed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
         place = frame.f_code, frame.f_lasti
@@ -234,10 +255,7 @@ class Trace:
         point = self._engine.point
         parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
         for holder, part, changes, inner, _ in found:
-            if self._dictionaries is None:
-                number = self.objects.number(holder)
-            else:
-                number, part = self._dictionaries.number(holder, part)
+            number, part = self._number(holder, part)
             if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
             if changes and part is ALL:
@@ -245,6 +263,9 @@ class Trace:
             if inner or self._inner:
                 self._from_within(number, part, inner)
             parts.append(Part(number, part, _WRITE if changes else _READ))
+
+    def _number(self, holder: Any, part: Any) -> tuple[int, Any]:
+        return (self.objects.number(holder), part) if self._dictionaries is None else self._dictionaries.number(holder, part)
 
     def _from_within(self, number: int, part: Any, inner: bool) -> None:
         """Take note of what is touched if it may be in the middle of several steps of the library's behind a lock of its own."""
@@ -319,6 +340,24 @@ class Trace:
         """A call makes no step."""
         if self._focusing:
             self.places[id(access)] = access, code, offset
+
+    def apart(self, call: ApartCall, covered: Sequence[object]) -> None:
+        """The call in C that a thread is about to make is taken apart. What it does to these objects has a switch at each step."""
+        point = call.point = self._engine.point
+        if (torn := looked_up(self.torn, point)) is None:
+            return
+        parts = frozenset(self._number(each, ALL)[0] for each in covered) & torn.holders
+        self.taken_apart[point] = torn._replace(holders=parts)
+        self.torn[point] = torn._replace(holders=torn.holders - parts)
+
+    def inside(self, call: ApartCall) -> None:
+        """A thread goes on in the middle of it: what it does there may be all that it does."""
+        begun, now = call.point, self._engine.point
+        self.parts[now] = [part for part in self.parts.get(begun, ()) if part.part is not LOCK]
+        known: Any
+        for known in (self.not_known, self.spots, self.torn, self.taken_apart):
+            if begun in known:
+                known[now] = known[begun]
 
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""

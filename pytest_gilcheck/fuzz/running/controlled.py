@@ -13,7 +13,8 @@ from typing import NoReturn
 from ...core.lookup import looked_up
 from ...core.own_builtins import OWN
 from ..steps import switch_points
-from ..steps.visible import ENTRY, Access
+from ..steps.apart import ApartCall
+from ..steps.visible import ENTRY, IN_C, Access
 from .stuck import SetupStuck, describe_blocked
 from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled, blocked_outside
 from .turns import CLOCK_READING, Turns
@@ -57,11 +58,18 @@ class Controlled(Turns):
             self.observer(task, point, access, frame or sys._getframe(2))
         task.gil_checked = False
 
-    def at_switch_point(self, kind: str, name: str) -> None:
+    def at_switch_point(self, kind: str, name: object) -> None:
         """The hook of `switch_points`: a read inside what is otherwise one step."""
         if not self.exploring or (task := self.current()) is None:
             return
         checked = task.gil_checked
+        if type(name) is ApartCall:
+            task.gil_checked = False
+            self.step(IN_C, sys._getframe(2))
+            if self.recorder is not None:
+                self.recorder.inside(name)
+            task.gil_checked = checked
+            return
         if kind == switch_points.ITERATE:
             task.gil_checked = False  # for a build with a GIL it is one C call
         elif kind == switch_points.LOOP:

@@ -33,6 +33,7 @@ from ...core.origin import foreign, ours
 from ...core.own_builtins import OWN
 from ...core.source import with_nested
 from ..schedule import Schedule
+from ..steps.apart import ApartCall, taken_apart
 from ..steps.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..steps.changing import WRAPPING, Changing
 from ..steps.instructions import instruction_at
@@ -104,6 +105,7 @@ class Events:
         self._takes_part = engine.takes_part
         self._covered: Covered | None = None
         self._entered: CodeType | None = None  # of the function that an instruction calls; no other one runs before it begins
+        self._takes_apart = False
         self._tool, self._global = -1, 0
 
     def __enter__(self) -> Events:
@@ -122,7 +124,7 @@ class Events:
         _register_callback(self._tool, events.PY_RESUME, self._started)  # of a generator that has started before
         _register_callback(self._tool, events.PY_THROW, self._thrown_into)  # likewise
         _register_callback(self._tool, events.INSTRUCTION, self._listener())
-        _register_callback(self._tool, events.CALL, self._call)
+        _register_callback(self._tool, events.CALL, self._calls())
         self._global = _GLOBAL
         _set_events(self._tool, self._global)
         monitoring.restart_events()
@@ -319,6 +321,8 @@ class Events:
             names.grown = False
             for key, table in list(self._tables.items()):
                 self._tables[key] = self._visibility.table(table.code, table.namespace)
+        if any(table.apart for table in self._tables.values()):
+            self._take_apart()
         if _MONITORED:
             monitoring.restart_events()
         return False
@@ -338,7 +342,17 @@ class Events:
             if table is None or table.namespace is not frame.f_globals:
                 table = self._visibility.table(code, frame.f_globals)
             self._tables[key] = table
+            if table.apart:
+                self._take_apart()
         return table
+
+    def _take_apart(self) -> None:
+        """From here on, look at each step whether it is taken apart."""
+        if not self._takes_apart:
+            self._takes_apart = True
+            if _MONITORED and not self.lost:
+                _register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener(self._covered))
+                _register_callback(self._tool, monitoring.events.CALL, self._calls())
 
     def _started(self, code: CodeType, offset: int) -> object:
         engine = self._engine
@@ -428,7 +442,7 @@ class Events:
         """
         engine, tables, disable, ident = self._engine, self._tables, monitoring.DISABLE, _get_ident
 
-        def instruction(code: CodeType, offset: int) -> object:
+        def instruction(code: CodeType, offset: int, frame: FrameType | None = None) -> object:
             if covered is not None and engine.exploring:
                 covered.add(code, offset)
             try:  # no `get`: see `looked_up`
@@ -448,20 +462,66 @@ class Events:
                 if checks and task.ident == ident():
                     task.gil_checked = True
                 if access is not None:
-                    engine.step(access)
+                    engine.step(access, frame)
                 return None
             if checks:
                 task.gil_checked = True
             if access is not None:
                 engine.point = point = engine.point + 1
                 if point == engine.next:
-                    engine.decide(task, point, access, sys._getframe(1))
+                    engine.decide(task, point, access, frame or sys._getframe(1))
                 task.gil_checked = False
+            return None
+
+        return self._with_parts(instruction) if self._takes_apart else instruction
+
+    def _with_parts(self, report: Callable[[CodeType, int, FrameType], object]) -> Callable[[CodeType, int], object]:
+        """The same callback, after which the instruction may be taken apart."""
+        tables = self._tables
+
+        def instruction(code: CodeType, offset: int) -> object:
+            frame = sys._getframe(1)
+            found = report(code, offset, frame)
+            table = looked_up(tables, id(code))
+            if table is None or offset not in table.apart:
+                return found
+            if looked_up(table.calls, offset) is None or table.calls[offset][0] is None:
+                self._apart(frame)
             return None
 
         return instruction
 
-    def _call(self, code: CodeType, offset: int, callee: object, first: object) -> object:
+    def _calls(self) -> Callable[[CodeType, int, object, object], object]:
+        """The callback for calls."""
+        if not self._takes_apart:
+            return self._call
+
+        def call(code: CodeType, offset: int, callee: object, first: object) -> object:
+            frame = sys._getframe(1)
+            found = self._call(code, offset, callee, first, frame)
+            table = looked_up(self._tables, id(code))
+            if table is None or offset not in table.apart:
+                return found
+            if looked_up(table.calls, offset) is not None and table.calls[offset][0] is not None:
+                self._apart(frame)
+            return None
+
+        return call
+
+    def _apart(self, frame: FrameType) -> None:
+        """Take the instruction apart that this frame is about to make, if it can be."""
+        engine = self._engine
+        if not engine.exploring or engine.owner.ident != _get_ident():
+            return
+        call = ApartCall()
+        try:
+            covered = taken_apart(frame, *instruction_at(frame.f_code, frame.f_lasti), call)
+        except Exception:  # an error of ours would be one of the program's
+            return
+        if covered is not None and engine.recorder is not None:
+            engine.recorder.apart(call, covered)
+
+    def _call(self, code: CodeType, offset: int, callee: object, first: object, frame: FrameType | None = None) -> object:
         engine = self._engine
         if not engine.exploring:
             return None
@@ -475,19 +535,19 @@ class Events:
         else:
             self._entered = None
             if id(callee) in _REAL_TIME:
-                clock, at = _REAL_TIME[id(callee)], place(sys._getframe(1), self._takes_part)
+                clock, at = _REAL_TIME[id(callee)], place(frame or sys._getframe(1), self._takes_part)
                 engine.note_uncontrolled(
                     f"{engine.owner.name} called the real time.{clock} at {at}, kept where nothing is replaced"
                 )
             if setter(callee) is not None:
-                self.names.set_by_call(set_by(sys._getframe(1), callee, arguments))
+                self.names.set_by_call(set_by(frame or sys._getframe(1), callee, arguments))
             elif (kind := initialiser_in_c(callee)) is not None:
-                for name in stored_by(kind, callee, sys._getframe(1), *instruction_at(code, offset)[:2]):
+                for name in stored_by(kind, callee, frame or sys._getframe(1), *instruction_at(code, offset)[:2]):
                     self.names.set_by_call(name)
         if access is not None and (
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
         ):
-            engine.step(access)
+            engine.step(access, frame)
         elif access is not None and engine.recorder is not None:
             engine.recorder.passed(access, code, offset)
         if gil_is_checked_after(callee, self._takes_part) and engine.owner.ident == _get_ident():
@@ -521,6 +581,7 @@ class Events:
     def _tracer(self, table: StepTable) -> Callable[..., Any]:
         """The trace function of code under test, up to 3.11. It repeats `Engine.step` in line, as `_listener` does."""
         engine, code, steps, checks, ident = self._engine, table.code, table.steps, table.checks, _get_ident
+        apart = table.apart
 
         def instruction(frame: FrameType, event: str, argument: object) -> Any:
             if event != "opcode":
@@ -538,11 +599,13 @@ class Events:
             access, task = steps[offset], engine.owner
             if task.ident != ident() or engine.measuring or engine.observer is not None:
                 engine.step(access, frame)
-                return instruction
-            engine.point = point = engine.point + 1
-            if point == engine.next:
-                engine.decide(task, point, access, frame)
-            task.gil_checked = False
+            else:
+                engine.point = point = engine.point + 1
+                if point == engine.next:
+                    engine.decide(task, point, access, frame)
+                task.gil_checked = False
+            if offset in apart:
+                self._apart(frame)
             return instruction
 
         return instruction

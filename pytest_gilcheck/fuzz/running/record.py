@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ...core.own_builtins import OWN
 from ...core.source import code_position
 from ..schedule import Choice, Schedule
+from ..steps.apart import ApartCall
 from ..steps.visible import Access
 from .task import Task
 
@@ -47,6 +48,12 @@ class RunRecorder(Protocol):
     def passed(self, access: Access, code: CodeType, offset: int) -> None:
         """A thread makes a call that is no step: of a function whose code makes its own, or that touches nothing. Or it begins a
         function, which is a step only where C has called it."""
+
+    def apart(self, call: ApartCall, covered: Sequence[object]) -> None:
+        """The call in C that a thread is about to make is taken apart. What it does to these objects has a switch at each step."""
+
+    def inside(self, call: ApartCall) -> None:
+        """A thread goes on in the middle of it."""
 
     def unknown(self, what: str) -> None:
         """The running thread does what nobody records."""

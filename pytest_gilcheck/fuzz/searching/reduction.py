@@ -30,10 +30,11 @@ from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
 from ..conflicts.trace import Trace, told
 from ..running.policy import PlannedAndLeft
-from ..running.record import ScheduleRun
+from ..running.record import Deed, ScheduleRun
 from ..schedule import Choice, Schedule
 from ..steps.calling import called
 from ..steps.touch import UNKNOWN
+from ..steps.visible import place_in_code
 from .explorer import Explorer, Failure, Symptom
 from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
 
@@ -67,6 +68,7 @@ class Reduction:
             nothing is in doubt.
         blind: whether the first record gave up, so that no conflict is known.
         torn: two places that conflict, of which one is a call in C of several steps, in which no schedule can switch.
+        apart: a call in C of several steps that was taken apart, so that schedules switch in it, and of which something conflicts.
     """
 
     explorer: Explorer
@@ -85,6 +87,7 @@ class Reduction:
     independent: bool = False
     blind: bool = False
     torn: str = ""
+    apart: str = ""
     frontier: Frontier = field(default_factory=Frontier)
     _written: Objects = field(default_factory=Objects)  # by earlier runs
     _begins: int = 0  # the thread that made the first step of the present record
@@ -224,15 +227,25 @@ class Reduction:
                 self._follow_hint(pair, run, trace, races)
 
     def _look_for_torn(self, races: Races, trace: Trace) -> None:
-        """Whether something comes in the middle of a call in C where threads run at once, and never in a schedule."""
+        """Whether something comes in the middle of a call in C where threads run at once, and never in a schedule.
+
+        Such a call is taken apart from here on, which makes more steps: the search begins anew. What is left in one step is told.
+        """
         for race in races.races:
             for torn, other in ((race.first, race.second), (race.second, race.first)):
-                if torn in trace.torn and not self.torn:
-                    beside = trace.torn.get(other) or (told(*trace.spots[other]) if other in trace.spots else "another step")
-                    same = beside == trace.torn[torn]
-                    meanwhile = "two threads may be in it at once" if same else f"{beside} may come in the middle of it"
-                    self.torn = f"{trace.torn[torn]} takes several steps in C, where no schedule switches, and {meanwhile}"
-                    self.doubt = self.doubt or self.torn
+                if torn not in trace.torn or self.torn:
+                    continue
+                if torn in trace.taken_apart and _conflict(trace, torn, other, trace.taken_apart[torn].holders):
+                    self.apart = self.apart or trace.taken_apart[torn].text
+                if not _conflict(trace, torn, other, trace.torn[torn].holders):
+                    continue
+                if torn in trace.spots and self.explorer.events.names.take_apart(place_in_code(*trace.spots[torn])):
+                    return
+                text, beside = trace.torn[torn].text, trace.torn.get(other)
+                by = beside.text if beside else told(*trace.spots[other]) if other in trace.spots else "another step"
+                meanwhile = "two threads may be in it at once" if by == text else f"{by} may come in the middle of it"
+                self.torn = f"{text} takes several steps in C, where no schedule switches, and {meanwhile}"
+                self.doubt = self.doubt or self.torn
 
     def _doubt_of_state(self, trace: Trace) -> str:
         """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""
@@ -380,6 +393,17 @@ class Reduction:
             other < len(threads) and threads[other] is threads[thread] and races.first_touch.get(other, point) >= point
             for other in tried
         )
+
+
+def _conflict(trace: Trace, one: int, other: int, holders: frozenset[int]) -> bool:
+    """Whether two transitions touch one of these objects, and one of them changes it."""
+    changes: dict[int, bool] = {}
+    for part in trace.parts.get(one, ()):
+        if part.holder in holders:
+            changes[part.holder] = changes.get(part.holder, False) or part.deed is not Deed.READ
+    return any(
+        part.holder in changes and (changes[part.holder] or part.deed is not Deed.READ) for part in trace.parts.get(other, ())
+    )
 
 
 def _likely(race: Race, trace: Trace) -> int:

@@ -87,6 +87,7 @@ class SearchOutcome:
             time.
         unrecorded: whether the first run took too long to be recorded, so that no conflict is known.
         torn: two places that conflict, of which one is a call in C of several steps, in which no schedule can switch.
+        apart: a call in C of several steps in which schedules have switched, and of which something conflicts; or empty.
     """
 
     failure: Failure | None = None
@@ -112,6 +113,7 @@ class SearchOutcome:
     untried: int = 0
     unrecorded: bool = False
     torn: str = ""
+    apart: str = ""
 
     @property
     def explored(self) -> int:
@@ -167,7 +169,8 @@ class SearchOutcome:
             because = (
                 ": the threads touched nothing in common that changes, in a recorded run of each order" if self.independent else ""
             )
-            return f"every interleaving is equivalent to {runs}{because}{tested}"
+            steps = f", with the steps in C of {self.apart} without a GIL simulated" if self.apart else ""
+            return f"every interleaving is equivalent to {runs}{because}{tested}{steps}"
         parts: list[tuple[str, int, str]] = []
         in_focus = f"at the {self.focus:,} points where threads may touch the same"
         if self.conflicts:
@@ -360,7 +363,8 @@ class Search:
             return False
         needed = FEWEST * pace  # seconds of as many samples as a claim needs
         enough = needed < at_first < inf  # if not, these are the best of what can be run
-        may_hide = not self._gil and not self._explorer.events.names.looked_into  # frames show each instruction
+        names = self._explorer.events.names
+        may_hide = not self._gil and not names.looked_into and not names.takes_apart  # frames show each instruction
         self._pace, short = pace, may_hide and at_first < _SHORT * needed
 
         def until() -> float:
@@ -401,7 +405,7 @@ class Search:
             found.untried, found.unrecorded = reduction.frontier.likely, reduction.blind
         self._focus = reduction.focus
         found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
-        found.failure, found.torn = reduction.failure, found.torn or reduction.torn
+        found.failure, found.torn, found.apart = reduction.failure, found.torn or reduction.torn, found.apart or reduction.apart
         found.proved = reduction.finished and found.failure is None and not reduction.doubt
         if found.proved and not self._explorer.events.tables_unchanged(for_certain=True):
             raise _MoreSteps

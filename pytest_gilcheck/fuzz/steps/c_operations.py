@@ -276,5 +276,11 @@ UPDATINGS = (
     Updating(Effect.CRASHES, "zip", "x = zip(range(2 * n), range(2 * n))", "kept.append(next(x)[1])", _ALL),
     Updating(Effect.CRASHES, "itertools.tee", "x = itertools.tee(range(n))", "kept.append(next(x[kept is other]))", "one == other"),
     Updating(Effect.CRASHES, "Counter.update", "x = collections.Counter()", "x.update('aaaa')", "x['a'] == 8 * n"),
+    Updating(
+        _D, "OrderedDict[k] = v", "x = collections.OrderedDict()", "x[i, id(kept)] = i; x.pop((i, id(kept)))", "not x"
+    ),  # in 1 of 100 of these trials, a key is not found
+    Updating(_D, "heapq.heappop", "x = list(range(2 * n))", "kept.append(heapq.heappop(x))", _ALL),
+    Updating(_D, "bisect.insort", "x = []", "bisect.insort(x, i)", "x == sorted([*range(n)] * 2)"),
+    Updating(_D, "bytearray.append", "x = bytearray()", "x.append(1)", "len(x) == 2 * n"),  # in 1 of 40,000 first calls
     Updating(Effect.HANGS, "BytesIO.write", "x = io.BytesIO()", "x.write(b'ab')", "len(x.getvalue()) == 4 * n"),
 )

@@ -72,9 +72,7 @@ def called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
             return UNKNOWN
         return both([Touch(callee.keywords, ALL, False)], called(callee.func, [*callee.args, *arguments], under_test))
     found = _called(callee, arguments, under_test)
-    if not found or not FREE_THREADED_BUILD:
-        return found
-    return without_gil.by_call(found, callee, arguments)
+    return without_gil.by_call(found, callee, arguments) if found else found
 
 
 def _called(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:

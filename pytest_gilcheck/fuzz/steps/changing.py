@@ -130,6 +130,7 @@ class Changing:
         self._at_first: set[str] = set()
         self._learnt: frozenset[int] = frozenset()
         self._values: dict[tuple[int, str], tuple[dict[str, Any], str, object]] = {}
+        self._apart: set[str] = set()
 
     def file(self, path: str) -> None:
         """Take note of a file whose code is under test; of the standard library only the code that runs counts."""
@@ -261,6 +262,23 @@ class Changing:
         if wanted is not self.all_visible:
             self.all_visible, self.grown = wanted, True
             self._used.discard("all_visible")
+
+    def take_apart(self, call: str) -> bool:
+        """Have a call in C be several steps from here on (`apart`); returns whether it was one before."""
+        if self.is_apart(call):
+            return False
+        self._apart.add(call)
+        self._used.add(call)
+        self.grown = True
+        return True
+
+    @property
+    def takes_apart(self) -> bool:
+        """Whether any call in C may be several steps."""
+        return bool(self._apart or self._learnt)
+
+    def is_apart(self, call: str) -> bool:
+        return call in self._apart or (bool(self._learnt) and checksum(call) in self._learnt)
 
     def learnt(self) -> tuple[int, ...]:
         """Checksums of what has been learnt since `begin`, as far as a step table depends on it."""

@@ -7,7 +7,6 @@ import gc
 from types import FunctionType, MappingProxyType
 from typing import Any
 
-from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import in_class, is_a, names_of
 from ...core.origin import ours
 from ...core.own_builtins import OWN
@@ -21,7 +20,7 @@ from .touch import ALL, CONTAINERS, DICTS, LISTS, SCALARS, SIZE, UNKNOWN, Touch,
 
 __builtins__ = OWN  # of the functions below
 
-_MISSING = names_of(collections.defaultdict)["__missing__"]
+MISSING = names_of(collections.defaultdict)["__missing__"]
 
 
 def key_part(key: Any, under_test: UnderTest) -> Any:
@@ -88,12 +87,12 @@ def element_of(kind: type, container: Any, key: Any, changes: bool, under_test: 
             return [Touch(container, ALL, changes)]
         there = dict.__contains__(container, key)
         missing = in_class(type(container), "__missing__") if asks and not there else None
-        if missing is not None and missing is not _MISSING:
+        if missing is not None and missing is not MISSING:
             steps = type(missing) is FunctionType and (kind is collections.Counter or function_makes_steps(missing, under_test))
             return [Touch(container, part, False)] if steps else UNKNOWN
         if asks and not there and kind is collections.defaultdict:
             made_in_c = any(container.default_factory is each for each in (*CONTAINERS, int, float, str, None))
-            return [Touch(container, ALL, True, torn=FREE_THREADED_BUILD)] if made_in_c else UNKNOWN
+            return [Touch(container, ALL, True, torn=True)] if made_in_c else UNKNOWN
         grows = changes and (removes or not there)
         return [Touch(container, part, changes), *([Touch(container, SIZE, True)] if grows else [])]
     return UNKNOWN

@@ -34,6 +34,9 @@ _TAGS = 3  # the low bits of a reference, from 3.14 on
 _TAGGED = sys.version_info >= (3, 14)
 _REFERENCE, _SIZE = ctypes.py_object, ctypes.c_size_t
 _reference_at, _size_at = _REFERENCE.from_address, _SIZE.from_address
+_increase, _decrease = ctypes.pythonapi.Py_IncRef, ctypes.pythonapi.Py_DecRef
+_increase.argtypes = _decrease.argtypes = (_REFERENCE,)
+_increase.restype = _decrease.restype = None
 _codes: dict[int, tuple[CodeType, dict[int, int], int, dict[int, Behind]]] = {}
 
 
@@ -65,6 +68,33 @@ def operands_of(frame: FrameType, count: int) -> tuple[Any, ...] | None:
     if count == 1:
         return (_object_at(first),)
     return tuple([_object_at(first + index * _WORD) for index in range(count)])
+
+
+def replace_operand(frame: FrameType, place: int, other: object) -> bool:
+    """Put another object in the place of an operand of the instruction at which a frame is, counted from the top; or return False.
+
+    The frame must be one of the calling thread. Up to 3.13 the stack owns a reference to each operand; later versions borrow some,
+    and keep others in registers when a call is reported, so nothing is replaced there.
+    """
+    depths, locals_, gone = _depths(frame.f_code)
+    depth = looked_up(depths, frame.f_lasti)
+    if _TAGGED or depth is None or not 0 < place <= depth or looked_up(gone, frame.f_lasti) is not None:
+        return False
+    word = _size_at(_locals_at(frame) + (locals_ + depth - place) * _WORD)
+    if not word.value:
+        return False
+    before = _REFERENCE.from_buffer(word).value
+    _increase(_REFERENCE(other))
+    word.value = id(other)
+    _decrease(_REFERENCE(before))
+    return True
+
+
+def behind_the_star(frame: FrameType, place: int) -> Any:
+    """What is behind the star of a call, at this place from the top, before the interpreter makes a tuple of it (`starred`)."""
+    depths, locals_, _ = _depths(frame.f_code)
+    depth = looked_up(depths, frame.f_lasti)
+    return NOTHING if depth is None or depth < place else _object_at(_locals_at(frame) + (locals_ + depth - place) * _WORD)
 
 
 def topmost(frame: FrameType, most: int) -> tuple[Any, ...]:

@@ -13,18 +13,19 @@ __builtins__ = OWN  # of the functions below
 
 ITERATE = "iterate"  # inside a C call: a build with a GIL cannot switch here
 CALL = "call"  # at a method in Python that simulates a C call: a build with a GIL can switch here
+IN_PARTS = "in parts"  # inside a call in C that is taken apart (`apart`)
 LOOP = "loop"  # in a loop of Python code that is not under test, such as the standard library's: a build with a GIL can switch
 
-hook: Callable[[str, str], None] | None = None  # set by the engine during a check
+hook: Callable[[str, object], None] | None = None  # set by the engine during a check
 parallel = False  # whether threads run at the same time, as in stress mode; then nothing is simulated
 
 
-def reach(kind: str, name: str) -> None:
+def reach(kind: str, name: object) -> None:
     """Report that another thread may run here.
 
     Args:
-        kind: `ITERATE`, `CALL` or `LOOP`.
-        name: what is read next, such as ``"list"`` or ``"dict.values"``.
+        kind: `ITERATE`, `CALL`, `LOOP` or `IN_PARTS`.
+        name: what is read next, such as ``"list"`` or ``"dict.values"``; or the call that is taken apart.
     """
     if hook is not None:
         hook(kind, name)

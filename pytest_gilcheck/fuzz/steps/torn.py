@@ -1,9 +1,10 @@
 """Operations in C that are more than one step where there is no GIL: what threads do to the same object may come in the middle.
 
-What goes through a whole container is one step only if trials say so (`c_operations`), for this container and this consumer; what
-was not tried is several. So is each change of an object whose changes hold no lock, and a sort, in the middle of which the list is
-empty. These were tried on CPython 3.13.0 free-threaded: two threads that each made one call on each of 160,000 objects and more, on
-two cores. ``x[k] = v`` of an `OrderedDict` ends the process.
+What goes through a whole container is one step only if trials say so (`c_operations`), for this container and this consumer. What
+was not tried is several on a free-threaded build, of which a check says something; with a GIL only what trials have shown counts.
+So is each change of an object whose changes hold no lock, and a sort, in the middle of which the list is empty. These were tried
+on CPython 3.13.0 free-threaded: two threads that each made one call on each of 160,000 objects and more, on two cores.
+``x[k] = v`` of an `OrderedDict` ends the process.
 
 A step of which it is not known what it touches reads at least the containers that are given to it (`assumed`).
 """
@@ -11,6 +12,7 @@ A step of which it is not known what it touches reads at least the containers th
 from __future__ import annotations
 
 import collections
+import gc
 import io
 import itertools
 from collections.abc import Iterable
@@ -24,6 +26,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import in_class, module_of_class
 from ...core.own_builtins import OWN
 from .c_operations import LAZY, READINGS, UNLOCKED, Effect
@@ -37,17 +40,20 @@ _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),
     collections.OrderedDict(), reversed([]), reversed({}), reversed({}.values()), reversed({}.items()),
 )  # fmt: skip
-_ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, map, filter} | {
+ITERATORS = {type(iter(each)) for each in _ITERABLE} | {enumerate, zip, reversed, map, filter} | {
     kind for kind in vars(itertools).values() if isinstance(kind, type) and kind is not itertools.count
 }  # fmt: skip
-_KINDS = _ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO, io.StringIO}
-_NAMES: dict[type, str] = {
+_KINDS = ITERATORS | {GeneratorType, collections.OrderedDict, bytearray, io.BytesIO}
+if FREE_THREADED_BUILD:
+    _KINDS.add(io.StringIO)  # of which no trial has shown it
+NAMES: dict[type, str] = {
     list: "list", dict: "dict", set: "set", collections.deque: "deque", collections.OrderedDict: "OrderedDict",
     collections.defaultdict: "dict subclass", collections.Counter: "dict subclass",
 }  # fmt: skip
-_VIEWS = {type({}.keys()): "dict.keys", type({}.values()): "dict.values", type({}.items()): "dict.items"}
+VIEWS = {type({}.keys()): "dict.keys", type({}.values()): "dict.values", type({}.items()): "dict.items"}
 _ATOMIC = frozenset((each.container, each.consumer) for each in READINGS if each.effect is Effect.ATOMIC)
 _TRIED = frozenset(each.consumer for each in READINGS)
+_SEVERAL = frozenset((each.container, each.consumer) for each in READINGS if each.effect is not Effect.ATOMIC)
 _OF_THE_CONTAINER = frozenset({"len", "in", "==", "x[:]", "x + []", "x * 1", "x | {}", "x | base", "x & base", "x - base", "repr"})
 _INSTRUCTIONS = {  # the names of consumers; those that read an element, or a size, are one step and are not here
     "CONTAINS_OP": ("in",), "LIST_EXTEND": ("[*x]",), "SET_UPDATE": ("{*x}",), "UNPACK_EX": ("a, *b = x",), "UNPACK_SEQUENCE": (),
@@ -59,8 +65,12 @@ _OPERATORS = {
     "+": ("x + []",), "*": ("x * 1",), "|": ("x | {}", "x | base"), "&": ("x & base",), "-": ("x - base",), "+=": ("+=",),
     "|=": ("dict.update", "set.update"), "-=": ("x - base",), "&=": ("x & base",), "*=": ("x * 1",), "==": ("==",), "!=": ("==",),
 }  # fmt: skip
+OF_TWO = frozenset(  # operands
+    {"BINARY_OP", "COMPARE_OP", "CONTAINS_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "LIST_EXTEND", "SET_UPDATE"}
+)
 _SPECIAL_METHODS = {"__contains__": "in", "__eq__": "==", "__ne__": "==", "__repr__": "repr", "__str__": "repr"}
-_CHANGING_IDS = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(vars(collections)["_count_elements"])}
+COUNT: Any = vars(collections)["_count_elements"]
+_CHANGING_IDS = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(COUNT)}
 
 
 class Doer(NamedTuple):
@@ -113,7 +123,7 @@ def of_call(callee: Any, arguments: Iterable[Any]) -> Doer:
         owner, given = given[0], given[1:]
     qualified = callee.__qualname__
     module = getattr(callee, "__module__", None) or module_of_class(kind)
-    names = {f"x.{name}", qualified, f"{module}.{qualified}", _SPECIAL_METHODS.get(name, "")}
+    names = {f"x.{name}", qualified, f"{module.lstrip('_')}.{qualified}", _SPECIAL_METHODS.get(name, "")}
     names |= {"json.Encoder"} if type(callee) is FunctionType and name == "dumps" else {"repr"} if callee is str else set()
     reads = names.isdisjoint(LAZY)
     return Doer(frozenset(names & _TRIED), owner, reads, id(callee) in _CHANGING_IDS or qualified == "list.sort", given)
@@ -121,7 +131,10 @@ def of_call(callee: Any, arguments: Iterable[Any]) -> Doer:
 
 def changes_in_parts(doer: Doer, holder: Any) -> bool:
     """Whether a change of an object is several steps."""
-    return doer.changes or container_of(type(holder)) in _KINDS
+    kind = container_of(type(holder))
+    if kind is io.BytesIO and doer.owner is not holder and not FREE_THREADED_BUILD:
+        return False  # a `TextIOWrapper` writes to it behind a lock
+    return doer.changes or kind in _KINDS
 
 
 def changes_many(doer: str, holder: Any, sources: tuple[Any, ...]) -> bool:
@@ -152,7 +165,7 @@ def _is_one(source: Any) -> bool:
     return any(base is each for each in (int, float, bool, type(None)))
 
 
-_SIZED: tuple[Any, ...] = (*_NAMES, tuple, frozenset, str, bytes, bytearray)
+_SIZED: tuple[Any, ...] = (*NAMES, tuple, frozenset, str, bytes, bytearray)
 _ADDING = frozenset({"append", "appendleft", "insert"})
 _BULK: frozenset[str] = frozenset({
     "update", "extend", "extendleft", "intersection_update", "difference_update", "symmetric_difference_update",
@@ -168,16 +181,33 @@ def reads_in_parts(doer: Doer, holder: Any) -> bool:
     derived ones, and was tried with one; other containers were not tried with a derived class.
     """
     kind, base = type(holder), container_of(type(holder))
-    if not doer.reads or base not in _NAMES or (doer.owner is holder and not doer.names):  # a method holds the lock of its object
+    if not doer.reads or base not in NAMES or (doer.owner is holder and not doer.names):  # a method holds the lock of its object
         return False
-    if any(type(each) in _ITERATORS for each in doer.arguments):  # which hold no lock while they are gone through
+    if any(type(each) in ITERATORS for each in doer.arguments):  # which hold no lock while they are gone through
         return True
-    name = _NAMES[base]
+    name = NAMES[base]
     if kind is not base and not is_shared(kind) and doer.owner is not holder and doer.names.isdisjoint(_OF_THE_CONTAINER):
         name = "dict subclass" if issubclass(base, dict) and base is not collections.OrderedDict else ""
-    names = [_VIEWS[type(each)] for each in doer.arguments if type(each) in _VIEWS] or [name]
-    known = _ATOMIC | UNLOCKED if is_shared(kind) else _ATOMIC  # where a switch comes before each element
-    return not all(any((each, consumer) in known for consumer in doer.names) for each in names)
+    names = [VIEWS[type(each)] for each in doer.arguments if type(each) in VIEWS] or [name]
+    simulated = UNLOCKED if is_shared(kind) else frozenset[tuple[str, str]]()  # where a switch comes before each element
+    if not FREE_THREADED_BUILD:
+        return any((each, consumer) in _SEVERAL - simulated for consumer in doer.names for each in names)
+    return not all(any((each, consumer) in _ATOMIC | simulated for consumer in doer.names) for each in names)
+
+
+def sources_of(thing: Any) -> list[Any]:
+    """The containers that are gone through with this: a container, a view, or an iterator of such, of iterators and so on."""
+    found, waiting = [], [thing]
+    for each in itertools.islice(waiting, _MOST_SOURCES):
+        kind = type(each)
+        if container_of(kind) in NAMES:
+            found.append(each)
+        elif kind in VIEWS or kind in ITERATORS or kind is tuple:
+            waiting += gc.get_referents(each)
+    return found
+
+
+_MOST_SOURCES = 100
 
 
 def is_iterator(thing: Any) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any
 
-from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.lookup import looked_up
 from ...core.own_builtins import OWN
 from . import without_gil
@@ -36,10 +35,10 @@ def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: 
         return UNKNOWN
     at = At(frame, name, argument, value, under_test)
     found = rule(at)
-    if not found or not FREE_THREADED_BUILD:
+    if not found:
         return found
     operands = (at.top(2) if name in ("BINARY_OP", "COMPARE_OP") else None) or ()
-    return without_gil.by_instruction(found, name, at.sign, operands)
+    return without_gil.by_instruction(found, name, at.sign, operands, at.top)
 
 
 _RULES: dict[str, Rule] = {}

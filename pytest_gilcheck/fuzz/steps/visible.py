@@ -66,6 +66,7 @@ class Access:
 
 
 _ANYTHING = ("[]", "call", ENTRY)
+IN_C = Access("read", "[]", 0)  # in the middle of a call in C that is taken apart (`apart`)
 
 
 @dataclass
@@ -80,6 +81,7 @@ class StepTable:
         checks: the offsets at or right before which the interpreter checks for a request to release the GIL.
         locations: every offset of ``steps`` or ``checks``, with its step or None, and whether it is in ``checks``; `BY_C` for the
             beginning of a function that may end without any other step: C that calls it is interrupted there.
+        apart: the offsets of steps and calls that are taken apart (`apart`).
     """
 
     code: CodeType
@@ -88,6 +90,7 @@ class StepTable:
     calls: dict[int, tuple[Access | None, int, bool]] = field(default_factory=dict)
     checks: frozenset[int] = frozenset()
     locations: dict[int, tuple[Access | None, int]] = field(default_factory=dict)
+    apart: frozenset[int] = frozenset()
 
 
 class Visibility:
@@ -147,6 +150,8 @@ class Visibility:
         table.locations = {
             offset: (table.steps.get(offset), BY_C if offset in entry else offset in checks) for offset in (*table.steps, *checks)
         }
+        if self.names.takes_apart:
+            table.apart = frozenset(each for each in (*table.steps, *table.calls) if self.names.is_apart(place_in_code(code, each)))
         return table
 
     def _classify(
@@ -203,6 +208,11 @@ def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[
             return True
         waiting += [*after, *(handler for handler, _, _ in successors.handlers[index])]
     return False
+
+
+def place_in_code(code: CodeType, offset: int) -> str:
+    """The name by which a call in C is taken apart (`Changing.take_apart`): the same in each process."""
+    return f"in C {code.co_qualname}+{offset}"
 
 
 def _text(instruction: dis.Instruction, code: CodeType) -> str:

@@ -1,10 +1,16 @@
-"""What of the things that a step touches C reads or changes in several steps, where there is no GIL (`torn`)."""
+"""What of the things that a step touches C reads or changes in several steps, where there is no GIL (`torn`).
+
+On a build with a GIL that counts as well, as far as trials have shown it (`c_operations`). Two things count on free-threaded builds
+alone: what changes several elements is seen half done, and what reads several things reads one after the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
 from ...core.own_builtins import OWN
 from . import pure, torn
@@ -13,23 +19,45 @@ from .touch import ALL, Touch
 __builtins__ = OWN  # of the functions below
 
 
-def by_instruction(found: list[Touch], name: str, sign: str, operands: Sequence[Any]) -> list[Touch]:
+def by_instruction(
+    found: list[Touch], name: str, sign: str, operands: Sequence[Any], top: Callable[[int], tuple[Any, ...] | None]
+) -> list[Touch]:
     """What an instruction touches, with what it does in parts.
 
     Args:
         sign: of an operator: ``"+="``.
         operands: of an operator or a comparison.
+        top: so many operands of any instruction.
     """
-    found = with_torn(found, torn.of_instruction(name, sign))
+    if not FREE_THREADED_BUILD and not _of_a_whole(found):
+        return found
+    doer = torn.of_instruction(name, sign)
+    if doer.reads:
+        doer = doer._replace(arguments=top(2 if name in torn.OF_TWO else 1) or ())
+    found = with_torn(found, doer)
+    if not FREE_THREADED_BUILD:
+        return found
     return _in_turn(_in_bulk(found, sign, operands[1:]) if operands else found, operands)
 
 
 def by_call(found: list[Touch], callee: Any, arguments: Iterable[Any]) -> list[Touch]:
     """What a call touches, likewise."""
+    if not FREE_THREADED_BUILD and not _of_a_whole(found):
+        return found
     if type(callee) in torn.IN_C or pure.reads_its_arguments(callee):
         doer = torn.of_call(callee, arguments)
-        found = _in_bulk(with_torn(found, doer), callee.__name__, doer.arguments)
-    return _in_turn(found)
+        found = with_torn(found, doer)
+        if FREE_THREADED_BUILD:
+            found = _in_bulk(found, callee.__name__, doer.arguments)
+    return _in_turn(found) if FREE_THREADED_BUILD else found
+
+
+def _of_a_whole(found: list[Touch]) -> bool:
+    """Whether a step touches all of an object, or changes an `OrderedDict`. Others are one step, and to look at each takes long."""
+    for each in found:  # noqa: SIM110 # all() of a generator takes three times as long
+        if each.part is ALL or (each.changes and issubclass(type(each.holder), OrderedDict)):
+            return True
+    return False
 
 
 def with_torn(found: list[Touch], doer: torn.Doer) -> list[Touch]:

@@ -630,7 +630,7 @@ class GroupsBySetdefaultCall:
             self.by_number[number] = name
 
         def check(self):
-            for number in tuple(self.by_name.values()):
+            for number in list(self.by_name.values()):  # in one step without a GIL too, as `tuple` is not
                 if number not in self.by_number:
                     raise KeyError("an index is behind")
 
