@@ -224,7 +224,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     except SequentialFailure as error:
         if error.again or error.failure is None:
             raise
-        shown, _ = explain(explorer, error.failure)
+        shown, _ = explain(explorer, error.failure, over=lambda: True)  # no schedule passes
         reason = f"it fails without any concurrency: {error}"
         return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)

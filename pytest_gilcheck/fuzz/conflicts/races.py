@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ...core.own_builtins import OWN
 from ..running.record import Deed
 from ..steps.touch import ALL
+from .reordered import Reordered
 from .trace import LOCK, Part, Trace
 
 __builtins__ = OWN  # of the functions below
@@ -70,7 +71,7 @@ class Races:
         first_touch: by thread, its first transition that touches anything.
     """
 
-    def __init__(self, trace: Trace, points: int, *, cautious: bool = False) -> None:
+    def __init__(self, trace: Trace | Reordered, points: int, *, cautious: bool = False) -> None:
         self._trace = trace
         self._owners = trace.owners
         self._clocks: dict[int, dict[int, int]] = {}  # by point, after the transition
@@ -259,7 +260,7 @@ class Races:
         return [self._owners[race.second], *needed]
 
 
-def _shared(trace: Trace) -> dict[int, list[Part]]:
+def _shared(trace: Trace | Reordered) -> dict[int, list[Part]]:
     """By point, what a transition touches of locks, and of objects that several threads touch: most are one thread's own."""
     owner: dict[int, int | None] = {}
     several: set[int] = set()

@@ -11,13 +11,19 @@ from itertools import pairwise
 from ...core.own_builtins import OWN
 from ..segments import Segment, merged
 from .races import Races
+from .reordered import Reordered
 from .trace import Trace
 
 __builtins__ = OWN  # of the functions below
 
 
-def straightened(trace: Trace, points: int, *, cautious: bool) -> list[Segment]:
-    """An equivalent order of the transitions of a run, as segments.
+def straightened(trace: Trace | Reordered, points: int, *, cautious: bool) -> list[Segment]:
+    """An equivalent order of the transitions of a run, as segments."""
+    return straightest(trace, points, cautious=cautious)[0]
+
+
+def straightest(trace: Trace | Reordered, points: int, *, cautious: bool) -> tuple[list[Segment], int]:
+    """Likewise, and how often a thread is stopped in it that has more to do.
 
     Args:
         points: of the run.
@@ -30,7 +36,7 @@ def straightened(trace: Trace, points: int, *, cautious: bool) -> list[Segment]:
             of_thread.setdefault(trace.owners[point], []).append(point)
     orders = [_order(of_thread, races, first) for first in of_thread]
     best = min(orders, key=lambda order: _switches(order, trace), default=[])
-    return merged((trace.owners[point], int(point in trace.steps)) for point in best)
+    return merged((trace.owners[point], int(point in trace.steps)) for point in best), _switches(best, trace)[1]
 
 
 def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:
@@ -53,7 +59,7 @@ def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[i
     return order
 
 
-def _switches(order: list[int], trace: Trace) -> tuple[int, int]:
+def _switches(order: list[int], trace: Trace | Reordered) -> tuple[int, int]:
     """Of an order: how many transitions it lacks, and how often a thread is stopped that has more to do."""
     last = {trace.owners[point]: point for point in order}
     stopped = sum(trace.owners[one] != trace.owners[other] and last[trace.owners[one]] != one for one, other in pairwise(order))

@@ -22,7 +22,7 @@ from ...core.own_builtins import OWN, PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
-from ..steps.instructions import instruction_at
+from ..steps.instructions import instruction_at, instructions_of
 from ..steps.operators import kind_of
 from ..steps.stack import locals_of
 from ..steps.touch import ALL, SIZE
@@ -33,6 +33,7 @@ __builtins__ = OWN  # of the functions below
 
 _NOTHING = object()
 _EVALUATES = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "CALL_FUNCTION_EX")
+_CALLING = ("PRECALL", "CALL")  # up to Python 3.11, a call is two instructions
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 _DICTIONARIES = (GetSetDescriptorType, MemberDescriptorType)  # what ``__dict__`` is in classes that do not compute it
@@ -50,6 +51,8 @@ class RecordedStep:
         value: the text of the value that it reads or writes; empty if unknown.
         touched: all that it touches, as far as it is known, and whether it changes that.
         verb: what it does to that, such as ``"reads"`` or ``"tests"``; empty if its source text does not say it.
+        learns: whether its thread goes on with what it has read, or with what its call has returned.
+        own: 2 if it is in the function in which its thread begins, which a test has written; 1 if in the file of that; else 0.
     """
 
     point: int
@@ -63,6 +66,8 @@ class RecordedStep:
     value: str = ""
     touched: dict[Location, bool] = field(default_factory=dict)
     verb: str = "reads"
+    learns: bool = True
+    own: int = 0
 
     @property
     def source(self) -> str:
@@ -120,6 +125,8 @@ class Recorder:
         step = RecordedStep(point, task.index, access, file_of(at.f_code), line_at(at), at.f_code.co_qualname)
         self.steps.append(step)
         step.verb = _verb(access, frame)
+        step.learns = _learns(access, frame)
+        step.own = self._own(at)
         if access.kind in ("read", "write", "call") and at is frame:
             try:
                 self._look(step, frame)
@@ -131,6 +138,12 @@ class Recorder:
                 pass
             if step.access.kind == "read" and step.access.name == "[]" and step.touched == {}:
                 step.verb = ""  # it works on values that no other thread can see
+
+    def _own(self, at: FrameType) -> int:
+        first, outer = at, at.f_back
+        while (outer := innermost(outer, self._takes_part)) is not None:
+            first, outer = outer, outer.f_back
+        return 2 if first is at else int(first.f_code.co_filename == at.f_code.co_filename)
 
     def settle(self) -> None:
         """Read the value that the last step wrote."""
@@ -205,6 +218,14 @@ def _verb(access: Access, frame: FrameType) -> str:
         return "evaluates"
     tests = instruction in ("TO_BOOL", "UNARY_NOT") or ("JUMP" in instruction and "_IF_" in instruction)
     return "tests" if tests else "reads"
+
+
+def _learns(access: Access, frame: FrameType) -> bool:
+    """Whether a step reads, or is a call whose result is not dropped at once."""
+    if access.kind != "call":
+        return access.kind == "read"
+    after = (each.opname for each in instructions_of(frame.f_code) if each.offset > frame.f_lasti)
+    return next((name for name in after if name not in _CALLING), "") != "POP_TOP"
 
 
 def _before(code: CodeType, offset: int) -> str:
