@@ -8,6 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .core.own_builtins import give_own_names
+
+give_own_names(__name__)  # before any other module of this package is imported
+
 if TYPE_CHECKING:
     from .calls import Gilcheck
     from .core.errors import BadValue

@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .core.own_builtins import give_own_names
+
+give_own_names(__package__)  # before the imports that follow, if pytest's finder has come before ours
+
+# ruff: noqa: E402
 from . import running_test
 from .checks import FIXTURE, MARKERS, SELECTOR, marker_line
 from .core import clocks  # noqa: F401 - before any test can travel in time
@@ -63,6 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    give_own_names(__package__)  # a later session of this process has put a finder of its own before ours
     from . import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)

@@ -273,34 +273,37 @@ def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(f
                     assert order.index(target[len(inside)]) <= order.index(own), f"{path.relative_to(HOUSE)} imports {target[-2:]}"
 
 
-def rooms_of_fuzz():
-    """The modules of fuzz, and those of core that these import, directly or not."""
-    found, waiting = set(), list((HOUSE / "fuzz").rglob("*.py"))
-    while waiting:
-        if (path := waiting.pop()) in found:
-            continue
-        found.add(path)
-        package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                base = [*package[1 : len(package) - node.level + 1], *filter(None, (node.module or "").split("."))]
-                named = [HOUSE.joinpath(*base, f"{alias.name}.py") for alias in node.names]
-                waiting += [each for each in (HOUSE.joinpath(*base).with_suffix(".py"), *named) if each.is_file()]
-    return found
+LOADS_ALL = """
+import importlib, pathlib, sys
+import pytest_gilcheck
+
+EARLIER = {"pytest_gilcheck.core", "pytest_gilcheck.plugin"}  # of which no function runs beside a workload
+
+def test_names():
+    folder = pathlib.Path(pytest_gilcheck.__file__).parent
+    for path in folder.rglob("*.py"):
+        if not path.name.startswith("__") and "experiments" not in path.name:
+            importlib.import_module(".".join(["pytest_gilcheck", *path.relative_to(folder).with_suffix("").parts]))
+    own = sys.modules["pytest_gilcheck.core.own_builtins"].OWN
+    ours = [name for name in sys.modules if name.startswith("pytest_gilcheck.") and name not in EARLIER]
+    assert len(ours) > 100
+    assert not [name for name in ours if vars(sys.modules[name])["__builtins__"] is not own]
+"""
+WAYS_IN = {
+    "alone": "import test_names; test_names.test_names()",
+    "in a session after an import": "import pytest_gilcheck, pytest; assert not pytest.main(['-s'])",
+    "in a second session": "import pytest_gilcheck.plugin, pytest; pytest.main(['nothing']); assert not pytest.main(['-s'])",
+}
 
 
 @SOURCES
-def test_code_that_runs_beside_a_program_of_a_fuzz_check_has_its_own_built_in_names():
-    rooms = rooms_of_fuzz()
-    assert HOUSE / "core" / "classes.py" in rooms
-    missing = []
-    for path in rooms - {HOUSE / "core" / "own_builtins.py"}:
-        body = parsed(path).body
-        makes = [node.lineno for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-        sets = [node.lineno for node in body if ast.unparse(node) == "__builtins__ = OWN"]
-        if makes and not (sets and sets[0] < makes[0]):
-            missing.append(str(path.relative_to(HOUSE)))
-    assert not missing
+@pytest.mark.parametrize("way", WAYS_IN.values(), ids=WAYS_IN)
+def test_each_module_has_built_in_names_of_its_own(way, tmp_path):
+    tmp_path.joinpath("test_names.py").write_text(LOADS_ALL)
+    tmp_path.joinpath("pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    tmp_path.joinpath("conftest.py").write_text("import pytest; pytest.register_assert_rewrite('pytest_gilcheck')")
+    result = subprocess.run([sys.executable, "-c", way], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @SOURCES

@@ -4,25 +4,79 @@ A workload runs in one process with our code, which goes on after it: in a signa
 sets ``builtins.isinstance`` to None, ours fails with a TypeError there: that would end the workload in place of the signal that is
 to end it, and look like a good reaction to it.
 
-CPython looks names up in the dictionary that was ``__builtins__`` of a module when a function of it was made. So each module with
-code that runs beside a workload sets that to `OWN`, after its imports and before its first function.
+CPython looks names up in the dictionary that was ``__builtins__`` of a module when a function of it was made. So an import finder
+(`give_own_names`) sets that to `OWN` in each module of this package, before its code runs.
 
 What does not work: to bind the few names that a function needs (every change of it would need another one); to put the real ones
 back at each call of ours (other threads of the workload would see them). `PutBack` does so, only where ours needs the standard
-library, and `Replaced` between the runs of a program that is run again and again.
+library, and `Replaced` between the runs of a program that is run again and again. To set ``exec_module`` of the loader that another
+finder gives: some finders give the same loader for all modules (zipimport, pytest's rewriting of assertions).
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 OWN: Any = dict(vars(builtins))
-__builtins__ = OWN  # of the functions below
+__builtins__ = OWN  # of the functions below: the finder is not there yet
 TAKE_BACK = "have it taken back before the end of the run, or replace it in its own module alone"  # what to do, in a message
 _SHARED = vars(builtins)
 _MISSING = object()
+
+
+def give_own_names(package: str) -> None:
+    """From now on, each module of the package that is imported has built-in names of its own.
+
+    To be called again where another finder may have come before ours: pytest's, which rewrites assertions, does so in each session.
+    """
+    sys.meta_path[:] = [_OwnNamesFinder(f"{package}."), *(each for each in sys.meta_path if type(each) is not _OwnNamesFinder)]
+
+
+class _OwnNamesFinder:
+    """Finds what the finders behind it find, and gives modules whose names begin so a loader of ours.
+
+    Not what all others find: another finder that asks all others in the same way would ask this one again, without an end.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not name.startswith(self._prefix):
+            return None
+        finders = list(sys.meta_path)
+        while finders and finders.pop(0) is not self:
+            pass
+        for finder in finders:
+            if (spec := finder.find_spec(name, path, target)) is not None:
+                if spec.loader is not None:  # else a namespace package
+                    ours: Any = _OwnNamesLoader(spec.loader)
+                    spec.loader = ours
+                return spec
+        return None
+
+
+class _OwnNamesLoader:
+    """Does what another loader does, in a module that has its built-in names already."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["__builtins__"] = OWN
+        self._loader.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:  # its source, its resources
+        return getattr(self._loader, name)
 
 
 class PutBack:
