@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import BadValue
-from .own_builtins import OWN
 from .values import LONGEST
-
-__builtins__ = OWN  # of the functions below
 
 if TYPE_CHECKING:
     from .values import Values

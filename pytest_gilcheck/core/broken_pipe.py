@@ -10,10 +10,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 @contextmanager
 def without_sigpipe() -> Iterator[None]:

@@ -12,9 +12,6 @@ from itertools import chain, islice
 from typing import Any
 
 from .classes import attributes_of, is_a, module_of_class
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _DEPTH, _MOST = 6, 2000  # levels, and objects of one value, that are looked at
 _UNREAD = ("builtins", "logging")  # modules whose classes have no attributes, or such that change by use: a logger has a cache

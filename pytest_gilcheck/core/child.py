@@ -18,12 +18,9 @@ from .child_side import ChildSide
 from .fork_safety import NoFork
 from .last_status import LastStatus
 from .lifecycle import Lifecycle
-from .own_builtins import OWN
 from .parent_side import Ending, Outcome, ParentSide
 from .streams import flush
 from .system import scratch_file
-
-__builtins__ = OWN  # of the functions below
 
 __all__ = ["ChildSide", "Ending", "Outcome", "ParentSide", "fork"]
 

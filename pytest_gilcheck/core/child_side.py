@@ -7,11 +7,8 @@ from typing import IO, NoReturn
 from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
 from .last_status import LastStatus
-from .own_builtins import OWN
 from .stack_dumps import write_stacks_to
 from .system import exit_at_once, getpid
-
-__builtins__ = OWN  # of the functions below
 
 _of_this_process: ChildSide | None = None
 

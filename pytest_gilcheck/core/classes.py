@@ -6,10 +6,6 @@ from collections.abc import Awaitable, Iterator, Mapping
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _mro_of, _dict_of, _module_of, _name_of, _qualname_of, _flags_of = (
     type.__dict__[name].__get__ for name in ("__mro__", "__dict__", "__module__", "__name__", "__qualname__", "__flags__")
 )

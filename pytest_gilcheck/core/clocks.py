@@ -28,10 +28,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from .own_builtins import OWN
 from .system import read
-
-__builtins__ = OWN  # of the functions below
 
 if TYPE_CHECKING:
     import time as _public

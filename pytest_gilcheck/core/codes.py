@@ -9,10 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 SITE = "https://pytest-gilcheck.readthedocs.io/en/latest"  # the documentation; pyproject.toml has the same address
 
 

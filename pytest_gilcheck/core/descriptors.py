@@ -12,10 +12,6 @@ from __future__ import annotations
 import os
 import sys
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 if sys.platform != "win32":
     import fcntl
     import resource

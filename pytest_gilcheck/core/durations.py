@@ -1,9 +1,5 @@
 """Durations in words."""
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def seconds(value: float) -> str:
     """Seconds as people read them: ``1.24 s``, ``15.6 ms``, ``3 us``."""

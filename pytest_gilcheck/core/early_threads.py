@@ -9,10 +9,6 @@ import os
 import sys
 import threading
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def _count() -> int:
     if "execnet" not in sys.modules:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from types import FunctionType, MethodType
 
-from .own_builtins import OWN
 from .texts import attribute_of, name_in, text_of
-
-__builtins__ = OWN  # of the functions below
 
 _LONGEST = 1000  # characters of a value in a message: a path fits
 

@@ -15,11 +15,8 @@ import signal
 import threading
 
 from .child_protocol import PIPE_LOST
-from .own_builtins import OWN
 from .signal_names import signal_name
 from .system import OWN_FAILURE
-
-__builtins__ = OWN  # of the functions below
 
 _kept = 0  # child processes whose status is to be kept
 _was_ignored = False

@@ -14,10 +14,7 @@ from collections.abc import Callable
 
 from .clocks import sleep
 from .early_threads import EARLY_THREADS
-from .own_builtins import OWN
 from .system import HAS_FORK, entries, read
-
-__builtins__ = OWN  # of the functions below
 
 _ENDING = 0.01  # seconds; a thread that was joined may still be about to end
 _LOOKS = 5

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from .build_flags import FREE_THREADED_BUILD
 from .builds import BUILDS, FREE_THREADED, GIL
 from .cores import usable_cores
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 __all__ = ["BUILDS", "FREE_THREADED", "GIL", "Interpreter", "build"]
 

@@ -11,10 +11,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from .classes import is_a, is_unfinished, module_of_class, name_of_class
-from .own_builtins import OWN, PutBack
+from .own_builtins import PutBack
 from .source import file_text, syntax_tree
-
-__builtins__ = OWN  # of the functions below
 
 _ALWAYS_TRUE = frozenset({tuple, FunctionType, MethodType, BuiltinFunctionType})  # an empty tuple is no comparison either
 _MOST_VALUES = 4

@@ -10,9 +10,6 @@ import mmap
 import struct
 
 from .clocks import monotonic, sleep
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _CELLS = struct.Struct("!?q")  # whether it is known, and the status
 _LOOK = 0.002  # seconds between two looks

@@ -14,10 +14,7 @@ from typing import Any
 
 from . import exit_status, reaper
 from .clocks import monotonic, monotonic_ns, sleep
-from .own_builtins import OWN
 from .system import HAS_PIDFD
-
-__builtins__ = OWN  # of the functions below
 
 _POSIX = os.name == "posix"
 _POLL = 0.05  # seconds between two looks for a stopped process, which a pidfd does not report

@@ -12,10 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .own_builtins import OWN
 from .system import read
-
-__builtins__ = OWN  # of the functions below
 
 _RLIMIT_LOCKS = 10
 _BASE = 1 << 40  # far above any limit that somebody would set

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def take_over(tool: int, name: str) -> Any:
     """End all tools of this process, and begin one; returns `sys.monitoring`. For Python 3.12 and later.

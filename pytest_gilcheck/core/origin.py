@@ -6,10 +6,6 @@ import os
 import sysconfig
 from pathlib import Path
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _OURS = str(Path(__file__).parents[1])
 _LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("purelib", "platlib"))

@@ -10,10 +10,6 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _PACKAGES = frozenset({__name__.partition(".")[0], "pytest", "_pytest", "pluggy"})
 _kept: dict[str, ModuleType] = {}
 

@@ -16,10 +16,7 @@ from typing import Any
 
 from .classes import derived_from, module_of_class, name_of_class, qualified_name_of_class
 from .origin import ours
-from .own_builtins import OWN
 from .source import frame_place
-
-__builtins__ = OWN  # of the functions below
 
 
 def packed(error: BaseException) -> str:

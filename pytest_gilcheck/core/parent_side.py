@@ -13,11 +13,8 @@ from .clocks import monotonic
 from .exit_status import describe_exit, not_of_the_workload
 from .last_status import LastStatus
 from .lifecycle import Lifecycle
-from .own_builtins import OWN
 from .signal_names import signal_name
 from .stack_dumps import DUMP_GRACE, StackDumps
-
-__builtins__ = OWN  # of the functions below
 
 _EXIT_GRACE = 2.0  # seconds that a child gets to exit after its answer
 _POLL = 0.05

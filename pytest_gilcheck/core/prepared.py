@@ -6,10 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 R = TypeVar("R")
 Progress = Callable[[str], None]
 

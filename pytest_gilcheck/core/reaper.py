@@ -16,9 +16,6 @@ import subprocess
 import sys
 
 from .broken_pipe import without_sigpipe
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _PROGRAM = """
 import os, signal, sys

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import signal
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def signal_name(number: int) -> str:
     """The name of a signal, such as ``"SIGSEGV"``, ``"SIGRTMIN+3"`` or, if it has none, ``"signal 70"``."""

@@ -6,10 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)  # ``*arguments``, which may be none
 
 

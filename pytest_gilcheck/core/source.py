@@ -19,9 +19,7 @@ from os import path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from .own_builtins import OWN, PutBack
-
-__builtins__ = OWN  # of the functions below
+from .own_builtins import PutBack
 
 UNKNOWN_PLACE = "an unknown place"
 _getlines = linecache.getlines  # a workload may replace that of the module

@@ -13,10 +13,7 @@ from collections.abc import Callable
 from typing import IO
 
 from .clocks import monotonic, sleep
-from .own_builtins import OWN
 from .system import read
-
-__builtins__ = OWN  # of the functions below
 
 DUMP_SIGNAL = getattr(signal, "SIGUSR2", None)  # None on Windows
 DUMP_GRACE = 0.5  # seconds that a process gets to write its stacks

@@ -10,10 +10,7 @@ import faulthandler
 import re
 import threading
 
-from .own_builtins import OWN
 from .system import scratch_file
-
-__builtins__ = OWN  # of the functions below
 
 
 def dump() -> str:

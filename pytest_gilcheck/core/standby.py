@@ -22,13 +22,10 @@ from . import exit_status
 from .child_side import ChildSide
 from .clocks import sleep
 from .fork_safety import NoFork
-from .own_builtins import OWN
 from .stack_dumps import StackDumps
 from .stat import stat_of
 from .streams import flush
 from .system import HAS_PIDFD, getpid
-
-__builtins__ = OWN  # of the functions below
 
 _LOOK = 0.1  # seconds between two looks at a process that may hang
 _KILLED = 0.005  # seconds between two looks at one that is about to die

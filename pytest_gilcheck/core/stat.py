@@ -6,10 +6,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from .own_builtins import OWN
 from .system import read
-
-__builtins__ = OWN  # of the functions below
 
 _HERTZ = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 

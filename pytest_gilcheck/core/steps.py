@@ -37,11 +37,9 @@ from typing import Any
 from .classes import is_a
 from .monitoring import take_over
 from .origin import ours, under_test
-from .own_builtins import OWN, PutBack
+from .own_builtins import PutBack
 from .source import line_text, place, syntax_tree, with_nested
 from .system import get_ident, getframe
-
-__builtins__ = OWN  # of the functions below
 
 VISIBLE = frozenset(
     {

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def flush() -> None:
     """Write out what ``sys.stdout`` and ``sys.stderr`` hold."""

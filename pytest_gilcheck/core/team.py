@@ -22,10 +22,7 @@ from . import stacks
 from .clocks import context_switches, cpu_with_children_ns, monotonic, perf_counter_ns, run_queue_wait_ns, thread_time_ns
 from .cores import CAN_PIN
 from .errors import BadValue
-from .own_builtins import OWN
 from .system import has_children, read
-
-__builtins__ = OWN  # of the functions below
 
 _EXIT = 0.2  # seconds that a thread has to end after it was asked to
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def text_of(value: object) -> str:
     """The ``repr`` of a value in one line that can be printed; the name of its class where that cannot be had."""

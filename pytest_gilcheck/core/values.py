@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from .builds import BUILDS, FREE_THREADED, GIL
 from .errors import BadValue
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 if TYPE_CHECKING:
     from typing import Protocol

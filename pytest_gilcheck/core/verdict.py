@@ -9,9 +9,6 @@ from typing import Any
 from unittest import SkipTest
 
 from .codes import UNDECIDED, help_line
-from .own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _PACKAGE = __name__.partition(".")[0]
 _READERS = frozenset(  # modules whose code reads the verdict to show or copy it, which is no judgement

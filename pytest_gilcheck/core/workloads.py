@@ -10,11 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from .own_builtins import OWN
 from .signatures import is_of_kind
 from .texts import attribute_of, name_in, text_of
-
-__builtins__ = OWN  # of the functions below
 
 Workload = Callable[[], Any]
 _CALLS = "__gilcheck_calls__"

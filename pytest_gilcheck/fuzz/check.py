@@ -15,7 +15,7 @@ from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
-from ..core.own_builtins import OWN, TAKE_BACK
+from ..core.own_builtins import TAKE_BACK
 from ..core.signatures import is_of_kind, takes
 from ..core.source import came_through, code_position, place
 from ..core.verdict import Verdict
@@ -41,8 +41,6 @@ from .searching.search import FEWEST
 from .sensitivity import without_each_lock
 from .steps.visible import Access
 from .stress.check import stressed
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_NAMED = 3  # modules
 _OF_FIRST_RUN = 0.25  # of the time of a search, for the first run of a program that each run leaves in another state

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.clocks import monotonic
-from ..core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 OVERTIME = 0.1  # of the budget, for what makes a result of a failure that was found at the very end
 

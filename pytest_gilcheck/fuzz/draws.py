@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from math import inf
 
 from ..core.clocks import monotonic
-from ..core.own_builtins import OWN
 from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from .running.record import ScheduleRun
 from .searching.explorer import Explorer
 from .searching.limits import limited
 from .searching.search import FEWEST, SPARE, Search, SearchOutcome
-
-__builtins__ = OWN  # of the functions below
 
 MOST_DRAWS = 24
 _FIRST = 0.5  # of the limit

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.arguments import Arguments
-from ..core.own_builtins import OWN
 from ..core.prepared import Prepared
 from .check import undecided
 from .isolated import isolated
 from .plan import plan
 from .program import Program
 from .result import FuzzResult
-
-__builtins__ = OWN  # of the functions below
 
 _MARGIN = 60.0  # seconds for minimising, classification and the report
 

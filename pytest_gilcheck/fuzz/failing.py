@@ -8,7 +8,6 @@ from math import comb
 from pickle import dumps  # bound here: the program may replace that of the module
 
 from ..core.clocks import monotonic
-from ..core.own_builtins import OWN
 from ..core.packing import packed
 from ..core.verdict import Verdict
 from .deadline import Deadline
@@ -24,8 +23,6 @@ from .searching.minimise import minimised
 from .searching.search import Search, SearchOutcome
 from .steps import sources
 from .steps.visible import IN_C
-
-__builtins__ = OWN  # of the functions below
 
 _REPLAYS, _REPLAYS_BY_CHANCE = 10, 40  # the second of a program that does not do the same twice
 _RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice

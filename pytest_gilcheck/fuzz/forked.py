@@ -14,7 +14,6 @@ from typing import NoReturn
 from ..core import own_modules
 from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ..core.clocks import monotonic
-from ..core.own_builtins import OWN
 from ..core.packing import packed, unpacked
 from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
@@ -28,8 +27,6 @@ from .result import FuzzResult
 from .running.journal import Journal, Stage
 from .searching.harness import run_limit
 from .steps import sources
-
-__builtins__ = OWN  # of the functions below
 
 _LOOK = 0.05  # seconds between two looks at the child
 

@@ -24,7 +24,6 @@ from ..core.clocks import monotonic, sleep
 from ..core.exit_status import is_crash
 from ..core.fork_safety import NoFork, can_fork
 from ..core.origin import ours
-from ..core.own_builtins import OWN
 from ..core.packing import unpacked
 from ..core.standby import Inherited, Standby, stand_by
 from ..core.streams import flush
@@ -47,8 +46,6 @@ from .running.short_slices import short_slices
 from .schedule import Token
 from .searching.harness import run_limit
 from .steps import sources
-
-__builtins__ = OWN  # of the functions below
 
 _WHERE = {
     Stage.IDLE: "outside of its runs",

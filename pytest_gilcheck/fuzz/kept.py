@@ -24,12 +24,9 @@ from ..core.classes import (
     qualified_name_of_class,
 )
 from ..core.origin import under_test
-from ..core.own_builtins import OWN
 from ..core.source import with_nested
 from .program import Program
 from .steps.instructions import stores_of
-
-__builtins__ = OWN  # of the functions below
 
 _CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})
 _NOTHING = object()

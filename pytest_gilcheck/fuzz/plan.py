@@ -6,10 +6,7 @@ import random
 from dataclasses import dataclass
 
 from ..core.arguments import Arguments
-from ..core.own_builtins import OWN
 from .schedule import BadToken, Token
-
-__builtins__ = OWN  # of the functions below
 
 DEFAULT_BUDGET = 5.0
 DEFAULT_TIMEOUT = 20.0

@@ -9,10 +9,7 @@ from typing import Any
 
 from ..core.classes import name_of_callable, name_of_class
 from ..core.invariants import broken
-from ..core.own_builtins import OWN
 from .schedule import checksum
-
-__builtins__ = OWN  # of the functions below
 
 
 class RunOutput:

@@ -8,12 +8,9 @@ from typing import Any
 
 from ..core.codes import code_of
 from ..core.interpreter import Interpreter
-from ..core.own_builtins import OWN
 from ..core.verdict import Judged, Verdict
 from .explaining.rows import SourceRow, SwitchRow
 from .plan import STRESS
-
-__builtins__ = OWN  # of the functions below
 
 
 class Kind(StrEnum):

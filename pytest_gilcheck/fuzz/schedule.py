@@ -14,10 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 CLOCK = 1 << 20  # in the place of a thread's index: the reading of a clock is delayed
 TEARDOWN = CLOCK + 1  # likewise: the teardown begins, although threads that the program has started can still run
 _PREFIX = "gil1_"

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 Segment = tuple[int, int]  # the index of a thread, and the number of its own steps
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.clocks import monotonic
-from ..core.own_builtins import OWN
 from ..core.source import place
 from ..core.verdict import Verdict
 from .deadline import Deadline
@@ -16,8 +15,6 @@ from .running.record import ScheduleRun
 from .searching.explorer import Explorer
 from .searching.limits import limited
 from .searching.search import Search
-
-__builtins__ = OWN  # of the functions below
 
 
 def without_each_lock(

@@ -16,7 +16,7 @@ from ..core.classes import is_unfinished, name_of_class
 from ..core.errors import as_failure
 from ..core.invariants import broken
 from ..core.origin import foreign, module_of, of_user, standard
-from ..core.own_builtins import OWN, PutBack
+from ..core.own_builtins import PutBack
 from ..core.packing import packed
 from ..core.source import innermost
 from ..core.steps import AT_ENTRY, Step, Steps, identity
@@ -25,8 +25,6 @@ from ..core.workloads import Workload
 from . import library
 from .leaks import ResourceBaseline
 from .plan import InjectionPlan
-
-__builtins__ = OWN  # of the functions below
 
 SET_UP = b"set up"  # the note before the workload begins; a further one names the step at which the exception is raised
 Target = int | str

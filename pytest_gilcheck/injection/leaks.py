@@ -17,11 +17,8 @@ from typing import Any
 from ..core.classes import attributes_of, file_of_module, module_of_class, name_of_class, names_of, names_of_module
 from ..core.clocks import monotonic, sleep
 from ..core.origin import foreign, ours, under_test
-from ..core.own_builtins import OWN
 from ..core.stat import stat_of
 from ..core.system import entries, read
-
-__builtins__ = OWN  # of the functions below
 
 _SEMAPHORES = (threading.Semaphore, asyncio.Semaphore)
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), *_SEMAPHORES, asyncio.Lock)

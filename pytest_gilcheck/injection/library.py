@@ -18,11 +18,8 @@ from types import FrameType
 
 from ..core.errors import BadValue
 from ..core.origin import module_of, ours, under_test
-from ..core.own_builtins import OWN
 from ..core.source import frame_place, line_text
 from ..core.steps import Step
-
-__builtins__ = OWN  # of the functions below
 
 VISITS = 2  # of a step of a library, for each line of the code under test that calls it
 

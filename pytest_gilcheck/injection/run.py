@@ -9,14 +9,12 @@ from typing import Any
 from ..core.child import ChildSide, Ending, fork
 from ..core.errors import EndedByItself
 from ..core.exit_status import not_of_the_workload
-from ..core.own_builtins import OWN, PutBack
+from ..core.own_builtins import PutBack
 from ..core.packing import unpacked
 from ..core.system import FAILING
 from ..core.workloads import Workload, name_of
 from .child_side import Target, run_in_child
 from .plan import InjectionPlan
-
-__builtins__ = OWN  # of the functions below
 
 _dumps = json.dumps  # the workload may have replaced that of the module
 

@@ -13,9 +13,6 @@ from typing import Any
 
 from ..core.classes import is_a
 from ..core.origin import foreign, ours
-from ..core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _MOST = 20
 _AWAITED = {CoroutineType: "cr_await", GeneratorType: "gi_yieldfrom", AsyncGeneratorType: "ag_await"}

@@ -10,12 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.origin import of_user
-from ..core.own_builtins import OWN
 from ..core.source import innermost
 from ..core.system import getframe
 from .target import Instrument
-
-__builtins__ = OWN  # of the functions below
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "subprocess.Popen"})
 _addaudithook = sys.addaudithook  # the workload may replace it

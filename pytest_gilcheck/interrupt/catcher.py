@@ -19,13 +19,10 @@ from typing import Any
 from ..core.classes import full_name_of_class
 from ..core.monitoring import take_over
 from ..core.origin import foreign, of_user, ours
-from ..core.own_builtins import OWN
 from ..core.source import came_through
 from ..core.system import get_ident, getframe
 from ..core.texts import name_in, text_of
 from .target import Instrument
-
-__builtins__ = OWN  # of the functions below
 
 _LINES = 20  # after each exception: enough to pass all conditions of several except clauses
 _CHAIN = 20  # exceptions, each raised while the next one was handled

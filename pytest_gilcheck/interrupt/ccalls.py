@@ -23,12 +23,9 @@ from typing import Any
 from ..core.classes import computes_its_class, in_class, is_a, module_of_class, qualified_name_of_class
 from ..core.clocks import monotonic_ns
 from ..core.monitoring import take_over
-from ..core.own_builtins import OWN
 from ..core.source import Position, code_position
 from ..core.system import getpid
 from .target import Instrument
-
-__builtins__ = OWN  # of the functions below
 
 _SLOTS = 64
 _SIZE = 1024

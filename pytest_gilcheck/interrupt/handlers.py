@@ -13,11 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.own_builtins import OWN
 from ..core.signal_names import signal_name
-
-__builtins__ = OWN  # of the functions below
-
 
 _mask = getattr(signal, "pthread_sigmask", None)  # the workload may replace it
 

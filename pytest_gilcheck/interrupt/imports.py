@@ -10,11 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..core.own_builtins import OWN
 from ..core.system import get_ident
 from .target import Instrument
-
-__builtins__ = OWN  # of the functions below
 
 
 class Imports(Instrument):

@@ -18,10 +18,6 @@ from multiprocessing import process
 from types import FrameType
 from typing import Any
 
-from ..core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _Names: Any = vars(tempfile)["_RandomNameSequence"]
 _REMOVE_THEIRS = frozenset(  # module and name of each function that makes what its own process removes
     {("tempfile", "__init__"), ("tempfile", "NamedTemporaryFile"), ("multiprocessing.util", "get_temp_dir")}

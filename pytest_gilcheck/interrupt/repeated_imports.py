@@ -6,10 +6,6 @@ import importlib
 import sys
 from collections.abc import Iterable
 
-from ..core.own_builtins import OWN
-
-__builtins__ = OWN  # of the function below
-
 __gilcheck_repeats_imports__ = True  # for the GIL watch: the dry run has reported them, with the line of the workload
 
 

@@ -21,15 +21,13 @@ from ..core import lineage
 from ..core.clocks import time
 from ..core.lifecycle import start_program
 from ..core.origin import ours
-from ..core.own_builtins import OWN, PutBack
+from ..core.own_builtins import PutBack
 from ..core.stack_dumps import StackDumps, write_stacks_to
 from ..core.system import FAILING
 from .job import Job
 from .leftovers import mark_names
 from .sending import WINDOWS
 from .target import Instrument, Target
-
-__builtins__ = OWN  # of the functions below
 
 _STARTS_WITHIN = 30.0  # seconds that the new interpreter gets to connect
 _POLL = 0.002  # seconds

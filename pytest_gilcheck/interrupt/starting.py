@@ -8,14 +8,11 @@ from typing import Protocol
 from ..core import lineage
 from ..core.child import ParentSide, fork
 from ..core.fork_safety import can_fork
-from ..core.own_builtins import OWN
 from ..core.system import FAILING
 from .job import Job
 from .leftovers import mark_names
 from .spawned import Spawned, unpicklable
 from .target import Instrument, Target
-
-__builtins__ = OWN  # of the functions below
 
 _NO_DEADLINE = 1e9  # seconds: a trial ends its target itself
 

@@ -33,7 +33,6 @@ from ..core.child_protocol import PIPE_LOST
 from ..core.classes import name_of_class
 from ..core.clocks import monotonic_ns
 from ..core.errors import as_failure
-from ..core.own_builtins import OWN
 from ..core.packing import packed
 from ..core.source import code_position
 from ..core.system import FAILING, exit_at_once, getframe, getpid
@@ -42,8 +41,6 @@ from .awaiting import waiting_coroutines
 from .handlers import HandlerFacts, inspect_handler, restarts_calls, restarts_can_be_told
 from .repeated_imports import import_before
 from .sending import PROBE
-
-__builtins__ = OWN  # of the functions below
 
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
 _SIGNAL_FILE = signal.__file__

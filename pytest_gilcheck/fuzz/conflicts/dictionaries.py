@@ -8,11 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.classes import dictionary_of
-from ...core.own_builtins import OWN
 from ..steps.touch import ALL, SIZE
 from .objects import Objects
-
-__builtins__ = OWN  # of the functions below
 
 
 class Dictionaries:

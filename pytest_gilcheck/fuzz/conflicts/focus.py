@@ -27,14 +27,11 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from ...core.classes import dictionary_of, is_a, names_of
-from ...core.own_builtins import OWN
 from ..running.record import Deed, Place, ScheduleRun, anchor_of
 from ..schedule import Choice, Schedule
 from ..steps.instructions import backward_jumps, instructions_of
 from ..steps.visible import ENTRY, Access
 from .trace import Trace
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_REACHED = 5_000  # objects, from what one thread works on; if there are more, it may touch everything
 _PACKAGE = __name__.partition(".")[0]

@@ -22,9 +22,6 @@ from typing import Any
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import bases_of, in_class, name_of_class
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_LOOKED_AT = 10_000  # objects that end with one
 _LOOKS = 32  # kept objects that are looked at for each step

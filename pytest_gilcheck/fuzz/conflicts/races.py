@@ -19,13 +19,10 @@ from bisect import bisect_left
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ...core.own_builtins import OWN
 from ..running.record import Deed
 from ..steps.touch import ALL
 from .reordered import Reordered
 from .trace import LOCK, Part, Trace
-
-__builtins__ = OWN  # of the functions below
 
 _RARE = 60  # uses in a run of what is rarely touched
 _NONE: frozenset[int] = frozenset()

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from ...core.own_builtins import OWN
 from .trace import Trace
-
-__builtins__ = OWN  # of the functions below
 
 
 class Reordered:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ...core.own_builtins import OWN
 from ..segments import Segment, merged
 from .races import Races
 from .reordered import Reordered
 from .trace import Trace
-
-__builtins__ = OWN  # of the functions below
 
 
 def straightened(trace: Trace | Reordered, points: int, *, cautious: bool) -> list[Segment]:

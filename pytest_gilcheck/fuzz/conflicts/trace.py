@@ -36,7 +36,6 @@ from ...core.classes import is_a
 from ...core.clocks import monotonic
 from ...core.lookup import looked_up
 from ...core.origin import foreign, ours, standard
-from ...core.own_builtins import OWN
 from ...core.source import code_position, innermost, place, position_text
 from ..running.engine import Engine
 from ..running.record import HANGS, Deed, Place, ScheduleRun
@@ -54,8 +53,6 @@ from ..steps.visible import ENTRY, IN_C, Access
 from ..steps.waiting import behind_a_lock
 from .dictionaries import Dictionaries
 from .objects import Objects
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
 _STEPS_BETWEEN_LOOKS = 64  # at the clock

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core.own_builtins import OWN
 from ...core.verdict import Verdict
 from ..explaining.recorder import RecordedStep, Recorder
 from ..result import FuzzResult, Kind
@@ -20,8 +19,6 @@ from ..searching.orders import orders_of
 from ..searching.search import Search
 from .examination import CLASSIFYING, REPLAYS, Examination
 from .smaller import smaller
-
-__builtins__ = OWN  # of the functions below
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,12 @@ from ...core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ...core.child_side import of_this_process
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
-from ...core.own_builtins import OWN
 from ..plan import FuzzPlan
 from ..program import Program
 from ..running.journal import Journal, Stage
 from ..searching.explorer import Explorer
 from ..searching.harness import explorer_for
 from .hang_watch import HangWatch
-
-__builtins__ = OWN  # of the functions below
 
 _LOOK = 0.05  # seconds between two looks at the child
 _SETTLING = 10.0  # seconds that a child may take beside the runs that it was made for; a busy machine may let it wait

@@ -14,7 +14,6 @@ from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit, is_crash
 from ...core.fork_safety import NoFork
 from ...core.origin import ours, under_test
-from ...core.own_builtins import OWN
 from ...core.system import scratch_file
 from ...core.verdict import Verdict
 from ..deadline import Deadline
@@ -36,8 +35,6 @@ from .attempt import Attempt, attempt
 from .examination import CLASSIFYING, REPLAYS, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps
 from .smaller import smaller
-
-__builtins__ = OWN  # of the functions below
 
 _FATAL = {
     "Segmentation fault": "SIGSEGV",

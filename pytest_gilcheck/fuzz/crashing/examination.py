@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...core.own_builtins import OWN
 from ..deadline import Deadline
 from ..explaining.recorder import RecordedStep
 from ..explaining.rows import columns_of, rows_of
@@ -21,8 +20,6 @@ from ..searching.explorer import Explorer, Symptom
 from ..searching.harness import run_limit
 from ..steps.visible import Access
 from .attempt import Attempt, after_sequential_orders, attempt
-
-__builtins__ = OWN  # of the functions below
 
 REPLAYS = 3  # each needs a process of its own
 CLASSIFYING = 0.3  # of the budget

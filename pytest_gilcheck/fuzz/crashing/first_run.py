@@ -24,7 +24,6 @@ from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import monotonic
 from ...core.durations import seconds
 from ...core.fork_safety import NoFork
-from ...core.own_builtins import OWN
 from ...core.verdict import Verdict
 from ..check import check_followed, check_program, does_not_fail
 from ..conflicts.trace import Trace
@@ -47,8 +46,6 @@ from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, recorded
 from .attempt import Attempt
 from .examination import Learnt
-
-__builtins__ = OWN  # of the functions below
 
 _PASSES = 2  # of the sequential orders, before any schedule
 _SAMPLES = 60

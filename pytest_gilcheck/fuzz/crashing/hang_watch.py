@@ -9,12 +9,9 @@ from __future__ import annotations
 from math import inf
 
 from ...core.clocks import monotonic
-from ...core.own_builtins import OWN
 from ...core.stat import stat_of
 from ...core.system import HAS_PROC, entries
 from ..running.journal import Journal, Stage
-
-__builtins__ = OWN  # of the functions below
 
 _PATIENCE = 1.0  # seconds beyond the limit of a run
 _OWN_WATCH = 0.5  # seconds of CPU time in which the process would have ended the run by itself, if it could

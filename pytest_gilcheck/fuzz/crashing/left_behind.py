@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...core.fork_safety import NoFork
-from ...core.own_builtins import OWN
 from ...core.verdict import Verdict
 from ..deadline import Deadline
 from ..plan import FuzzPlan
@@ -20,8 +19,6 @@ from ..result import FuzzResult
 from ..running.journal import Journal
 from .apart import ApartExamination
 from .examination import Learnt
-
-__builtins__ = OWN  # of the functions below
 
 
 def left_behind(

@@ -9,12 +9,9 @@ from io import BytesIO
 from types import FrameType
 
 from ...core.descriptors import OwnDescriptor
-from ...core.own_builtins import OWN
 from ..explaining.recorder import RecordedStep, Recorder
 from ..running.task import Task
 from ..steps.visible import Access
-
-__builtins__ = OWN  # of the functions below
 
 _MOST = 1 << 26  # bytes
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ...core.own_builtins import OWN
 from ..running.policy import Planned, Policy
 from ..schedule import Schedule
 from ..searching.minimise import Segments, earlier
 from ..segments import Segment, by_thread, merged, of_order, with_stretch
-
-__builtins__ = OWN  # of the functions below
 
 Tries = Callable[[Sequence[Policy]], "Schedule | None"]  # in a child, until a run does it; the schedule of that run
 

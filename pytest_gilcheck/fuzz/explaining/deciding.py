@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...core.own_builtins import OWN
 from ..conflicts.trace import Trace
 from ..running.policy import Planned
 from ..schedule import CLOCK, Choice, Schedule
@@ -19,8 +18,6 @@ from ..searching.explorer import Explorer, Failure
 from .pairs import Pair, turned_round
 from .recorder import RecordedStep
 from .trials import Trials, rank, watched
-
-__builtins__ = OWN  # of the functions below
 
 _FARTHEST = 3  # points by which a preemption is moved to find a schedule that passes
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...core.own_builtins import OWN
 from ..conflicts.trace import Trace
 from ..running.policy import Planned
 from ..running.record import BlockedThread
@@ -15,8 +14,6 @@ from .pairs import Pair
 from .recorder import RecordedStep
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
 from .trials import watched
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_LISTED = 4  # pairs, of those that differ
 

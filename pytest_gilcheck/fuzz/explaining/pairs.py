@@ -6,11 +6,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...core.own_builtins import OWN
 from ..steps.touch import ALL
 from .recorder import Location, RecordedStep
-
-__builtins__ = OWN  # of the functions below
 
 # By the number of an object; then by a name in it, a thread, and whether it is changed: the steps so far, of very many the last.
 _Users = defaultdict[int, defaultdict[tuple[str, int, bool], deque[int]]]

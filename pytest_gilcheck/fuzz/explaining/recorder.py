@@ -18,7 +18,7 @@ from typing import Any
 
 from ...core.classes import in_class, is_a, name_of_class
 from ...core.origin import ours
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
 from ..conflicts.objects import Objects
 from ..running.task import Task
@@ -28,8 +28,6 @@ from ..steps.stack import locals_of
 from ..steps.touch import ALL, SIZE
 from ..steps.touches import touches
 from ..steps.visible import Access
-
-__builtins__ = OWN  # of the functions below
 
 _NOTHING = object()
 _EVALUATES = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "CALL_FUNCTION_EX")

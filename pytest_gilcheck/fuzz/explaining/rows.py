@@ -7,11 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.own_builtins import OWN
 from ..running.record import ScheduleRun
 from .recorder import RecordedStep
-
-__builtins__ = OWN  # of the functions below
 
 _WIDTH = 80  # columns of a line of the story
 _POINT = 6  # columns for the number of a step

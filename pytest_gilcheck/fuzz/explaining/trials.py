@@ -14,7 +14,6 @@ from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from types import FrameType
 
-from ...core.own_builtins import OWN
 from ..conflicts.trace import Trace
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
@@ -26,8 +25,6 @@ from ..steps.visible import Access
 from .pairs import Pair, conflicting, turned_round
 from .recorder import Location, RecordedStep, Recorder
 from .turning import Turned, Turning
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_TURNED = 16  # runs with a pair turned round
 _MOST_PAIRS = 60  # that are looked at

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...core.own_builtins import OWN
 from ..conflicts.reordered import Reordered
 from ..conflicts.straighten import straightest
 from ..conflicts.trace import LOCK, Trace
@@ -19,8 +18,6 @@ from ..running.record import Deed
 from ..segments import Segment
 from .pairs import Pair
 from .recorder import RecordedStep
-
-__builtins__ = OWN  # of the functions below
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,6 @@ from typing import Any
 
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _POLL = 0.002  # seconds between two looks whether one still lives
 

@@ -19,9 +19,6 @@ from typing import Any
 
 from ...core.classes import bases_of, file_of_module, module_of_class, name_of_class, names_of, names_of_module
 from ...core.origin import ours
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 ATOMS = (str, bytes, int, float, complex, bool, type(None))  # classes of values that refer to nothing
 _ATOMS = frozenset(map(id, ATOMS))  # by id: the hash of a class may be code of the program

@@ -11,7 +11,6 @@ from types import FrameType
 from typing import NoReturn
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from ..steps import switch_points
 from ..steps.apart import ApartCall
 from ..steps.visible import ENTRY, IN_C, Access
@@ -19,8 +18,6 @@ from .stuck import SetupStuck, describe_blocked
 from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled, blocked_outside
 from .turns import CLOCK_READING, Turns
 from .virtual_time import READING
-
-__builtins__ = OWN  # of the functions below
 
 _get_ident = threading.get_ident
 _join = threading.Thread.join

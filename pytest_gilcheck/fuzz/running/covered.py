@@ -10,10 +10,7 @@ import zlib
 from types import CodeType
 
 from ...core.origin import standard
-from ...core.own_builtins import OWN
 from ...core.source import code_position
-
-__builtins__ = OWN  # of the functions below
 
 _OF_ABC = (".__subclasshook__", ".__subclasscheck__", ".__instancecheck__", "_check_methods")
 _Key = tuple[str, str, int]  # a run may make the same code anew

@@ -11,10 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from ...core.own_builtins import OWN
 from .primitives import now_of_caller
-
-__builtins__ = OWN  # of the functions below
 
 REAL: Mapping[str, Any] = {"datetime": datetime, "date": date}  # no names of a module: freezegun replaces those
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...core.own_builtins import OWN
 from ..schedule import CLOCK
 from .task import DONE, PARKED, READY, SLEEPING, Task
 from .virtual_time import VirtualClock
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_PASSED = 100  # times that time passes beside sleeps of a sequential order until it only passes for these
 _LEAP = 1_000_000  # nanoseconds that pass for threads that spin and read a clock; twice as many each further time

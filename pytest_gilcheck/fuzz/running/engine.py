@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any
 
-from ...core.own_builtins import OWN
 from .controlled import Controlled
 from .journal import Stage
 from .policy import NEVER, Policy
@@ -28,8 +27,6 @@ from .stuck import roots_done, still_left
 from .task import BLOCKED_OUTSIDE, END_OF_RUN, PARKED, READY, Task, every_done
 from .watchdog import Watchdog
 from .workers import Workers
-
-__builtins__ = OWN  # of the functions below
 
 _get_ident = threading.get_ident
 _start_joinable = getattr(_thread, "start_joinable_thread", None)  # from 3.13 on, as builds without a GIL

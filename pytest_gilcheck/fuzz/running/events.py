@@ -30,7 +30,6 @@ from ...core.classes import bases_of, derived_from, file_of_module, is_a, module
 from ...core.clocks import PUBLIC
 from ...core.lookup import looked_up
 from ...core.origin import foreign, ours
-from ...core.own_builtins import OWN
 from ...core.source import with_nested
 from ..schedule import Schedule
 from ..steps.apart import ApartCall, taken_apart
@@ -49,8 +48,6 @@ from .places import place
 from .policy import Planned
 from .task import MAIN
 from .undermined import TOOL, remember_tools
-
-__builtins__ = OWN  # of the functions below
 
 _MONITORED = sys.version_info >= (3, 12)
 _TOOLS = (4, 3)

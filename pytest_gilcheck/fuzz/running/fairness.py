@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import FrameType
 
-from ...core.own_builtins import OWN
 from ..steps.visible import Access
 from .deadlines import Deadlines
 from .pausing import PauseWatch
@@ -20,8 +19,6 @@ from .spinning import PATIENCE, READS, SPINS, WORKS, LoopWatch
 from .stuck import roots_done
 from .task import DONE, READY, Task, blocked_outside
 from .virtual_time import WORK, VirtualClock
-
-__builtins__ = OWN  # of the functions below
 
 MOST_POINTS = 5_000_000  # points of a run, after which it is too long
 FAIR_STEPS = 200  # consecutive steps of one thread, at least, after which it is watched: does it poll?

@@ -21,14 +21,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ...core.own_builtins import OWN
 from ..steps.visible import Access
 from .engine import Engine
 from .places import place
 from .task import READY, Task
 from .undermined import closing
-
-__builtins__ = OWN  # of the functions below
 
 LONGEST = 1.0  # seconds of a real wait
 FILES = "a file, with a timeout"  # what the threads wait for

@@ -18,10 +18,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _WORDS = 624  # of 32 bits, in the state of a Mersenne Twister
 _SHOWN = 16  # bytes of a state that are looked at: a seed, or the next round of numbers, changes them
 _GENERATOR: Any = getattr(random, "_inst")  # noqa: B009 # the one behind the functions of the module

@@ -12,10 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...core.own_builtins import OWN
 from ...core.system import HAS_EVENTFD
-
-__builtins__ = OWN  # of the functions below
 
 _REAL: dict[str, Callable[..., Any]] = {"write": os.write, "close": os.close}
 """`files` replaces those of the module. (In a mapping: pyfakefs replaces attributes of a module that are functions of ``os``.)"""

@@ -10,10 +10,7 @@ import mmap
 from collections.abc import Iterable
 from enum import IntEnum
 
-from ...core.own_builtins import OWN
 from ..schedule import Choice, Schedule
-
-__builtins__ = OWN  # of the functions below
 
 _MOST = 1 << 16  # choices of a run; one with more cannot be followed again
 _MOST_LEARNT = 1 << 10

@@ -21,11 +21,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...core.clocks import monotonic, process_time
-from ...core.own_builtins import OWN
 from ...core.stat import CoreTimes, core_times, stat_of
 from ...core.system import HAS_AFFINITY, HAS_PROC, entries
-
-__builtins__ = OWN  # of the functions below
 
 _LOOK = 0.2  # seconds; /proc/stat counts in ticks of 10 ms
 _BUSY = 0.25  # of a core that others use: the search leaves it

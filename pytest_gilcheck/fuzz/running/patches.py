@@ -30,15 +30,12 @@ from typing import Any
 from ...core.classes import bases_of, file_of_module, is_a, module_of_class, name_of_callable, names_of, names_of_module
 from ...core.clocks import PUBLIC
 from ...core.origin import ours
-from ...core.own_builtins import OWN
 from ..steps import switch_points
 from . import dates, files, primitives, repeatable, undermined
 from .children import noting
 from .contents import ATOMS, NOT_CHANGED, Contents, only_atoms
 from .engine import Engine
 from .repeatable import Repeatable
-
-__builtins__ = OWN  # of the functions below
 
 _LOCK, _RLOCK = type(_thread.allocate_lock()), type(primitives._RLock())
 _ALWAYS_SEARCHED = ("logging", "concurrent.futures.thread", "concurrent.futures._base")

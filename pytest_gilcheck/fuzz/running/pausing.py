@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import FrameType
 
-from ...core.own_builtins import OWN
 from ..steps.visible import Access
 from .spinning import SPINS, LoopWatch, in_a_wait
 from .task import Task
-
-__builtins__ = OWN  # of the functions below
 
 _STEPS = 2_000  # that are watched; then not again before the run is twice as long
 

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from ...core.origin import ours
-from ...core.own_builtins import OWN
 from ...core.source import frame_place, innermost
-
-__builtins__ = OWN  # of the functions below
 
 
 def place(frame: FrameType | None, takes_part: Callable[[str], bool]) -> str:

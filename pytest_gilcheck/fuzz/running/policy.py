@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Protocol
 
-from ...core.own_builtins import OWN
 from ..schedule import CLOCK, TEARDOWN, Choice, Schedule
 from ..steps.visible import Access
 from .task import DONE, READY, Task
-
-__builtins__ = OWN  # of the functions below
 
 NEVER = 0  # no point has this number
 

@@ -24,15 +24,12 @@ from typing import Any, TypeVar
 from ...core.classes import is_a
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.origin import ours, standard
-from ...core.own_builtins import OWN
 from ...core.source import frame_place, innermost
 from ..steps.visible import Access
 from .engine import Engine
 from .places import place
 from .record import Deed
 from .task import DONE, Abort, Task, Uncontrolled
-
-__builtins__ = OWN  # of the functions below
 
 _TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 STEPS = 6  # a store, two loads, an addition, a store, a deletion
 
 

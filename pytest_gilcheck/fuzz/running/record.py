@@ -8,14 +8,11 @@ from enum import IntEnum
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from ...core.own_builtins import OWN
 from ...core.source import code_position
 from ..schedule import Choice, Schedule
 from ..steps.apart import ApartCall
 from ..steps.visible import Access
 from .task import Task
-
-__builtins__ = OWN  # of the functions below
 
 Place = tuple[CodeType, int]  # and the offset of an instruction: its line is found out only for who asks
 Observer = Callable[[Task, int, Access, FrameType], None]

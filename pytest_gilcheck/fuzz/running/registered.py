@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import threading
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 _known: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 
 

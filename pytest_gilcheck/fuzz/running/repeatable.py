@@ -30,11 +30,8 @@ from functools import partial
 from typing import Any
 
 from ...core.classes import bases_of, in_class, is_a, module_of_class, names_of
-from ...core.own_builtins import OWN
 from ...core.source import line_text
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
-
-__builtins__ = OWN  # of the functions below
 
 _seed = random.Random.seed
 REAL_URANDOM = os.urandom

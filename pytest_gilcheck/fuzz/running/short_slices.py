@@ -19,9 +19,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _SHORTEST = 100_000  # nanoseconds, the least that Linux takes (6.12 and later; before, it ignores them)
 _CALLS = {"x86_64": (315, 314), "aarch64": (275, 274), "riscv64": (275, 274)}  # the numbers of sched_getattr and sched_setattr

@@ -22,14 +22,11 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ...core.classes import in_class
-from ...core.own_builtins import OWN
 from ...core.source import code_position, position_text
 from ..steps.instructions import backward_jumps, instruction_at, instructions_of
 from ..steps.stack import locals_of, topmost
 from ..steps.visible import Access
 from .task import Task
-
-__builtins__ = OWN  # of the functions below
 
 SPINS, READS, WORKS = "spins", "reads", "works"
 PATIENCE = {SPINS: 0, READS: 20_000, WORKS: 200_000}  # steps after which another thread runs

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ...core.own_builtins import OWN
 from .places import place
 from .record import BlockedThread, ScheduleRun
 from .task import DONE, Task, blocked_outside, every_done
-
-__builtins__ = OWN  # of the functions below
 
 TakesPart = Callable[[str], bool]
 

@@ -7,10 +7,7 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any
 
-from ...core.own_builtins import OWN
 from .handoff import HandoffSemaphore
-
-__builtins__ = OWN  # of the functions below
 
 MAIN = -1  # the index of the main thread
 END_OF_RUN = "the end of the run"  # what the main thread waits for

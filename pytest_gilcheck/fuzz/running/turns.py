@@ -20,7 +20,6 @@ from typing import Any, NoReturn
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import sleep as _sleep
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from ..schedule import CLOCK, TEARDOWN, Choice, checksum
 from ..steps.visible import Access
 from .children import Children
@@ -34,8 +33,6 @@ from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
 from .stuck import classify_idle, note_stuck, roots_done
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, MAIN, PARKED, READY, SLEEPING, Abort, Task
 from .virtual_time import MOST_DELAY, VirtualClock
-
-__builtins__ = OWN  # of the functions below
 
 _get_ident = threading.get_ident
 _allocate_lock = _thread.allocate_lock

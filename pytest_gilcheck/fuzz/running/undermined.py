@@ -15,13 +15,10 @@ from functools import wraps
 from types import FrameType
 from typing import Any
 
-from ...core.own_builtins import OWN
 from .engine import Engine
 from .handoff import open_ends
 from .places import place
 from .task import Task
-
-__builtins__ = OWN  # of the functions below
 
 TOOL = "gilcheck-fuzz"  # the name of ours in ``sys.monitoring``
 _ROOM = 100  # frames that our own code may need above the deepest one: to switch, to record, to make the steps of code that begins

@@ -22,9 +22,6 @@ each slice of a long loop (a minute passes within 25,000 steps).
 from __future__ import annotations
 
 from ...core.clocks import monotonic_ns, wall_time_ns
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 MOST_DELAY = 500_000_000  # nanoseconds by which all delays of one schedule together may be late
 MOST_DELAYS = 3  # of one schedule

@@ -27,7 +27,7 @@ from typing import Any
 from ...core.clocks import monotonic, process_time
 from ...core.clocks import sleep as _sleep
 from ...core.origin import ours
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from ...core.system import HAS_PROC, read
 from . import registered
 from .fairness import MOST_POINTS
@@ -37,8 +37,6 @@ from .record import HANGS
 from .stuck import blocked_threads
 from .task import BLOCKED_OUTSIDE, END_OF_RUN, READY, Task, blocked_outside
 from .turns import Turns
-
-__builtins__ = OWN  # of the functions below
 
 _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}

@@ -17,13 +17,11 @@ from typing import Any, TypeVar
 
 from ...core.clocks import monotonic
 from ...core.clocks import sleep as _sleep
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from ...core.team import refused_thread
 from . import registered
 from .controlled import Controlled
 from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task, Uncontrolled
-
-__builtins__ = OWN  # of the functions below
 
 _get_ident = threading.get_ident
 _Made = TypeVar("_Made")

@@ -18,7 +18,7 @@ from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ...core.origin import ours, standard
-from ...core.own_builtins import OWN, PutBack, Replaced
+from ...core.own_builtins import PutBack, Replaced
 from ...core.source import came_through
 from ..program import Program, describe_error
 from ..running import record
@@ -33,8 +33,6 @@ from ..running.task import Uncontrolled
 from ..schedule import Schedule
 from ..steps.visible import Access
 from .orders import Order, further_orders, orders_of
-
-__builtins__ = OWN  # of the functions below
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control

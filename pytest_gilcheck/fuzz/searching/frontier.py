@@ -13,10 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from ...core.own_builtins import OWN
 from ..schedule import Choice, Schedule
-
-__builtins__ = OWN  # of the functions below
 
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
 Spot = tuple[str, int, int]  # file, first line of the function, and offset of an instruction

@@ -11,7 +11,6 @@ from typing import Any
 from ...core.errors import BadValue
 from ...core.lookup import looked_up
 from ...core.origin import ours, under_test
-from ...core.own_builtins import OWN
 from ..plan import FuzzPlan
 from ..program import Program
 from ..running.engine import Engine
@@ -22,8 +21,6 @@ from ..running.patches import Patches
 from ..running.short_slices import short_slices
 from ..steps.library import wholly_stepped
 from .explorer import Explorer
-
-__builtins__ = OWN  # of the functions below
 
 _LEAST_LIMIT = 2.0  # seconds for one run, however small the budget is
 

@@ -12,9 +12,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ...core.clocks import monotonic
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 
 class Limit(Protocol):

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-from ...core.own_builtins import OWN
 from ..conflicts.straighten import straightened
 from ..conflicts.trace import Trace
 from ..running.engine import Engine
@@ -25,8 +24,6 @@ from .explorer import Explorer, Failure
 from .limits import Limit
 from .orders import ALL_AT_FIRST
 from .reordering import reordered
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_REORDERED = 200  # runs for each number of preemptions
 

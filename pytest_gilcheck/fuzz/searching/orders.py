@@ -7,10 +7,6 @@ from collections.abc import Collection, Generator, Mapping
 from itertools import permutations
 from random import Random
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 Order = tuple[int, ...]
 
 ALL_AT_FIRST = 3  # threads, of which every order runs

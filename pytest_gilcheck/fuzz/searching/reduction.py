@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from ...core.classes import bases_of
 from ...core.clocks import monotonic
 from ...core.origin import foreign, ours
-from ...core.own_builtins import OWN
 from ..conflicts.focus import Focus, focus_of
 from ..conflicts.objects import Objects
 from ..conflicts.races import Race, Races
@@ -37,8 +36,6 @@ from ..steps.touch import UNKNOWN
 from ..steps.visible import place_in_code
 from .explorer import Explorer, Failure, Symptom
 from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
-
-__builtins__ = OWN  # of the functions below
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _SELDOM = 20  # times that a run makes a step, at most, for hints at each

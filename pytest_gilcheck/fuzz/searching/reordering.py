@@ -11,10 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from random import Random
 
-from ...core.own_builtins import OWN
 from ..segments import Segment
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_FOR_EACH = 60  # orders of the same cuts; of more, some are drawn
 _TO_THE_END = sys.maxsize  # steps of a thread's last segment

@@ -10,12 +10,9 @@ from _random import Random
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ...core.own_builtins import OWN
 from ..running.policy import NEVER
 from ..running.task import READY, Task
 from ..steps.visible import Access
-
-__builtins__ = OWN  # of the functions below
 
 _DELAYED = 0.15  # probability with which a sample considers a thread at a step that only a delay would let run
 

@@ -22,7 +22,6 @@ from itertools import count, islice
 from math import inf
 
 from ...core.clocks import monotonic
-from ...core.own_builtins import OWN
 from ..conflicts.focus import Focus
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
@@ -31,8 +30,6 @@ from .explorer import Explorer, Failure, Symptom
 from .limits import Limit
 from .reduction import Reduction
 from .sampling import PartialOrder, Priorities, UniformWalk
-
-__builtins__ = OWN  # of the functions below
 
 PCT_DEPTH = 3
 FEWEST = 100  # schedules of a search that is limited by time, for any claim

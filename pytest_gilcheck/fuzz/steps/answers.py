@@ -11,7 +11,6 @@ from typing import Any
 
 from ...core.classes import in_class
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from .attributes import by_classes
 from .elements import asked, interrupted, into, whole
 from .instructions import instructions_of
@@ -20,8 +19,6 @@ from .operands import immutable
 from .operators import calls_code, kind_of
 from .quiet_keys import keys_compare_quietly
 from .touch import CONTAINERS, DICTS, SETS, SIZE, UNKNOWN, Touch, Touches, UnderTest, both
-
-__builtins__ = OWN  # of the functions below
 
 
 def truth_of(thing: Any, under_test: UnderTest) -> Touches:

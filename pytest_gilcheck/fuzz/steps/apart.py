@@ -19,7 +19,6 @@ from types import FrameType, MethodDescriptorType, MethodType
 from typing import Any
 
 from ...core.classes import in_class
-from ...core.own_builtins import OWN
 from . import switch_points, torn
 from .c_operations import UNLOCKED
 from .elements import VIEWS
@@ -30,8 +29,6 @@ from .rules.at import At
 from .rules.calls import callee_of
 from .stack import NOTHING, replace_operand
 from .torn import COUNT, ITERATORS, NAMES
-
-__builtins__ = OWN  # of the functions below
 
 _MOST = 20  # elements of a container before which threads can switch
 _EVERY = frozenset({  # consumers that go through all of their arguments; the others go through the first one, ...

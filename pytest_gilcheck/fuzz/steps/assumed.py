@@ -9,7 +9,6 @@ import sys
 from types import BuiltinFunctionType, FrameType, GeneratorType, MethodType
 from typing import Any
 
-from ...core.own_builtins import OWN
 from . import torn, without_gil
 from .elements import CHANGING, VIEWS
 from .methods import READING_METHODS, SET_READING
@@ -18,8 +17,6 @@ from .rules.at import At
 from .rules.calls import callee_of, unwrapped
 from .stack import NOTHING, behind_the_star, topmost
 from .touch import ALL, Touch, UnderTest
-
-__builtins__ = OWN  # of the functions below
 
 
 def assumed(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest, *, unpacks: bool = False) -> list[Touch]:

@@ -34,13 +34,10 @@ from ...core.classes import (
     names_of,
 )
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from ...core.source import with_nested
 from . import in_c, in_python, values
 from .calls import function_makes_steps
 from .touch import CONTAINERS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
-
-__builtins__ = OWN  # of the functions below
 
 _OF_NAMED_TUPLES: Any = vars(collections)["_tuplegetter"]
 _OF_CONTAINERS: Any = (names_of(collections.deque)["maxlen"], names_of(collections.defaultdict)["default_factory"])

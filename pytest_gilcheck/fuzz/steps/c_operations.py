@@ -17,10 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 MEASURED_ON = "CPython 3.13.5 free-threaded"
 
 

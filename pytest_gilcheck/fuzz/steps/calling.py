@@ -22,7 +22,6 @@ from typing import Any
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import computes_its_class, in_class, name_of_class, names_of
 from ...core.origin import ours
-from ...core.own_builtins import OWN
 from . import contexts, in_c, in_python, ordering, pure, values, waiting, without_gil
 from .answers import returns_truths, truth_of
 from .attributes import attribute_read, attribute_stored
@@ -46,8 +45,6 @@ from .methods import method_called, special_method_called
 from .operands import immutable
 from .operators import all_methods_make_steps, calls_code, kind_of, made_as, value_made_by
 from .touch import ALL, CONTAINERS, DICTS, LISTS, SCALARS, SETS, SIZE, UNKNOWN, Touch, Touches, UnderTest, both, of_state
-
-__builtins__ = OWN  # of the functions below
 
 _LAZY = frozenset({map, filter, itertools.islice})
 _GATHERING = frozenset({list, tuple, set, frozenset, sum, any, all, min, max, sorted})

@@ -26,10 +26,8 @@ from typing import Any
 
 from ...core.classes import derived_from, in_class
 from ...core.origin import ours
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from .library import makes_steps_always
-
-__builtins__ = OWN  # of the functions below
 
 _PACKAGE = __name__.partition(".")[0]
 ANYTHING = object()  # an argument that may be any object

@@ -29,15 +29,12 @@ from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorT
 from typing import Any
 
 from ...core.classes import bases_of, derived_from, in_class, module_of_class, names_of
-from ...core.own_builtins import OWN
 from ...core.source import file_text
 from ..schedule import checksum
 from . import sources
 from .library import partly_stepped
 from .setters import stored_by_initialiser
 from .sources import CATCHERS, MAY_ALIAS, of_code, of_file, uses_dictionaries
-
-__builtins__ = OWN  # of the functions below
 
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {

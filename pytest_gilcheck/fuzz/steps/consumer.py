@@ -27,12 +27,10 @@ from typing import Any, NamedTuple
 from ...core.classes import bases_of, full_name_of_class, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours, under_test
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from ...core.source import code_position, syntax_tree
 from .c_operations import LAZY, READINGS
 from .stack import locals_of
-
-__builtins__ = OWN  # of the functions below
 
 _CALLS = frozenset({"PRECALL", "CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _SYNTAX = {

@@ -8,9 +8,6 @@ from types import CellType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from ...core.classes import names_of
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _Manager: Any = vars(contextlib)["_GeneratorContextManager"]
 

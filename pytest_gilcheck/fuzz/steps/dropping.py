@@ -12,12 +12,9 @@ from collections.abc import Sequence
 from types import CodeType
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from .instructions import kept
 from .operands import Operand, Stack, parameters_of
 from .successors import successors_of
-
-__builtins__ = OWN  # of the functions below
 
 _UNNOTICED = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.RANGE_TYPE, Operand.PURE_FUNCTION})
 _KEPT = _UNNOTICED | {Operand.HELD}

@@ -15,13 +15,10 @@ from types import FunctionType, GeneratorType
 from typing import Any
 
 from ...core.classes import in_class
-from ...core.own_builtins import OWN
 from . import in_c, values
 from .calls import makes_steps
 from .operators import all_methods_make_steps, asks_nobody, calls_code, kind_of
 from .touch import ALL, CONTAINERS, DICTS, LISTS, SCALARS, UNKNOWN, Touch, Touches, UnderTest, both
-
-__builtins__ = OWN  # of the functions below
 
 CHANGING = LISTS | DICTS | {set}
 VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})

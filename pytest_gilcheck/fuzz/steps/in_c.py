@@ -27,11 +27,8 @@ from types import BuiltinFunctionType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, made_at_run_time, names_of
-from ...core.own_builtins import OWN
 from .operands import immutable
 from .touch import State
-
-__builtins__ = OWN  # of the functions below
 
 _MOST_ELEMENTS = 2000
 ON_SORTED_LISTS = {  # by id, whether they change the list; those in C, which is one step

@@ -15,11 +15,8 @@ from types import FunctionType
 from typing import Any
 
 from ...core.classes import bases_of, in_class, names_of
-from ...core.own_builtins import OWN
 from .operands import immutable
 from .touch import State
-
-__builtins__ = OWN  # of the functions below
 
 _ENVIRON = type(os.environ)
 _ENVIRON_CODES = {name: names_of(_ENVIRON)[name].__code__ for name in ("__getitem__", "__setitem__", "__delitem__")}

@@ -11,9 +11,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN, PutBack
-
-__builtins__ = OWN  # of the functions below
+from ...core.own_builtins import PutBack
 
 _MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
 _Fact = TypeVar("_Fact")

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...core.classes import in_class, is_a, names_of
 from ...core.origin import ours
-from ...core.own_builtins import OWN
 from . import in_c, in_python, values
 from .calls import function_makes_steps
 from .elements import plain_slice, whole
@@ -17,8 +16,6 @@ from .operands import immutable
 from .operators import all_methods_make_steps, asks_nobody, calls_code, kind_of, plain_value
 from .quiet_keys import keys_compare_quietly
 from .touch import ALL, CONTAINERS, DICTS, LISTS, SCALARS, SIZE, UNKNOWN, Touch, Touches, UnderTest, of_state
-
-__builtins__ = OWN  # of the functions below
 
 MISSING = names_of(collections.defaultdict)["__missing__"]
 

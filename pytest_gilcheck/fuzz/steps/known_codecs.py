@@ -5,10 +5,6 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 
 def are_known_codecs(names: list[Any]) -> bool:
     """Whether all of these name encodings and error handlers that no program registers, which may be code that reads anything."""

@@ -15,9 +15,6 @@ from types import CodeType
 
 from ...core.lookup import looked_up
 from ...core.origin import module_of, standard
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
 
 _WHOLE = ("",)
 _OF_PATHS = ("write_", "read_", "touch", "mkdir", "glob", "rglob", "iterdir", "walk", "copy", "move", "_rmtree", "_delete")

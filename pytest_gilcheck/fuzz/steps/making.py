@@ -8,7 +8,6 @@ from types import FunctionType
 from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
-from ...core.own_builtins import OWN
 from . import ordering
 from .calls import function_makes_steps
 from .elements import asked, holds_constants, holds_scalars, interrupted, whole
@@ -16,8 +15,6 @@ from .operands import immutable
 from .operators import container_of, kind_of
 from .quiet_keys import keys_compare_quietly
 from .touch import ALL, CONTAINERS, DICTS, UNKNOWN, Touch, Touches, UnderTest, both
-
-__builtins__ = OWN  # of the functions below
 
 OF_A_SIZE = frozenset({bool, len, list, tuple, iter, enumerate, zip, reversed, bytes, bytearray, collections.deque})
 OF_ELEMENTS = frozenset(

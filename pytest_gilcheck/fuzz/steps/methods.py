@@ -7,7 +7,6 @@ from types import GeneratorType
 from typing import Any
 
 from ...core.classes import in_class
-from ...core.own_builtins import OWN
 from . import in_c, ordering, pure, values
 from .answers import answers_with_truths
 from .attributes import attribute_stored
@@ -21,8 +20,6 @@ from .operators import kind_for_method
 from .quiet_keys import keys_compare_quietly
 from .setters import stored_by_initialiser
 from .touch import ALL, CONTAINERS, DICTS, SCALARS, SIZE, UNKNOWN, Touch, Touches, UnderTest, both, of_state
-
-__builtins__ = OWN  # of the functions below
 
 READING_METHODS = frozenset({"copy", "count", "index", "keys", "values", "items", "__len__", "__contains__", "__iter__"})
 SET_READING = frozenset({"union", "difference", "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})

@@ -13,10 +13,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import NamedTuple
 
-from ...core.own_builtins import OWN
 from .instructions import instructions_of
-
-__builtins__ = OWN  # of the functions below
 
 DICTIONARIES = frozenset({"__dict__", "__globals__", "f_globals", "modules"})
 _BY_CALL = frozenset({"globals", "vars"})

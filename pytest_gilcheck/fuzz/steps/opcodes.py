@@ -18,10 +18,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
-from ...core.own_builtins import OWN
 from .operands import ITERATOR_DEPTH, PRIVATE, Operand
-
-__builtins__ = OWN  # of the functions below
 
 _GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _FIRST_IN_PLACE = 13  # the first argument of BINARY_OP that stands for an in-place operation

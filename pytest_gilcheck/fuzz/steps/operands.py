@@ -18,11 +18,8 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
-from ...core.own_builtins import OWN
 from .instructions import kept
 from .successors import Successors, successors_of
-
-__builtins__ = OWN  # of the functions below
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 

@@ -14,10 +14,7 @@ from typing import Any
 from ...core.classes import bases_of, in_class, made_at_run_time, names_of
 from ...core.lookup import looked_up
 from ...core.origin import ours
-from ...core.own_builtins import OWN
 from .calls import CONTAINER_BASES, UnderTest, function_makes_steps
-
-__builtins__ = OWN  # of the functions below
 
 _DATA = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__name__", "__qualname__", "__module__", "__wrapped__", "__annotations__"}

@@ -12,11 +12,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from .instructions import instructions_of
 from .operands import SCALARS, immutable
-
-__builtins__ = OWN  # of the functions below
 
 _KINDS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, itemgetter, type)
 _PURE = (len, abs, str, int, float, bool, repr, ord, hash, round)

@@ -11,11 +11,8 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from ...core.origin import standard
-from ...core.own_builtins import OWN
 from .operands import immutable
 from .values import is_constant
-
-__builtins__ = OWN  # of the functions below
 
 _NAMES = {  # by module; `math` has no others
     "re": "compile search match fullmatch split findall sub subn escape",

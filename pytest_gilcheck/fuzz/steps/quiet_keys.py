@@ -12,10 +12,7 @@ from types import WrapperDescriptorType
 from typing import Any
 
 from ...core.classes import in_class
-from ...core.own_builtins import OWN
 from .operands import SCALARS, immutable
-
-__builtins__ = OWN  # of the functions below
 
 _LARGE = 32  # elements
 _TUPLES = (tuple, frozenset)

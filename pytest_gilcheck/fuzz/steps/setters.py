@@ -14,10 +14,7 @@ from types import FrameType, GetSetDescriptorType, MemberDescriptorType, MethodW
 
 from ...core.classes import bases_of, names_of
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from .stack import operands_of
-
-__builtins__ = OWN  # of the functions below
 
 _FUNCTIONS = {id(setattr): 3, id(delattr): 2}  # by id, the number of arguments; these objects do not end
 _METHODS = {"__setattr__": 3, "__delattr__": 2}

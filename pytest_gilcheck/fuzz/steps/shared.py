@@ -26,12 +26,9 @@ from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
 from ...core.errors import BadValue
-from ...core.own_builtins import OWN
 from . import switch_points
 from .c_operations import UNLOCKED
 from .consumer import Consumer, consumer
-
-__builtins__ = OWN  # of the functions below
 
 C = TypeVar("C")
 

@@ -19,12 +19,10 @@ from typing import NamedTuple
 
 from ...core.classes import file_of_module
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
 from .instructions import instructions_of, kept, stores_of
 from .namespaces import SETTERS, uses_of
-
-__builtins__ = OWN  # of the functions below
 
 STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
     {

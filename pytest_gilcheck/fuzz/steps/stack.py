@@ -20,12 +20,10 @@ from types import CellType, CodeType, FrameType
 from typing import Any
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from .instructions import instructions_of
 from .starred import Behind, gone_of
 from .successors import NO_NEXT
-
-__builtins__ = OWN  # of the functions below
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _FRAME = object.__basicsize__ + _WORD  # in a frame object, after the reference to the frame before: the interpreter's own frame

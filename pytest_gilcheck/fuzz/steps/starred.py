@@ -13,10 +13,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import NamedTuple
 
-from ...core.own_builtins import OWN
 from .instructions import instructions_of
-
-__builtins__ = OWN  # of the functions below
 
 # What instructions take from the stack that may come between the operand and the call: so many, ...
 _TAKING = {

@@ -7,10 +7,8 @@ from bisect import bisect_left
 from types import CodeType
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN, PutBack
+from ...core.own_builtins import PutBack
 from .instructions import instructions_of, kept
-
-__builtins__ = OWN  # of the functions below
 
 NO_NEXT = frozenset(  # instructions after which the one behind them does not run
     {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}

@@ -25,7 +25,6 @@ from types import (
 from typing import Any
 
 from ...core.classes import dictionary_of, is_a, made_at_run_time, module_of_class
-from ...core.own_builtins import OWN
 from . import torn
 from .elements import CHANGING, VIEWS
 from .methods import READING_METHODS, SET_READING
@@ -34,8 +33,6 @@ from .rules.at import At
 from .rules.calls import callee_of, unwrapped
 from .stack import NOTHING, topmost
 from .touch import ALL, SCALARS, Touch, UnderTest
-
-__builtins__ = OWN  # of the functions below
 
 _MOST = 24  # objects, from what one step is given
 _OPERANDS = 2

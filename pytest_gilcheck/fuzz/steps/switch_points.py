@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 ITERATE = "iterate"  # inside a C call: a build with a GIL cannot switch here
 CALL = "call"  # at a method in Python that simulates a C call: a build with a GIL can switch here
 IN_PARTS = "in parts"  # inside a call in C that is taken apart (`apart`)

@@ -28,13 +28,10 @@ from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import in_class, module_of_class
-from ...core.own_builtins import OWN
 from .c_operations import LAZY, READINGS, UNLOCKED, Effect
 from .in_c import ON_SORTED_LISTS
 from .operators import container_of
 from .shared import is_shared
-
-__builtins__ = OWN  # of the functions below
 
 _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),

@@ -6,10 +6,6 @@ import collections
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...core.own_builtins import OWN
-
-__builtins__ = OWN  # of the functions below
-
 ALL, SIZE = "*", "#"  # of a container: every part of it; how many elements it has, and in which order
 
 

@@ -14,13 +14,10 @@ from types import FrameType
 from typing import Any
 
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from . import without_gil
 from .rules import calls, containers, iteration, matching, names, operators
 from .rules.at import At, Rule
 from .touch import UNKNOWN, Touches, UnderTest
-
-__builtins__ = OWN  # of the functions below
 
 
 def touches(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> Touches:

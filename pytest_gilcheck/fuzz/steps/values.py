@@ -17,11 +17,8 @@ from typing import Any
 
 from ...core.classes import bases_of, in_class, made_at_run_time, module_of_class, names_of
 from ...core.lookup import looked_up
-from ...core.own_builtins import OWN
 from .operands import immutable
 from .operators import OF_NO_OPERATOR, of_no_instance
-
-__builtins__ = OWN  # of the functions below
 
 _TIMED = (datetime, time)  # as they are before a check replaces their names
 _KINDS = frozenset(

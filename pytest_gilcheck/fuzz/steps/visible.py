@@ -20,7 +20,6 @@ from types import CodeType
 from typing import Any
 
 from ...core.origin import under_test
-from ...core.own_builtins import OWN
 from ...core.source import Position, position_text
 from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
@@ -29,8 +28,6 @@ from .instructions import instructions_of
 from .opcodes import Operation, touched
 from .operands import Stack, operands
 from .successors import successors_of
-
-__builtins__ = OWN  # of the functions below
 
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 

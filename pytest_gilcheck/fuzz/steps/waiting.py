@@ -19,11 +19,8 @@ from typing import Any
 
 from ...core.classes import in_class
 from ...core.origin import ours
-from ...core.own_builtins import OWN
 from .stack import locals_of
 from .touch import UNKNOWN, State, Touches, UnderTest, of_state
-
-__builtins__ = OWN  # of the functions below
 
 _CONDITION = threading.Condition
 _STATE: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {  # by class: its attributes that change, its conditions

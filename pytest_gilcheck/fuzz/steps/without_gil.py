@@ -12,11 +12,8 @@ from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
-from ...core.own_builtins import OWN
 from . import pure, torn
 from .touch import ALL, Touch
-
-__builtins__ = OWN  # of the functions below
 
 
 def by_instruction(

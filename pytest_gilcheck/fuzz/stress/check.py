@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...core.clocks import monotonic
-from ...core.own_builtins import OWN
 from ...core.verdict import Verdict
 from ..plan import FuzzPlan
 from ..program import Program
@@ -16,8 +15,6 @@ from ..searching.harness import explorer_for
 from ..searching.limits import limited
 from ..searching.search import Search
 from .stress import stress
-
-__builtins__ = OWN  # of the functions below
 
 
 def stressed(program: Program, plan: FuzzPlan, template: FuzzResult, progress: Callable[[str], None]) -> FuzzResult:

@@ -19,14 +19,11 @@ from ...core.child import ChildSide
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
-from ...core.own_builtins import OWN
 from .. import program as program_module
 from ..program import Program, describe_error
 from ..steps import switch_points
 from . import rendezvous
 from .rendezvous import AlignedThreads
-
-__builtins__ = OWN  # of the functions below
 
 INVARIANT, EXCEPTION = "invariant", "exception"
 GRACE = 0.5  # seconds at most after the first hit, to measure a rate

@@ -13,11 +13,8 @@ from typing import Any
 from ...core.child import ChildSide, Ending, Outcome, fork
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
-from ...core.own_builtins import OWN
 from ..program import Program
 from .child import EXCEPTION, INVARIANT, OURS, SharedCount, run_child
-
-__builtins__ = OWN  # of the functions below
 
 CRASHED, HANGS = "crashed", "hangs"
 _POLL = 0.1

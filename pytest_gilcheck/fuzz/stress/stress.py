@@ -16,13 +16,10 @@ from ...core.child import Ending
 from ...core.clocks import monotonic
 from ...core.cores import usable_cores
 from ...core.fork_safety import can_fork
-from ...core.own_builtins import OWN
 from ..program import Program, describe_error
 from ..searching.explorer import NotExplorable
 from .child import GRACE, GRACE_SHARE, SharedCount
 from .guard import StressChild, run
-
-__builtins__ = OWN  # of the functions below
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one instance, after which it hangs
 GIL_NOTE = (

@@ -7,11 +7,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ....core.own_builtins import OWN
 from ..stack import operands_of
 from ..touch import Touches, UnderTest
-
-__builtins__ = OWN  # of the functions below
 
 _OPERATORS = [sign for _, sign in vars(opcode)["_nb_ops"]]
 

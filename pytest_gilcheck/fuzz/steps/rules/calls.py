@@ -9,7 +9,6 @@ from typing import Any
 
 from ....core.classes import in_class, is_a
 from ....core.origin import ours
-from ....core.own_builtins import OWN
 from .. import contexts, in_python, waiting
 from ..attributes import by_classes
 from ..calling import called
@@ -18,8 +17,6 @@ from ..elements import whole
 from ..stack import NOTHING
 from ..touch import ALL, UNKNOWN, Touch, Touches, both, of_state
 from .at import At
-
-__builtins__ = OWN  # of the functions below
 
 
 def call(at: At) -> Touches:

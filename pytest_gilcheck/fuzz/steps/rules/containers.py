@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from ....core.own_builtins import OWN
 from ..elements import asked, whole
 from ..keyed import copied, element
 from ..operators import kind_of
 from ..quiet_keys import keys_compare_quietly
 from ..touch import DICTS, UNKNOWN, Touches, both
 from .at import At
-
-__builtins__ = OWN  # of the functions below
 
 
 def subscript(at: At) -> Touches:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from inspect import CO_GENERATOR
 from types import GeneratorType
 
-from ....core.own_builtins import OWN
 from .. import contexts, in_c, values
 from ..elements import advanced, asked, begun, makes_a_generator, whole
 from ..operators import all_methods_make_steps
 from ..stack import NOTHING
 from ..touch import SCALARS, UNKNOWN, Touches, both
 from .at import At
-
-__builtins__ = OWN  # of the functions below
 
 
 def iterate(at: At) -> Touches:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....core.classes import in_class, is_a
-from ....core.own_builtins import OWN
 from ..attributes import attribute_read, by_classes, is_kept
 from ..calling import called
 from ..elements import of_a_known_kind
 from ..keyed import element_of
 from ..touch import DICTS, UNKNOWN, Touches, both
 from .at import At
-
-__builtins__ = OWN  # of the functions below
 
 
 def matched(at: At) -> Touches:

@@ -7,14 +7,11 @@ import sys
 from types import FunctionType
 
 from ....core.origin import ours
-from ....core.own_builtins import OWN
 from .. import in_c
 from ..attributes import attribute_read, attribute_stored, of_super
 from ..stack import NOTHING, local_of
 from ..touch import UNKNOWN, Touch, Touches
 from .at import At, Rule
-
-__builtins__ = OWN  # of the functions below
 
 
 def load_attribute(at: At) -> Touches:

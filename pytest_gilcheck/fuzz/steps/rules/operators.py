@@ -8,7 +8,6 @@ from typing import Any
 
 from ....core.build_flags import FREE_THREADED_BUILD
 from ....core.classes import in_class
-from ....core.own_builtins import OWN
 from .. import values
 from ..answers import answers_with_truths, sought, truth_of
 from ..elements import asked, holds_constants, interrupted, into, whole
@@ -17,8 +16,6 @@ from ..operators import all_methods_make_steps, kind_of
 from ..touch import ALL, CONTAINERS, DICTS, SCALARS, SETS, UNKNOWN, Touch, Touches, UnderTest, both
 from .at import At
 from .containers import subscript
-
-__builtins__ = OWN  # of the functions below
 
 
 def binary(at: At) -> Touches:
