@@ -124,7 +124,7 @@ def main() -> int:
             tool.said.update({(pair.name, twin): left for pair in pairs for twin in ("buggy", "fixed")})
         questions = [(tool, pair, twin) for pair in pairs for tool in asked for twin in twins]
         list(pool.map(lambda question: question[0].ask(*question[1:], given), questions))
-    print("| tool | class | found | held | sampled | inconclusive | no answer | condemned | fixed proved | fixed inconclusive |")
+    print("| tool | class | found | held | sampled | inconclusive | no answer | condemned | fixed held | fixed inconclusive |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for tool in asked:
         print("\n".join(tool.rows(pairs)))

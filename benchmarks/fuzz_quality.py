@@ -160,7 +160,7 @@ def main() -> int:
             for column in tools:
                 column.check(case, given)
     print(f"{len(cases)} programs, {given.limit:.0f} s for each buggy twin and {given.fixed_limit:.0f} s for each fixed one\n")
-    print("| tool | found | s, median | s, longest | false alarms | no answer | fixed twins proved | replayed | missed |")
+    print("| tool | found | s, median | s, longest | false alarms | no answer | fixed twins held | replayed | missed |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for column in tools:
         print(column.row(given.replays))

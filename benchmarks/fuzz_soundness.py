@@ -2,10 +2,10 @@
 
 hypothesis draws small programs (`tests/fuzz/generated.py`). Each is run in all schedules of at most two preemptions, or of one
 where two would take too long, once with every instruction as a step and once with ours. The sets of outcomes must be the same: what
-the threads return or raise, whether they get stuck, and the state afterwards. Then it is searched by its conflicts. Where that is
-a proof, it must have led to every outcome of the brute force; it may have led to more, which need more preemptions.
+the threads return or raise, whether they get stuck, and the state afterwards. Then it is searched by its conflicts. Where that
+leaves no conflict, it must have led to every outcome of the brute force; it may have led to more, which need more preemptions.
 
-``--gil`` compares the proofs at the points at which a build with a GIL can switch, with the brute force of three preemptions there.
+``--gil`` compares what is settled at the points at which a build with a GIL can switch, with the brute force of three preemptions there.
 
     for python in python3.11 python3.13 python3.13t; do $python benchmarks/fuzz_soundness.py --programs 500 --seed 1; done
 
@@ -67,10 +67,10 @@ def main() -> int:
         if why:
             doubts[re.sub(r" at \S+$|\d+", "", why)] += 1
         else:
-            counts["proved"] += 1
-            counts["proved of several"] += len(reduced.found) > 1
+            counts["settled"] += 1
+            counts["settled of several"] += len(reduced.found) > 1
             counts["more"] += bool(reduced.found.keys() - brute.found.keys())
-            counts["proving runs"] += reduced.runs
+            counts["settling runs"] += reduced.runs
         sides = {"missed": {}, "too many": {}, "lost by conflicts": lost}
         for outcome, schedule in differing.items():
             sides["missed" if outcome in brute.found else "too many"][outcome] = schedule
@@ -110,16 +110,16 @@ def main() -> int:
     compare()
     build = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     print(
-        "| interpreter | seed | programs | of two preemptions | with several outcomes | proved | of several outcomes | more "
-        "| differences | schedules: brute, ours, proofs | points | not compared | CPU s |\n" + "| --- " * 13 + "|"
+        "| interpreter | seed | programs | of two preemptions | with several outcomes | settled | of several outcomes | more "
+        "| differences | schedules: brute, ours, settled | points | not compared | CPU s |\n" + "| --- " * 13 + "|"
     )
     print(
         f"| {platform.python_version()}{build}{' GIL points' * given_.gil} | {given_.seed} | {counts['programs']} | "
-        f"{counts['two preemptions']} | {counts['several outcomes']} | {counts['proved']} | {counts['proved of several']} | "
-        f"{counts['more']} | {len(different)} | {counts['brute runs']:,}, {counts['our runs']:,}, {counts['proving runs']:,} | "
+        f"{counts['two preemptions']} | {counts['several outcomes']} | {counts['settled']} | {counts['settled of several']} | "
+        f"{counts['more']} | {len(different)} | {counts['brute runs']:,}, {counts['our runs']:,}, {counts['settling runs']:,} | "
         f"{counts['brute']:,} and {counts['ours']:,} | {counts['not explorable']} | {time.process_time() - begun:.0f} |"
     )
-    print("\nNo proof, because:")
+    print("\nNot settled, because:")
     for why, number in doubts.most_common():
         print(f"{number:5} {why}")
     return 1 if different else 0

@@ -35,7 +35,7 @@ _LINES = 12  # of what pytest printed last, if it did not run the tests
 _QUIET = ("-W", "ignore::pytest.PytestConfigWarning")  # of options for plugins that are not installed
 _KINDS = (  # of what a check answers, by its reason; the first that fits
     ("cut short", r"cut short"),
-    ("proved", r"\bevery (interleaving|schedule)|with any number of preemptions"),
+    ("settled", r"left untried|nothing in common|with any number of preemptions"),
     ("no visible step", r"no visible step"),
     ("not deterministic", r"not deterministic"),
     ("not repeatable", r"not repeatable"),
@@ -48,11 +48,11 @@ _KINDS = (  # of what a check answers, by its reason; the first that fits
 
 
 def kind_of(record: dict[str, Any]) -> str:
-    """``"holds"``, ``"holds, proved"``, ``"violated"`` or ``"inconclusive: ..."`` with the class of its reason."""
+    """``"holds"``, ``"holds, settled"``, ``"violated"`` or ``"inconclusive: ..."`` with the class of its reason."""
     found = next((name for name, pattern in _KINDS if re.search(pattern, record["reason"])), "")
     verdict = str(record["verdict"])
     if verdict == "holds":
-        return "holds, proved" if found == "proved" else "holds"
+        return "holds, settled" if found == "settled" else "holds"
     if verdict == "violated":
         return "violated, crashed" if found == "crashed" else "violated"
     return f"inconclusive: {found or 'other'}"

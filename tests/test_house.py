@@ -242,8 +242,8 @@ def test_every_public_name_exists():
 
 
 FUZZ_PARTS = (
-    "schedule", "segments", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws", "explaining",
-    "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
+    "bound", "schedule", "segments", "program", "plan", "deadline", "steps", "running", "conflicts", "searching", "draws",
+    "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
 )  # fmt: skip
 
 

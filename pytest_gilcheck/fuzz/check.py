@@ -327,7 +327,9 @@ def _searched(
     """
     drawn = search_all_draws(explorer, plan, sequential, until, brief_after=brief_after)
     searched = drawn.outcome
-    template = replace(template, coverage=str(drawn))
+    template = replace(
+        template, coverage=str(drawn), samples=searched.sampled + drawn.sampled, conflicts_left=searched.conflicts_left
+    )
     if searched.failure is not None:
         if searched.failure.symptom in _LASTING and (failure := explorer.fails_now()) is not None:
             if explorer.engine.journal is not None:
@@ -341,7 +343,7 @@ def _searched(
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
     if searched.torn:
         return replace(template, reason=f"without a GIL, {searched.torn}: {_OR_STRESS}; otherwise {drawn}: no failure")
-    if searched.apart and not searched.proved:
+    if searched.apart and not searched.settled:
         steps = f"{searched.apart} takes several steps in C, which were simulated, and not in every interleaving"
         return replace(template, reason=f"without a GIL, {steps}: {_OR_STRESS}; otherwise {drawn}: no failure")
     if (reason := _unfinished(plan, drawn, explorer.pace)) is not None:
@@ -349,8 +351,9 @@ def _searched(
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
-    library = "" if searched.proved else _one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
-    return replace(template, verdict=Verdict.HOLDS, reason=f"{where}{drawn}{part}{time}: no failure{library}")
+    library = "" if searched.settled else _one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
+    reason = f"{where}{drawn}{part}{time}: no failure{library}"
+    return replace(template, verdict=Verdict.HOLDS, reason=reason, bound=searched.bound)
 
 
 def _one_step(modules: tuple[str, ...], imported: tuple[str, ...]) -> str:

@@ -33,6 +33,7 @@ class Drawn:
         schedules: the number of schedules of these.
         focused: how many of those could only switch where threads may touch the same.
         counting: how many of those count towards a claim.
+        sampled: how many of those were drawn at random.
         uses: whether the program uses chance.
     """
 
@@ -41,6 +42,7 @@ class Drawn:
     schedules: int = 0
     focused: int = 0
     counting: int = 0
+    sampled: int = 0
     uses: bool = False
 
     @property
@@ -84,7 +86,7 @@ def search_all_draws(
         return Drawn(first, uses=uses)
     wanted = first.steps * first.threads  # about all of one preemption
     each = (monotonic() - begun) / max(1, first.explored)  # seconds of a schedule
-    further = schedules = focused = counting = 0
+    further = schedules = focused = counting = sampled = 0
     for draw in range(1, MOST_DRAWS + 1):
         left, turns = until - monotonic(), MOST_DRAWS - draw + 1
         rest = None if asked is None else asked - first.explored - schedules
@@ -96,12 +98,13 @@ def search_all_draws(
         outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief_after)
         further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
         focused += outcome.focused + outcome.focused_conflicts
+        sampled += outcome.sampled
         first.expired = first.expired or outcome.expired
         if outcome.failure is not None:
             sequential[:] = own
             return Drawn(outcome, uses=True)
     chance.draw = first_draw
-    return Drawn(first, further, schedules, focused, counting, uses)
+    return Drawn(first, further, schedules, focused, counting, sampled, uses)
 
 
 def _search(

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.codes import code_of
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
+from .bound import Bound
 from .explaining.rows import SourceRow, SwitchRow
 from .plan import STRESS
 
@@ -52,7 +53,10 @@ class FuzzResult(Judged):
             None without a failure.
         token: replays the failure; empty without one.
         preemptions: of the minimal failing schedule.
+        bound: how far a search that holds has gone; None for a replay, and for any other verdict.
         schedules: the number of runs in all, including sequential orders, minimising and replays.
+        samples: how many of these were drawn at random.
+        conflicts_left: how many conflicts were seen, and not tried in the other order, for want of time.
         steps: visible steps of a run without preemption.
         coverage: what was explored, as text.
         seed: of the samples.
@@ -74,7 +78,10 @@ class FuzzResult(Judged):
     symptom: str | None = None
     token: str = ""
     preemptions: int | None = None
+    bound: Bound | None = None
     schedules: int = 0
+    samples: int = 0
+    conflicts_left: int = 0
     steps: int = 0
     coverage: str = ""
     seed: int = 0
@@ -105,9 +112,23 @@ class FuzzResult(Judged):
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, as numbers, strings and lists, for the evidence record."""
-        names = ("mode", "symptom", "token", "preemptions", "schedules", "steps", "coverage", "seed", "expected", "seconds")
+        names = (
+            "mode",
+            "symptom",
+            "token",
+            "preemptions",
+            "schedules",
+            "samples",
+            "conflicts_left",
+            "steps",
+            "coverage",
+            "seed",
+            "expected",
+            "seconds",
+        )
         return {name: getattr(self, name) for name in names} | {
             "kind": None if self.kind is None else str(self.kind),
+            "bound": None if self.bound is None else str(self.bound),
             "replays": self.replays[1] or None,
             "replays_failed": self.replays[0] if self.replays[1] else None,
         }

@@ -22,9 +22,7 @@ from pytest_gilcheck.fuzz.steps import stack
 
 from ..slow import one_in
 from .ladder import RACY, Rung, State
-from .programs import Counter, add, add_locked, counted, is_two, no_time_for_records, reduced
-
-PROVED = "every interleaving is equivalent to "
+from .programs import SETTLED, Counter, add, add_locked, counted, is_two, no_time_for_records, reduced
 
 
 class Own:
@@ -42,20 +40,19 @@ def in_its_own(which):
 
 
 def runs(result):
-    """The number of runs to which a proof says that every interleaving is equivalent."""
-    assert PROVED in result.reason, str(result)
-    words = result.reason.partition(PROVED)[2].split()
-    return 1 if words[1] == "one" and words[0] == "the" else int(words[2].replace(",", ""))
+    """The number of schedules after which no conflict was left."""
+    assert result.bound in SETTLED, str(result)
+    return int(re.search(r": ([\d,]+) schedule", result.coverage)[1].replace(",", ""))
 
 
-def test_threads_that_share_nothing_are_proved_by_one_run():
+def test_threads_that_share_nothing_are_settled_by_one_run():
     result = counted(*map(in_its_own, range(4)), setup=Own, schedules=100)
     result.assert_holds()
     assert runs(result) == 1
 
 
 @pytest.mark.slow
-def test_eight_threads_of_ten_steps_under_one_lock_are_proved():
+def test_eight_threads_of_ten_steps_under_one_lock_are_settled():
     def ten_steps(counter):
         with counter.lock:
             for _ in range(5):
@@ -67,7 +64,7 @@ def test_eight_threads_of_ten_steps_under_one_lock_are_proved():
 
 
 @pytest.mark.slow
-def test_threads_that_differ_under_a_lock_are_proved_in_every_order_of_the_lock():
+def test_threads_that_differ_under_a_lock_are_settled_in_every_order_of_the_lock():
     def appends(which):
         def thread(kept):
             with kept.lock:
@@ -82,7 +79,7 @@ def test_threads_that_differ_under_a_lock_are_proved_in_every_order_of_the_lock(
     seen = set()
     result = counted(*map(appends, range(3)), setup=Kept, invariant=lambda kept: seen.add(tuple(kept.items)), schedules=300)
     result.assert_holds()
-    assert PROVED in result.reason
+    assert result.bound in SETTLED
     assert len(seen) == 6
     broken = counted(*map(appends, range(3)), setup=Kept, invariant=lambda kept: kept.items != [2, 0, 1], schedules=300)
     broken.assert_violated()
@@ -122,14 +119,14 @@ def with_sleep(counter):
 @pytest.mark.parametrize(
     "thread", one_in(2, [with_clock, with_unknown_code, with_unknown_function, with_random_number, with_thread, with_sleep])
 )
-def test_what_is_not_known_is_never_proved(thread):
+def test_what_is_not_known_is_never_settled(thread):
     result = counted(thread, thread, setup=Counter, invariant=is_two, schedules=40)
     result.assert_holds()
-    assert PROVED not in result.reason
+    assert result.bound not in SETTLED
 
 
 @pytest.mark.slow
-def test_what_one_run_leaves_to_the_next_one_is_never_proved_and_its_twin_that_is_made_anew_is():
+def test_what_one_run_leaves_to_the_next_one_is_never_settled_and_its_twin_that_is_made_anew_is():
     stays = []
 
     def thread(counter):
@@ -149,8 +146,8 @@ def test_what_one_run_leaves_to_the_next_one_is_never_proved_and_its_twin_that_i
 
     result = counted(thread, thread, setup=Counter, invariant=is_two, schedules=40)
     result.assert_holds()
-    assert PROVED not in result.reason
-    assert PROVED in counted(anew, anew, setup=with_items, invariant=is_two, schedules=40).reason
+    assert result.bound not in SETTLED
+    assert counted(anew, anew, setup=with_items, invariant=is_two, schedules=40).bound in SETTLED
 
 
 @pytest.mark.slow
@@ -274,10 +271,10 @@ def is_two_(waiting):
         ],
     ),
 )
-def test_who_waits_for_an_event_a_notice_a_place_or_an_item_is_proved_and_who_does_not_wait_is_found(threads, broken, invariant):
+def test_who_waits_for_an_event_a_notice_a_place_or_an_item_is_settled_and_who_does_not_wait_is_found(threads, broken, invariant):
     result = counted(*threads, setup=Waiting, invariant=invariant, schedules=200)
     result.assert_holds()
-    assert PROVED in result.reason, str(result)
+    assert result.bound in SETTLED, str(result)
     counted(*broken, setup=Waiting, invariant=invariant, schedules=200).assert_violated()
 
 
@@ -342,12 +339,12 @@ def puts_by_another_method(state):
 
 
 @pytest.mark.slow
-def test_a_condition_on_a_lock_of_ones_own_a_derived_class_and_a_replaced_method_are_never_proved():
+def test_a_condition_on_a_lock_of_ones_own_a_derived_class_and_a_replaced_method_are_never_settled():
     result = counted(adds_with_condition, adds_with_condition, setup=Conditioned, invariant=is_two, schedules=60)
     result.assert_holds()
-    assert PROVED not in result.reason
-    assert PROVED not in counted(sets_louder, sets_louder, setup=Loud, schedules=60).reason
-    assert PROVED not in counted(puts_by_another_method, puts_by_another_method, setup=Replaced, schedules=60).reason
+    assert result.bound not in SETTLED
+    assert counted(sets_louder, sets_louder, setup=Loud, schedules=60).bound not in SETTLED
+    assert counted(puts_by_another_method, puts_by_another_method, setup=Replaced, schedules=60).bound not in SETTLED
 
 
 def draws(counter):
@@ -359,7 +356,7 @@ def draws_another(counter):
 
 
 def test_who_draws_first_is_never_left_out_of_a_proof():
-    assert PROVED not in counted(draws, draws_another, setup=Counter, schedules=60).reason
+    assert counted(draws, draws_another, setup=Counter, schedules=60).bound not in SETTLED
 
 
 class Words:
@@ -388,7 +385,7 @@ def in_pure_functions(words):
 
 
 @pytest.mark.slow
-def test_threads_that_call_functions_of_values_alone_are_proved():
+def test_threads_that_call_functions_of_values_alone_are_settled():
     result = counted(in_pure_functions, in_pure_functions, setup=Words, schedules=100)
     result.assert_holds()
     assert runs(result) <= 2
@@ -416,7 +413,7 @@ def test_a_function_that_such_a_call_calls_makes_steps_of_its_own():
     counted(counts_matches, counts_matches, setup=Words, invariant=four, schedules=200).assert_violated()
     result = counted(counts_matches_under_a_lock, counts_matches_under_a_lock, setup=Words, invariant=four, schedules=200)
     result.assert_holds()
-    assert PROVED in result.reason
+    assert result.bound in SETTLED
 
 
 def collects(words):
@@ -529,7 +526,7 @@ def test_the_attributes_of_a_simple_namespace_are_known():
 
     result = counted(locked, locked, setup=setup, invariant=is_two, schedules=50)
     result.assert_holds()
-    assert PROVED in result.reason, result.reason
+    assert result.bound in SETTLED, result.reason
     assert counted(add, add, setup=setup, invariant=is_two, schedules=50).preemptions == 1
 
 
@@ -545,5 +542,5 @@ def test_a_loop_over_what_never_changes_is_known(text):
             counter.value += 1
 
     result = counted(count_locked, count_locked, setup=Counter, invariant=lambda counter: counter.value == 4, schedules=200)
-    assert PROVED in result.reason, result.reason
+    assert result.bound in SETTLED, result.reason
     assert counted(count, count, setup=Counter, invariant=lambda counter: counter.value == 4, schedules=200).verdict == "violated"

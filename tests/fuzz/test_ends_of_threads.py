@@ -196,7 +196,7 @@ def test_a_program_that_takes_the_trace_function_away_is_undecided():
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="steps come from sys.monitoring, which a RecursionError does not end")
-def test_behind_a_recursion_error_of_the_trace_function_nothing_is_proved():
+def test_behind_a_recursion_error_of_the_trace_function_nothing_is_settled():
     def deep(number):
         return deep(number + 1)
 

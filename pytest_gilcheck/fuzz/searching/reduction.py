@@ -2,14 +2,13 @@
 
 Two runs in which every two conflicting transitions come in the same order end alike. So from each run only those schedules branch
 off that turn a race round: right before its first transition, the thread of the second one runs, or one that it needs. When none
-are left, every interleaving is equivalent to one that was run (dynamic partial-order reduction, Flanagan and Godefroid, POPL 2005).
+are left, no conflict that was seen is untried (dynamic partial-order reduction, Flanagan and Godefroid, POPL 2005).
 Runs come in any order: each is examined for itself, and what was tried at a point is known by the schedule up to there.
 
 Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried.
 
-This says something of every interleaving only if all that the transitions touch is known, and every run begins alike. If it is not
-known, or one run changes what the next one finds, or time plays a part, or the program starts threads, the search is no proof
-(`doubt`), and still finds what it is led to.
+That is a reason to stop only if it is known what all transitions touch, and every run begins alike. If it is not known, or one run
+changes what the next one finds, or time plays a part, or the program starts threads, there is a `doubt`: other schedules follow.
 """
 
 from __future__ import annotations

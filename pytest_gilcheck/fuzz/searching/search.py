@@ -1,5 +1,5 @@
-"""The search: schedules that turn a conflict round (`reduction`); unless that proves something of every interleaving, all schedules
-without preemption, with one, with two, as far as the limit allows; then sampled ones.
+"""The search: schedules that turn a conflict round (`reduction`); unless that leaves none that was seen, all schedules without
+preemption, with one, with two, as far as the limit allows; then sampled ones.
 
 Most concurrency bugs need at most two preemptions (Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007), and a search in
 that order finds the fewest preemptions first. A search by time runs those with equally many in a drawn order: what was run is then
@@ -22,6 +22,7 @@ from itertools import count, islice
 from math import inf
 
 from ...core.clocks import monotonic
+from ..bound import Bound
 from ..conflicts.focus import Focus
 from ..running.policy import Policy
 from ..running.record import ScheduleRun
@@ -49,8 +50,8 @@ _SHORT_AFTER_CONFLICTS = 10.0  # times that: if there is less, there may be too 
 _RECORDED = 0.9  # of the time that is left, for one recorded run, if that is too little for as many samples as a claim needs
 _LEAST_RECORD = 6  # times a plain run, at least
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
-_TEST_OF_PROOF = 100  # samples after a proof, at visible steps and again at every instruction
-_TEST_OF_INDEPENDENCE = 30  # likewise, if the threads share nothing: then only a mistake of ours makes a schedule matter
+_AFTER_CONFLICTS = 100  # samples when no conflict is left, at visible steps and again at every instruction
+_AFTER_INDEPENDENCE = 30  # likewise, if the threads share nothing: then only a mistake of ours makes a schedule matter
 _LEAST_TEST, _TESTED_POINTS = 5, 20_000  # likewise, in a long program: so many, and as many as have so many points
 _TESTING = 0.2  # of what is left, for these
 
@@ -75,7 +76,7 @@ class SearchOutcome:
         expired: whether the time ended before that number was run.
         void: the number of schedules run before it turned out that there are more visible steps.
         conflicts: the number of schedules run because they turn a conflict round.
-        proved: whether every interleaving is equivalent to one of these.
+        settled: whether that leaves no conflict that was seen, and it is known of each step what it touches.
         independent: whether that is so because the threads touch nothing in common that changes.
         focus: the number of points at which schedules could switch that left steps out.
         focused: how many of those sampled did that.
@@ -102,7 +103,7 @@ class SearchOutcome:
     expired: bool = False
     void: int = 0
     conflicts: int = 0
-    proved: bool = False
+    settled: bool = False
     independent: bool = False
     focus: int = 0
     focused: int = 0
@@ -120,7 +121,7 @@ class SearchOutcome:
     @property
     def all_enumerated(self) -> bool:
         """Whether every schedule with at most the wanted number of preemptions was run."""
-        return self.proved or self.complete >= self.wanted
+        return self.settled or self.complete >= self.wanted
 
     @property
     def too_few(self) -> bool:
@@ -136,12 +137,12 @@ class SearchOutcome:
 
         Samples do not make up for that: each switches at two of the many thousand steps of a long run.
         """
-        return self.conflicts_left > 0 or (self.unrecorded and not self.proved and self.complete < 1)
+        return self.conflicts_left > 0 or (self.unrecorded and not self.settled and self.complete < 1)
 
     @property
     def conflicts_left(self) -> int:
         """How many likely conflicts were not turned round, unless every schedule with one preemption was run."""
-        return 0 if self.complete >= 1 or self.proved else self.untried
+        return 0 if self.complete >= 1 or self.settled else self.untried
 
     @property
     def counting(self) -> int:
@@ -149,25 +150,27 @@ class SearchOutcome:
         return self.sampled + self.conflicts + (self.exhausted if self.complete > 0 else 0)
 
     @property
-    def bound(self) -> float:
-        """A lower bound on the probability that the samples found a bug of depth 3, if there is one (PCT)."""
-        return self._bound(self.priorities, self.steps)
+    def bound(self) -> Bound:
+        """How far it went, without a failure."""
+        if self.settled:
+            return Bound.INDEPENDENT if self.independent else Bound.CONFLICTS
+        return Bound.PREEMPTIONS if self.everything or self.all_enumerated else Bound.SAMPLES
 
-    def _bound(self, samples: int, steps: int) -> float:
+    def _chance(self, samples: int, steps: int) -> float:
+        """A lower bound on the probability that so many samples found a bug of depth 3, if there is one (PCT)."""
         if not samples or not steps:
             return 0.0
         each = 1 / (self.threads * steps ** (PCT_DEPTH - 1))
         return float(1 - (1 - each) ** samples)
 
     def __str__(self) -> str:
-        if self.proved:
-            runs = "the one that was run" if self.conflicts == 1 else f"one of the {self.conflicts:,} that were run"
-            tested = f" (tested with {self.sampled} samples)" if self.sampled else ""
-            because = (
-                ": the threads touched nothing in common that changes, in a recorded run of each order" if self.independent else ""
-            )
+        if self.settled:
+            seen = "the threads touched nothing in common that changes"
+            if not self.independent:
+                seen = "no conflict that was seen is left untried"
+            samples = f", and {_counted(self.sampled, 'sample')}" if self.sampled else ""
             steps = f", with the steps in C of {self.apart} without a GIL simulated" if self.apart else ""
-            return f"every interleaving is equivalent to {runs}{because}{tested}{steps}"
+            return f"{seen}: {_counted(self.conflicts, 'schedule')}{samples}{steps}"
         parts: list[tuple[str, int, str]] = []
         in_focus = f"at the {self.focus:,} points where threads may touch the same"
         if self.conflicts:
@@ -180,7 +183,7 @@ class SearchOutcome:
         if partly := self.enumerated - self.exhausted:
             parts.append(("", partly, f"{self._next()} by enumeration"))
         if self.focused:
-            chance = f"{self._bound(self.focused, self.focus):.2g} at least"
+            chance = f"{self._chance(self.focused, self.focus):.2g} at least"
             parts.append(
                 (
                     "",
@@ -190,7 +193,8 @@ class SearchOutcome:
             )
         if whole := self.sampled - self.focused:
             of = f" {self._next()} and of all with more" if self.pending else ""
-            how = f" (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability {self.bound:.2g} at least)"
+            chance = f"{self._chance(self.priorities, self.steps):.2g} at least"
+            how = f" (random walk, POS, PCT; a bug of depth {PCT_DEPTH} is found with probability {chance})"
             parts.append(("", whole, f"sampled{of}{how if self.priorities else ''}"))
         if self.asked is None and parts:
             every, number, rest = parts[0]
@@ -208,6 +212,10 @@ class SearchOutcome:
             return f"with {with_}"
         run = self.enumerated - self.exhausted  # with forced choices, which were not counted before
         return f"of more than {run:,} with {with_}" if run >= self.pending else f"of about {self.pending:,} with {with_}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _at_most(number: int) -> str:
@@ -305,9 +313,9 @@ class Search:
         while True:
             try:
                 if self._by_conflicts():
-                    proved, found.proved = found.proved, False  # until it is tested
-                    found.proved = proved and self._passes_test(sequential)
-                    if found.proved or found.failure is not None:
+                    settled, found.settled = found.settled, False  # until it is tested
+                    found.settled = settled and self._passes_test(sequential)
+                    if found.settled or found.failure is not None:
                         break
                     found.independent = False  # a sample took another path
                 more = self._too_long_for_every_step() or self._enumerate()
@@ -322,7 +330,7 @@ class Search:
                 found.void, found.enumerated, found.conflicts = found.explored - found.sampled, 0, 0
                 found.complete, found.exhausted, found.pending = -1, 0, 0
                 found.focused_conflicts = 0
-        if not found.proved and (more or (found.asked is not None and not found.everything)):
+        if not found.settled and (more or (found.asked is not None and not found.everything)):
             self._sample(sequential)
         self._explorer.hide({})
         if found.failure is not None:
@@ -403,13 +411,13 @@ class Search:
         self._focus = reduction.focus
         found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
         found.failure, found.torn, found.apart = reduction.failure, found.torn or reduction.torn, found.apart or reduction.apart
-        found.proved = reduction.finished and found.failure is None and not reduction.doubt
-        if found.proved and not self._explorer.events.tables_unchanged(for_certain=True):
+        found.settled = reduction.finished and found.failure is None and not reduction.doubt
+        if found.settled and not self._explorer.events.tables_unchanged(for_certain=True):
             raise _MoreSteps
-        if found.proved:
+        if found.settled:
             found.void, found.conflicts = 0, reduction.runs
             found.independent = reduction.independent
-        return found.failure is not None or found.proved
+        return found.failure is not None or found.settled
 
     def _too_long_for_every_step(self) -> bool:
         """Whether there is no time left for as many schedules as a claim needs, unless most steps are hidden in them."""
@@ -544,8 +552,8 @@ class Search:
             self._explorer.engine.gil_only = False
 
     def _passes_test(self, sequential: list[ScheduleRun]) -> bool:
-        """Run samples, none of which may fail when every interleaving is known; first at visible steps, then at every instruction.
-        None may have more or fewer points than the orders, if the threads share nothing.
+        """Run samples when no conflict is left; first at visible steps, then at every instruction. None may fail, or have more or
+        fewer points than the orders if the threads share nothing.
 
         They take no notice of what a step touches, and then of which instructions are steps. So if either is told wrongly, they
         find most bugs: 19 of 20 in the corpus.
@@ -570,8 +578,8 @@ class Search:
         found, limit = self.found, self._limit
         with self._samples(sequential) as (draw, every_step, points):
             fit = max(_LEAST_TEST, _TESTED_POINTS // max(1, points))
-            samples = min(_TEST_OF_INDEPENDENCE, fit) if found.independent else _TEST_OF_PROOF
-            few = samples < _TEST_OF_INDEPENDENCE
+            samples = min(_AFTER_INDEPENDENCE, fit) if found.independent else _AFTER_CONFLICTS
+            few = samples < _AFTER_INDEPENDENCE
             before, mark, same = found.sampled, limit.mark(_TESTING, samples), True
             while (left := before + samples - found.sampled) > 0 and found.failure is None and not limit.reached(mark):
                 first = left == samples

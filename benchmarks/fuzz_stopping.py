@@ -1,11 +1,11 @@
-"""Which correct programs are proved for every interleaving, with how many schedules, and how many are there without the reduction?
+"""After how many schedules is no conflict of a correct program left, and how many are there without the reduction?
 
-    python benchmarks/fuzz_proofs.py --most 2000 --every 3
+    python benchmarks/fuzz_stopping.py --most 2000 --every 3
 
 The programs are the fixed twins of ``tests/quality/corpus`` and those of ``tests/quality/correct.py``, each in its own process.
-*with*: the schedules of the check until it ended, by a proof or at ``--most``. *without*: those of the enumeration of all schedules
-with at most two preemptions, of which more than ``--most`` are not counted. The last column says what made it no proof. Prints a
-Markdown table, and the sums. Counts alone, so it may run on a busy machine. Exits with 1 if a program is said to be broken.
+*with*: the schedules of the check until it ended, with no conflict left or at ``--most``. *without*: those of the enumeration of
+all schedules with at most two preemptions; more than ``--most`` are not counted. The last column says why the search went on.
+Prints a Markdown table, and the sums. Counts alone, so it may run on a busy machine. Exits with 1 if one is said to be broken.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PLACE = re.compile(r"\S+/(\S+\.py)")
 
 
 class Remembered(Reduction):
-    """Keeps why the last reduction is no proof."""
+    """Keeps why the last reduction did not settle."""
 
     why = ""
 
@@ -72,12 +72,12 @@ def searched(kind: type[Search], twin: Twin, most: int, *, sampling: bool) -> Se
 
 
 def row(name: str, most: int, connection: Any) -> None:
-    """Send (said, schedules with the reduction, schedules without, what made it no proof) of a program."""
+    """Send (said, schedules with the reduction, schedules without, why the search went on) of a program."""
     search.Reduction = Remembered  # type: ignore[misc]
     try:
         found = searched(Search, _ALL[name], most, sampling=True)
-        why = "" if found.proved else Remembered.why
-        said = "broken" if found.failure else "proved" if found.proved else "bounded" if found.all_enumerated else "sampled"
+        why = "" if found.settled else Remembered.why
+        said = "broken" if found.failure else "settled" if found.settled else "bounded" if found.all_enumerated else "sampled"
         plain = searched(WithoutReduction, _ALL[name], most, sampling=False)
         connection.send((said, found.explored, plain.explored if plain.all_enumerated else None, why))
     except (NotExplorable, SequentialFailure) as error:
@@ -106,11 +106,11 @@ def main() -> int:
     given = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
     fewer: list[tuple[int, int]] = []
-    print("| program | said | with | without | no proof because |\n|---|---|--:|--:|---|")
+    print("| program | said | with | without | went on because |\n|---|---|--:|--:|---|")
     for name in list(_ALL)[:: given.every]:
         said, with_it, without, doubt = asked(name, given.most)
         counts[said] += 1
-        if said == "proved" and with_it is not None:
+        if said == "settled" and with_it is not None:
             fewer.append((with_it, given.most if without is None else without))
         shown = f"more than {given.most:,}" if without is None and with_it is not None else without or ""
         why = _PLACE.sub(r"\1", doubt)
@@ -118,7 +118,7 @@ def main() -> int:
     print(f"\n{', '.join(f'{number} {said}' for said, number in counts.most_common())} of {sum(counts.values())} programs.")
     if fewer:
         with_it, without = (statistics.median(column) for column in zip(*fewer, strict=True))
-        print(f"Of the proved ones, the median is {with_it:g} schedules with the reduction and {without:g} (or more) without.")
+        print(f"Of the settled ones, the median is {with_it:g} schedules with the reduction and {without:g} (or more) without.")
     return int(counts["broken"] > 0)
 
 

@@ -1,10 +1,9 @@
-"""A proof is tested with samples, so that a mistake about what a step touches, or about which instruction is a step, comes out."""
-
-import re
+"""When no conflict is left, samples follow: they find a mistake about what a step touches, or which instruction is a step."""
 
 import pytest
 
 from pytest_gilcheck.fuzz import check
+from pytest_gilcheck.fuzz.bound import Bound
 from pytest_gilcheck.fuzz.conflicts import trace
 from pytest_gilcheck.fuzz.searching import search
 from pytest_gilcheck.fuzz.searching.explorer import Explorer
@@ -24,7 +23,7 @@ from .alone import (
     start_thread,
     use_chance,
 )
-from .programs import Counter, Sums, add, add_locked, alike, counted, is_two, look, move, work_alone
+from .programs import SETTLED, Counter, Sums, add, add_locked, alike, counted, is_two, look, move, work_alone
 
 PROGRAMS = {"lost update": (add, add, Counter, is_two), "torn pair": (move, look, Sums, alike)}
 
@@ -51,7 +50,7 @@ MISTAKES = [blind_recorder, constant_names]
 
 @pytest.mark.parametrize("name", one_in(2, PROGRAMS))
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_what_a_step_touches_or_in_which_one_is_visible_is_no_false_proof(mistake, name, monkeypatch):
+def test_a_mistake_in_what_a_step_touches_or_in_which_one_is_visible_is_found_by_the_samples(mistake, name, monkeypatch):
     first, second, setup, invariant = PROGRAMS[name]
     mistake(monkeypatch)
     result = counted(first, second, setup=setup, invariant=invariant, schedules=1000)
@@ -62,14 +61,14 @@ def test_a_mistake_in_what_a_step_touches_or_in_which_one_is_visible_is_no_false
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_without_the_samples_these_mistakes_would_be_proofs(mistake, monkeypatch):
+def test_without_the_samples_these_mistakes_would_hold(mistake, monkeypatch):
     mistake(monkeypatch)
     monkeypatch.setattr(Search, "_passes_test", lambda *of: True)
     result = counted(add, add, setup=Counter, invariant=is_two, schedules=1000)
-    assert "every interleaving" in result.reason
+    assert result.bound in SETTLED
 
 
-def test_before_a_proof_all_classes_are_looked_at_once_more(monkeypatch):
+def test_before_the_search_is_settled_all_classes_are_looked_at_once_more(monkeypatch):
     """A class that only a late run has made may compute an attribute that counted as constant."""
     happened = []
 
@@ -83,26 +82,23 @@ def test_before_a_proof_all_classes_are_looked_at_once_more(monkeypatch):
     for threads in (2, 3, 4):
         happened.clear()
         result = counted(*[add_locked] * threads, setup=Counter, schedules=1000)
-        assert "every interleaving" in result.reason
+        assert result.bound in SETTLED
         assert happened[: happened.index("test")][-1] == "look", happened
 
 
-def test_a_proof_says_with_how_many_samples_it_was_tested():
+def test_what_leaves_no_conflict_says_how_many_samples_followed():
     result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=1000)
     assert result.verdict == "holds"
-    assert re.search(r"every interleaving is equivalent to .* \(tested with 200 samples\)", result.reason), result.reason
-
-
-INDEPENDENT = "the threads touched nothing in common that changes, in a recorded run of each order"
+    assert (result.bound, result.samples) == (Bound.CONFLICTS, 200), result.reason
 
 
 def test_threads_that_share_nothing_are_tested_with_fewer_samples_and_with_ten_if_they_are_long(monkeypatch):
     result = counted(work_alone, work_alone, schedules=1000)
-    proof = f"every interleaving is equivalent to the one that was run: {INDEPENDENT}"
-    assert result.reason == f"{proof} (tested with 60 samples): no failure"
+    assert (result.bound, result.samples) == (Bound.INDEPENDENT, 60)
+    assert result.reason == "the threads touched nothing in common that changes: 1 schedule, and 60 samples: no failure"
     monkeypatch.setattr(search, "_TESTED_POINTS", 20)  # so this one is long
     result = counted(work_alone, work_alone, schedules=1000)
-    assert result.reason == f"{proof} (tested with 10 samples): no failure"
+    assert (result.bound, result.samples) == (Bound.INDEPENDENT, 10)
     assert result.schedules < 30, "with the sequential orders"
 
 
@@ -112,12 +108,12 @@ def both(one, other, *, state, **arguments):
 
 def test_one_shared_counter_beside_all_that_is_their_own_is_found(monkeypatch):
     monkeypatch.setattr(search, "_TESTED_POINTS", 20)
-    assert INDEPENDENT in both(count_alone, count_alone, state=Own).reason
+    assert both(count_alone, count_alone, state=Own).bound is Bound.INDEPENDENT
     result = both(count_shared, count_shared, state=Own, invariant=lambda own: own.count == 2)
     assert result.verdict == "violated", str(result)
     fixed = both(count_locked, count_locked, state=Own, invariant=lambda own: own.count == 2)
     assert fixed.verdict == "holds", str(fixed)
-    assert INDEPENDENT not in fixed.reason
+    assert fixed.bound is not Bound.INDEPENDENT
 
 
 def test_what_is_shared_in_one_order_only_is_searched(monkeypatch):
@@ -125,25 +121,25 @@ def test_what_is_shared_in_one_order_only_is_searched(monkeypatch):
     for threads in ((announce, share_if_announced), (share_if_announced, announce)):
         result = both(*threads, state=Own, invariant=lambda own: not own.seen or own.count == 1)
         assert result.verdict == "holds", str(result)
-        assert INDEPENDENT not in result.reason
+        assert result.bound is not Bound.INDEPENDENT
 
 
 @pytest.mark.parametrize("thread", one_in(2, [call_c, start_thread, read_clock, use_chance]))
 def test_nothing_is_said_of_threads_of_which_not_all_is_known(thread):
-    assert INDEPENDENT not in both(thread, thread, state=Own).reason
+    assert both(thread, thread, state=Own).bound is not Bound.INDEPENDENT
 
 
 def test_threads_that_seem_to_share_nothing_are_searched_on_if_a_sample_takes_another_path(monkeypatch):
     monkeypatch.setattr(trace, "touches", lambda *step: [])
-    assert INDEPENDENT in both(count_shared, count_alone, state=Own).reason
+    assert both(count_shared, count_alone, state=Own).bound is Bound.INDEPENDENT
     result = both(announce, share_if_announced, state=Own)
     assert result.verdict == "holds", str(result)
-    assert INDEPENDENT not in result.reason
+    assert result.bound is not Bound.INDEPENDENT
     assert "schedules (schedules=1000)" in result.reason
 
 
 def test_the_test_ends_with_the_number_of_schedules():
     result = counted(add_locked, add_locked, setup=Counter, invariant=is_two, schedules=60)
     assert result.verdict == "holds"
-    samples = int(re.search(r"tested with (\d+) samples", result.reason)[1])
+    samples = result.samples
     assert 0 < samples < 60
