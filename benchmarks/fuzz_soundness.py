@@ -5,7 +5,8 @@ where two would take too long, once with every instruction as a step and once wi
 the threads return or raise, whether they get stuck, and the state afterwards. Then it is searched by its conflicts. Where that
 leaves no conflict, it must have led to every outcome of the brute force; it may have led to more, which need more preemptions.
 
-``--gil`` compares what is settled at the points at which a build with a GIL can switch, with the brute force of three preemptions there.
+``--gil`` compares what is settled at the points at which a build with a GIL can switch, with the brute force of three
+preemptions there.
 
     for python in python3.11 python3.13 python3.13t; do $python benchmarks/fuzz_soundness.py --programs 500 --seed 1; done
 
