@@ -79,6 +79,7 @@ class Events:
         frozen: whether the step tables are to stay as they are: a schedule was found that is to be followed again.
         one_step: modules of the standard library that code under test has called, and whose Python code makes no steps.
         imported: modules under test that threads of the program have imported, each in one step.
+        takes_apart: whether a call in C is taken apart.
     """
 
     def __init__(self, engine: Engine, *, everything: bool = False) -> None:
@@ -102,7 +103,7 @@ class Events:
         self._takes_part = engine.takes_part
         self._covered: Covered | None = None
         self._entered: CodeType | None = None  # of the function that an instruction calls; no other one runs before it begins
-        self._takes_apart = False
+        self.takes_apart = False
         self._tool, self._global = -1, 0
 
     def __enter__(self) -> Events:
@@ -345,8 +346,8 @@ class Events:
 
     def _take_apart(self) -> None:
         """From here on, look at each step whether it is taken apart."""
-        if not self._takes_apart:
-            self._takes_apart = True
+        if not self.takes_apart:
+            self.takes_apart = True
             if _MONITORED and not self.lost:
                 _register_callback(self._tool, monitoring.events.INSTRUCTION, self._listener(self._covered))
                 _register_callback(self._tool, monitoring.events.CALL, self._calls())
@@ -470,7 +471,7 @@ class Events:
                 task.gil_checked = False
             return None
 
-        return self._with_parts(instruction) if self._takes_apart else instruction
+        return self._with_parts(instruction) if self.takes_apart else instruction
 
     def _with_parts(self, report: Callable[[CodeType, int, FrameType], object]) -> Callable[[CodeType, int], object]:
         """The same callback, after which the instruction may be taken apart."""
@@ -490,7 +491,7 @@ class Events:
 
     def _calls(self) -> Callable[[CodeType, int, object, object], object]:
         """The callback for calls."""
-        if not self._takes_apart:
+        if not self.takes_apart:
             return self._call
 
         def call(code: CodeType, offset: int, callee: object, first: object) -> object:

@@ -368,8 +368,8 @@ class Search:
             return False
         needed = FEWEST * pace  # seconds of as many samples as a claim needs
         enough = needed < at_first < inf  # if not, these are the best of what can be run
-        names = self._explorer.events.names
-        may_hide = not self._gil and not names.looked_into and not names.takes_apart  # frames show each instruction
+        events = self._explorer.events
+        may_hide = not self._gil and not events.names.looked_into and not events.takes_apart  # frames show each instruction
         self._pace, short = pace, may_hide and at_first < _SHORT * needed
 
         def until() -> float:
