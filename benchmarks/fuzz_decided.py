@@ -31,7 +31,6 @@ import inspect
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import textwrap
@@ -144,11 +143,9 @@ def ask(name: str, schedules: int) -> dict[str, Any]:
     from pytest_gilcheck import gilcheck
 
     buggy, fixed = twins()[name]
-    begun = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     result = gilcheck.fuzz(
         setup=buggy.setup, threads=buggy.threads, invariant=buggy.invariant, schedules=schedules, budget=60, seed=1, preemptions=3
     )
-    cpu = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) - begun
     lines = changed(buggy, fixed)
     if str(result.verdict) != "violated":
         return {"said": "not found", "story": result.reason, "seconds": 0, "lines": sorted(lines)}
@@ -157,7 +154,6 @@ def ask(name: str, schedules: int) -> dict[str, Any]:
         "symptom": result.symptom,
         "story": result.story,
         "seconds": result.seconds,
-        "cpu": cpu,
         "runs": result.schedules,
         "lines": sorted(line for _, line in lines),
     }

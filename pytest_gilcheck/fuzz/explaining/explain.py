@@ -42,7 +42,8 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
         lines += _table(run.blocked)
     rows = rows_of(steps, run)
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
-    if (found := deciding(explorer, failure, steps, trace, over)) is not None:
+    waits = run.stuck and not failure.schedule.preemptions  # the table says more: a pair tells who came first, and no more
+    if not waits and (found := deciding(explorer, failure, steps, trace, over)) is not None:
         lines += _decided(steps, found)
     return Explanation("\n".join(lines), tuple(rows)), again
 

@@ -93,18 +93,21 @@ class RecordedStep:
         return f"{self.file}:{self.line} ({self.function})"
 
     def conflict(self, other: RecordedStep) -> Location | None:
-        """What both steps touch and one of them, in another thread, changes; None if there is nothing."""
+        """What both steps touch and one of them, in another thread, changes: `ALL` if one touches that. None if nothing."""
         if self.thread == other.thread:
             return None
         for (holder, name), changes in self.touched.items():
             for (held, part), changed in other.touched.items():
                 if holder == held and (changes or changed) and (name == part or ALL in (name, part)):
-                    return holder, name
+                    return holder, ALL if part == ALL else name
         return None
 
     def changes(self, what: Location) -> bool:
-        """Whether it changes this, or all of the object."""
-        return self.touched.get(what, False) or self.touched.get((what[0], ALL), False)
+        """Whether it changes this, or all of the object; or of `ALL`, any part."""
+        holder, name = what
+        return any(
+            changed for (held, part), changed in self.touched.items() if held == holder and (part == name or ALL in (part, name))
+        )
 
 
 class Recorder:
