@@ -344,7 +344,7 @@ def _searched(
     if searched.torn:
         return replace(template, reason=f"without a GIL, {searched.torn}: {_OR_STRESS}; otherwise {drawn}: no failure")
     if searched.apart and not searched.settled:
-        steps = f"{searched.apart} takes several steps in C, which were simulated, and not in every interleaving"
+        steps = f"{searched.apart} takes several steps in C, which were simulated, and not all of their conflicts were tried"
         return replace(template, reason=f"without a GIL, {steps}: {_OR_STRESS}; otherwise {drawn}: no failure")
     if (reason := _unfinished(plan, drawn, explorer.pace)) is not None:
         return replace(template, reason=reason)
