@@ -17,6 +17,7 @@ from types import CodeType, FrameType, GetSetDescriptorType, MemberDescriptorTyp
 from typing import Any
 
 from ...core.classes import in_class, is_a, name_of_class
+from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
@@ -30,6 +31,7 @@ from ..steps.touches import touches
 from ..steps.visible import Access
 
 _NOTHING = object()
+_MOST_TEXTS = 10_000  # after which all are forgotten
 _EVALUATES = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "CALL_FUNCTION_EX")
 _CALLING = ("PRECALL", "CALL")  # up to Python 3.11, a call is two instructions
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
@@ -225,8 +227,14 @@ def _learns(access: Access, frame: FrameType) -> bool:
     """Whether a step reads, or is a call whose result is not dropped at once."""
     if access.kind != "call":
         return access.kind == "read"
-    after = (each.opname for each in instructions_of(frame.f_code) if each.offset > frame.f_lasti)
-    return next((name for name in after if name not in _CALLING), "") != "POP_TOP"
+    return not _is_dropped(frame.f_code, frame.f_lasti)
+
+
+@lru_cache(maxsize=10_000)
+def _is_dropped(code: CodeType, offset: int) -> bool:
+    """Whether the result of the call at an offset is."""
+    after = (each.opname for each in instructions_of(code) if each.offset > offset)
+    return next((name for name in after if name not in _CALLING), "") == "POP_TOP"
 
 
 def _before(code: CodeType, offset: int) -> str:
@@ -257,9 +265,18 @@ def _not_ours(file: str) -> bool:
     return not ours(file)
 
 
+_texts: dict[int, tuple[ast.AST, str]] = {}  # by the ids of nodes, which it keeps
+
+
 def _text(node: ast.AST) -> str:
-    with PutBack():
-        return ast.unparse(node)[:60]
+    """The source text of a node that `_expression` keeps, or of a part of it."""
+    known = looked_up(_texts, id(node))
+    if known is None:
+        if len(_texts) >= _MOST_TEXTS:
+            _texts.clear()
+        with PutBack():
+            known = _texts[id(node)] = node, ast.unparse(node)[:60]
+    return known[1]
 
 
 @lru_cache(maxsize=10_000)
@@ -321,11 +338,16 @@ def _part(holder: Any, name: str) -> Any:
                 descriptor = in_class(type(holder), name[1:])
                 return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
             return kept[name[1:]]
-        with PutBack():
-            key = ast.literal_eval(name[1:-1])
-        return _item(holder, key)
+        return _item(holder, _key(name))
     except (AttributeError, TypeError, ValueError, SyntaxError):
         return _NOTHING
+
+
+@lru_cache(maxsize=10_000)
+def _key(name: str) -> Any:
+    """The key in a name: ``"['a']"``."""
+    with PutBack():
+        return ast.literal_eval(name[1:-1])
 
 
 def shown(value: Any) -> str:
