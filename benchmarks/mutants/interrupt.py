@@ -12,7 +12,7 @@ MUTANTS = (
     Mutant(
         "interrupt-lost-passes",
         "interrupt/judgement.py",
-        "    if len(good) >= wanted and not lost:\n",
+        "    if len(good) >= wanted and not unhandled:\n",
         "    if len(good) >= wanted:\n",
         "a workload that lost a signal passes",
         JUDGEMENT,

@@ -41,14 +41,14 @@ def test_two_reads_are_interrupted_where_another_thread_changes_names_through_th
     assert fixed.verdict != "violated", str(fixed)
 
 
-def add_rows(s):
-    s.seen.append(s.rows[0] + s.rows[1])
+def add_by_name(s):
+    s.seen.append(s.by_name["a"] + s.by_name["b"])
 
 
 @pytest.mark.skipif(FREE_THREADED_BUILD, reason="a step does something at least there, and a pass depends on its conflicts")
 def test_no_pass_depends_on_a_conflict_that_is_supposed_and_each_does_on_one_that_is_known():
-    store, read, _ = programs.READ_IN_ONE_STEP["reduce"]
-    for reads, known in ((read, False), (add_rows, True)):
+    store, read, _ = programs.READ_IN_ONE_STEP["format_map"]
+    for reads, known in ((read, False), (add_by_name, True)):
         with reduced(reads, store, setup=programs.State, invariant=None, most=1) as reduction:
             turned = [item.rank.likely for item in reduction.frontier.waiting]
         assert turned
