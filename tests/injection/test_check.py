@@ -217,7 +217,7 @@ def test_what_only_late_steps_break_is_found_within_a_budget_for_a_few_runs(unsa
     result = gilcheck.interrupt(lambda: ledger.book(unsafe), inject="every-step", budget=2.0, invariant=lambda: ledger.whole)
     assert result.tried < result.steps / 2, "the budget has time for a part"
     if unsafe:
-        if result.reached < 8:
+        if result.verdict == "inconclusive" and result.reached < 8:
             undecided(result.reason)
         assert result.verdict == "violated", str(result)
         assert min(entry.index for entry in result.breaks) > result.tried, "in the order of the run, it comes too late"
