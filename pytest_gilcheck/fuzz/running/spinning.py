@@ -53,7 +53,7 @@ _MOST_OPERANDS, _DEEPEST = 6, 3  # of an instruction; of iterators in iterators
 _ELSEWHERE = re.compile(r"[\w.\[\]'\"]*\.(is_alive|running|done|empty|qsize|full)\(")  # perhaps of a process
 
 _WAITS = re.compile(r"([\w.\[\]'\"]*\.)?(sleep|wait|acquire|release|join)\(")
-_OF_WAITS = ("threading", __name__.replace("spinning", "primitives"))
+_OF_WAITS = ("threading", *(__name__.replace("spinning", room) for room in ("primitives", "controlled")))
 
 
 class LoopWatch:
