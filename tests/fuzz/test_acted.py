@@ -1,6 +1,7 @@
 """Of a check and an act, the pair that decides is what a thread has learnt and what has made that untrue, and no other one."""
 
 import re
+import threading
 
 import pytest
 
@@ -50,3 +51,23 @@ def test_what_nobody_learns_from_decides_nothing_beside_a_pair_that_does():
     result = counted(acted.add_to_first, acted.add_to_first, setup=acted.Sums, invariant=acted.first_right, schedules=300)
     _, learnt, _, _, made_untrue, _ = PAIR.search(result.story).groups()
     assert (learnt, made_untrue) == ("reads sums.first = 0", "writes sums.first = 1"), result.story
+
+
+class BesideAThreadOfSetup(acted.Sums):
+    """A thread that the setup starts does what is not known, before the first point of a run."""
+
+    def __init__(self):
+        super().__init__()
+        self.over = threading.Event()
+        threading.Thread(target=self.over.wait).start()
+
+
+def ends_well(sums):
+    sums.over.set()
+    return acted.first_right(sums)
+
+
+def test_beside_a_thread_that_the_setup_has_started_the_pair_is_named_as_well():
+    result = counted(acted.add_to_first, acted.add_to_first, setup=BesideAThreadOfSetup, invariant=ends_well, schedules=300)
+    assert result.verdict == "violated", result.reason
+    assert PAIR.search(result.story)[2] == "reads sums.first = 0"

@@ -104,7 +104,7 @@ class TestThings:
 
 
 @pytest.mark.slow
-def test_a_fixture_is_set_up_again_for_each_schedule_and_the_value_of_a_parameter_is_not(run, pytester):
+def test_a_fixture_is_set_up_again_for_each_schedule_and_so_is_a_container_but_no_other_value_of_a_parameter(run, pytester):
     pytester.makeconftest(
         """
 import pytest
@@ -127,18 +127,18 @@ def made():
 @pytest.mark.parametrize("size", [1, 2])
 def test_with_a_fixture(size, made):
     made.append(size)
-    assert set(made) == {size}
+    assert made[-1] == size
 
 @pytest.mark.gil_fuzz(schedules=20)
 @pytest.mark.parametrize("width", [[3]])
 def test_without(width):
     width.append(3)
-    assert set(width) == {3}
+    assert width[-1] == 3
 """
     ).assert_outcomes(passed=3)
     made = (pytester.path / "set-ups").read_text().split()
     assert made.count("made") > 3 * made.count("size")
-    assert made.count("width") == 1
+    assert made.count("width") > 3
     assert made.count("size") == 2
 
 

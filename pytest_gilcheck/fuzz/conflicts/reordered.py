@@ -19,5 +19,5 @@ class Reordered:
         now = {point: place for place, point in enumerate(order, 1)}
         self.owners = {now[point]: owner for point, owner in trace.owners.items() if point in now}
         self.parts = {now[point]: parts for point, parts in trace.parts.items() if point in now}
-        self.not_known = {now[point]: what for point, what in trace.not_known.items() if point in not_known}
+        self.not_known = {now[point]: what for point, what in trace.not_known.items() if point in not_known and point in now}
         self.steps = {now[point] for point in trace.steps if point in now}
