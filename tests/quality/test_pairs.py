@@ -21,6 +21,7 @@ PAIRS = load()
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 LONG = {"ChecksumBeforeUpdate": "32,000 steps, of which one matters"}
 QUICK = ("LengthAndLast",)
+TORN = {"RoundRobinDeque"}  # the fixed twin calls `next` of a `cycle` without a lock, which is several steps without a GIL
 
 
 def sampled():
@@ -59,7 +60,8 @@ def test_the_buggy_program_is_found_and_the_fixed_one_holds(pair):
             again = fuzzed(pair.buggy, replay=result.token)
             assert (again.verdict, again.symptom) == ("violated", result.symptom), str(again)
     fixed = fuzzed(pair.fixed, schedules=NOTHING)
-    assert fixed.verdict == "holds", f"{pair.why}\n{fixed}"
+    assert fixed.verdict == ("inconclusive" if pair.name in TORN else "holds"), f"{pair.why}\n{fixed}"
+    assert (" takes several steps in C" in fixed.reason) == (pair.name in TORN)
     gc.collect()
 
 

@@ -52,7 +52,7 @@ _LEAST_RECORD = 6  # times a plain run, at least
 _FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
 _AFTER_CONFLICTS = 100  # samples when no conflict is left, at visible steps and again at every instruction
 _AFTER_INDEPENDENCE = 30  # likewise, if the threads share nothing: then only a mistake of ours makes a schedule matter
-_LEAST_TEST, _TESTED_POINTS = 5, 20_000  # likewise, in a long program: so many, and as many as have so many points
+_LEAST_TEST, _TESTED_POINTS = 5, 40_000  # likewise, in a long program: so many, and as many as have so many points
 _TESTING = 0.2  # of what is left, for these
 
 
