@@ -234,9 +234,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
         return _replayed(explorer, plan.replay, template)
     differs = bool(first_run.alone_found or explorer.first_alone)
-    forks = (
-        explorer.engine.journal is not None and plan.schedules is None and not explorer.unreported
-    )  # then the rest of the budget is for the first run
+    # If the first run can be searched in forks, the rest of the budget is for it.
+    forks = explorer.engine.journal is not None and plan.schedules is None and not explorer.unreported
     until = deadline.end_of_search(plan.sensitivity or (differs and forks))
     if forks and not differs and first_run.changed_by_each:
         until -= _OF_FIRST_RUN * max(0.0, until - monotonic())

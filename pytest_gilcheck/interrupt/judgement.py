@@ -79,9 +79,7 @@ def judge(trials: Sequence[Trial], claim: InterruptClaim, wanted: int) -> Interr
     if (trial := refuting(trials, claim)) is not None:
         return InterruptJudgement(Verdict.VIOLATED, trial)
     good = [trial for trial in trials if trial.outcome is None]
-    unhandled = any(
-        trial.outcome in (SignalOutcome.LOST, SignalOutcome.DEAF) for trial in trials
-    )  # no number of good ones outweighs it
+    unhandled = any(trial.outcome in (SignalOutcome.LOST, SignalOutcome.DEAF) for trial in trials)  # no good ones outweigh it
     if len(good) >= wanted and not unhandled:
         return InterruptJudgement(Verdict.HOLDS)
     for outcome, reason in _UNDECIDED_REASONS:

@@ -31,9 +31,10 @@ def straightest(trace: Trace | Reordered, points: int, *, cautious: bool) -> tup
     for point in range(1, points + 1):
         if point in trace.owners:
             of_thread.setdefault(trace.owners[point], []).append(point)
-    orders = [_order(of_thread, races, first) for first in of_thread]
-    best = min(orders, key=lambda order: _switches(order, trace), default=[])
-    return merged((trace.owners[point], int(point in trace.steps)) for point in best), _switches(best, trace)[1]
+    orders = (_order(of_thread, races, first) for first in of_thread)
+    judged = ((*_switches(order, trace), order) for order in orders)
+    _, stopped, best = min(judged, key=lambda each: each[:2], default=(0, 0, []))
+    return merged((trace.owners[point], int(point in trace.steps)) for point in best), stopped
 
 
 def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:

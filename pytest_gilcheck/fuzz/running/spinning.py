@@ -53,7 +53,7 @@ _MOST_OPERANDS, _DEEPEST = 6, 3  # of an instruction; of iterators in iterators
 _ELSEWHERE = re.compile(r"[\w.\[\]'\"]*\.(is_alive|running|done|empty|qsize|full)\(")  # perhaps of a process
 
 _WAITS = re.compile(r"([\w.\[\]'\"]*\.)?(sleep|wait|acquire|release|join)\(")
-_OF_WAITS = ("threading", *(__name__.replace("spinning", room) for room in ("primitives", "controlled")))
+_ENGINE = __name__.removesuffix("spinning")  # how the names of its modules begin
 
 
 class LoopWatch:
@@ -163,7 +163,8 @@ class LoopWatch:
 
 def in_a_wait(frame: FrameType) -> bool:
     """Whether a thread with this innermost frame is in a call of `threading`, or in one of ours that stands for it."""
-    return frame.f_globals.get("__name__") in _OF_WAITS
+    name = frame.f_globals.get("__name__")
+    return type(name) is str and (name == "threading" or name.startswith(_ENGINE))
 
 
 def _state_of(frame: FrameType | None, clock: bool) -> tuple[list[Any], list[Any], list[Any]]:

@@ -202,7 +202,7 @@ class SearchOutcome:
         text = ", then ".join(f"{every}{number:,} {rest}" for every, number, rest in parts) or "no schedule"
         if self.asked is None:
             return text
-        return f"{self.explored:,} schedule{'s' * (self.explored != 1)} (schedules={self.asked}): {text}"
+        return f"{_counted(self.explored, 'schedule')} (schedules={self.asked}): {text}"
 
     def _next(self) -> str:
         """Which schedules come after the complete ones."""
