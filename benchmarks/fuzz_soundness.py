@@ -30,7 +30,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from pytest_gilcheck.fuzz.steps import opcodes
+from pytest_gilcheck.engine.bytecode import opcodes
 from tests.fuzz.generated import TOPICS, Drawn, programs
 from tests.fuzz.outcomes import NotComparable, NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
 

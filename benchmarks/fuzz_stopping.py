@@ -23,14 +23,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.searching import search
-from pytest_gilcheck.fuzz.searching.explorer import NotExplorable, SequentialFailure
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.limits import CountLimit
-from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.searching.search import Search, SearchOutcome
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.search import search
+from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.limits import CountLimit
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.reduction import Reduction
+from pytest_gilcheck.search.search import Search, SearchOutcome
 from tests.quality import correct
 from tests.quality.corpus import CASES, Twin
 

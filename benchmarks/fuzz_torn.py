@@ -21,7 +21,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1]))
 
 from pytest_gilcheck import gilcheck
-from pytest_gilcheck.fuzz.steps.c_operations import READINGS, UPDATINGS, Effect, Updating
+from pytest_gilcheck.engine.bytecode.c_operations import READINGS, UPDATINGS, Effect, Updating
 from tests.quality.corpus import CASES
 from tests.quality.pairs.declare import load
 from tests.quality.torn_rows import row_of

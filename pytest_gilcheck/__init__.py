@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .core.team import TeamHung
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
     from .core.version import __version__ as __version__
+    from .engine.bytecode.shared import shared
     from .fuzz.check import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
-    from .fuzz.steps.shared import shared
     from .injection.result import InjectionResult
     from .interrupt.result import InterruptResult
     from .interrupt.trial import SignalOutcome
@@ -76,7 +76,7 @@ _HOMES = {
     "TeamHung": "core.team",
     "Verdict": "core.verdict",
     "__version__": "core.version",
-    "shared": "fuzz.steps.shared",
+    "shared": "engine.bytecode.shared",
 }
 
 

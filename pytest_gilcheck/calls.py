@@ -292,7 +292,7 @@ class Gilcheck:
         Raises:
             BadValue: a container of another type.
         """
-        from .fuzz.steps.shared import shared
+        from .engine.bytecode.shared import shared
 
         return shared(container)  # type: ignore[return-value,unused-ignore]
 

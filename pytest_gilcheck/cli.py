@@ -184,7 +184,7 @@ def _explain(arguments: argparse.Namespace, set_deadline: Callable[[float | None
 
 
 def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
-    from .fuzz.schedule import BadToken, Token
+    from .engine.schedule import BadToken, Token
 
     try:
         Token.read(arguments.token)

@@ -39,7 +39,7 @@ class Runner:
         during: makes a context for the time of each check, called with its name.
         stays: why a program that may kill its process has to run in this one all the same; None if only the settings, threads and
             tools of this process decide.
-        output: captures what the runs of a program print, see `fuzz.program.RunOutput`; None if nothing does.
+        output: captures what the runs of a program print, see `engine.program.RunOutput`; None if nothing does.
     """
 
     def __init__(

@@ -77,7 +77,7 @@ def _flag(name: str, help: str) -> Setting:
 
 def _token(text: str) -> str:
     """The token, unchanged; a damaged one would otherwise fail each fuzz check of the run, and not the run."""
-    from .fuzz.schedule import BadToken, Token  # only where one is given
+    from .engine.schedule import BadToken, Token  # only where one is given
 
     try:
         Token.read(text)

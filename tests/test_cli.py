@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_gilcheck import cli
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
+from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
 
 from .slow import one_in
 from .undecided import undecided

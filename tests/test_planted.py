@@ -59,6 +59,6 @@ def test_all_that_a_test_replaces_is_there():
 
 @pytest.mark.parametrize("line", ['m.setattr(focus, "gone", None)', 'P = [(focus, "gone", len)]', 'plant(focus, "gone", 1)'])
 def test_a_name_that_has_moved_is_noticed(line):
-    imports = "from pytest_gilcheck.fuzz.conflicts import focus"
+    imports = "from pytest_gilcheck.search import focus"
     assert looked_up(f"{imports}\n{line}") == {"2: focus.gone": False}
     assert looked_up(f"{imports}\n{line.replace('gone', 'focus_of')}") == {"2: focus.focus_of": True}

@@ -15,12 +15,12 @@ sys.path.insert(0, str(ROOT))
 
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.clocks import monotonic as _now  # the clocks that programs ask stand still between the explorer's runs
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running.handoff import HandoffSemaphore
+from pytest_gilcheck.engine.schedule import Choice, Schedule
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.sampling import RandomWalk
 
 
 def throughput(program: Given, mode: str, seconds: float) -> dict[str, Any]:

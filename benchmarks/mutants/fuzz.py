@@ -10,7 +10,7 @@ STRESS = ("tests/fuzz/test_stress.py",)
 MUTANTS = (
     Mutant(
         "token-checksum",
-        "fuzz/schedule.py",
+        "engine/schedule.py",
         '        if zlib.crc32(body).to_bytes(4, "big")[:3] != data[:3]:\n',
         "        if not body:\n",
         "a mistyped replay token replays some other schedule",
@@ -18,7 +18,7 @@ MUTANTS = (
     ),
     Mutant(
         "schedule-preemptions",
-        "fuzz/schedule.py",
+        "engine/schedule.py",
         "        return sum(not choice.forced for choice in self.choices)\n",
         "        return len(self.choices)\n",
         "the report gives more preemptions than the schedule has",
@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay-diverged-choice",
-        "fuzz/running/policy.py",
+        "engine/running/policy.py",
         "        self.diverged = self.diverged or choice\n        return None\n",
         "        return None\n",
         "a replay on changed code follows part of its token, finds nothing and passes",
@@ -50,7 +50,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-cut-short",
-        "fuzz/searching/search.py",
+        "search/search.py",
         "        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_open)\n",
         "        return False\n",
         "a search that ran out of its budget passes",
@@ -66,7 +66,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-gil-points",
-        "fuzz/running/turns.py",
+        "engine/running/turns.py",
         "            allowed = task.gil_checked or not self.gil_only\n",
         "            allowed = True\n",
         "bugs that the GIL masks are reported as BREAKS-TODAY",
@@ -74,7 +74,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-inner-release",
-        "fuzz/running/primitives.py",
+        "engine/running/primitives.py",
         "        if active is not None and not self._real_locked():\n",
         "        if active is not None:\n",
         "after the inner release of a re-entrant lock the report of a deadlock does not say who holds it",
@@ -82,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-lock-timeout",
-        "fuzz/running/primitives.py",
+        "engine/running/primitives.py",
         "        deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)\n",
         "        deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e6)\n",
         "lock timeouts are a thousand times too short on the virtual clock, and code that is correct is called broken",
@@ -90,7 +90,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-queue-order",
-        "fuzz/running/primitives.py",
+        "engine/running/primitives.py",
         "        return self._items.popleft()\n",
         "        return self._items.pop()\n",
         "queue.SimpleQueue gives its newest item first during a check, so correct programs fail",
@@ -98,7 +98,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-patches-left",
-        "fuzz/running/patches.py",
+        "engine/running/patches.py",
         "        self._undo.append(undo)\n",
         "",
         "after a check, names such as time.sleep in the user's modules are still replaced",
@@ -106,7 +106,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-exception-too-often",
-        "fuzz/searching/explorer.py",
+        "search/explorer.py",
         "            expected[kind] -= 1\n",
         "",
         "a program in which two threads fail where one may fail passes",
@@ -114,7 +114,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-baseline-union",
-        "fuzz/searching/explorer.py",
+        "search/explorer.py",
         "        always = set.intersection(*(set(run.expected) for run in runs))\n",
         "        always = set.union(*(set(run.expected) for run in runs))\n",
         "an exception that only one sequential order raises is expected in every schedule: a false pass",
@@ -122,7 +122,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-lost-wakeup",
-        "fuzz/searching/explorer.py",
+        "search/explorer.py",
         "if blocked.thread not in self.baseline.left]:\n",
         "if blocked.thread in self.baseline.left]:\n",
         "a thread that the program started and that waits for ever is not reported",
@@ -130,7 +130,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-minimise-other-failure",
-        "fuzz/searching/minimise.py",
+        "search/minimise.py",
         "    return found is not None and found.symptom is failure.symptom and found",
         "    return found is not None and found",
         "the minimal schedule shows another failure than the one that was found",
@@ -138,7 +138,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-not-earliest",
-        "fuzz/searching/minimise.py",
+        "search/minimise.py",
         "    first = choices[position - 1].point + 1 if position else 1\n",
         "    first = choices[position].point\n",
         "preemptions of a sampled failure stay where they were drawn instead of at the first step that does",
@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-no-delays",
-        "fuzz/running/virtual_time.py",
+        "engine/running/virtual_time.py",
         "return deadline <= self.now or (self.delays > 0 and deadline - self.now <= self.delay)\n",
         "return deadline <= self.now\n",
         "a timeout is missed only if no thread can go on, so a race with a slow thread holds",
@@ -154,7 +154,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-delays-without-bound",
-        "fuzz/running/virtual_time.py",
+        "engine/running/virtual_time.py",
         "return deadline <= self.now or (self.delays > 0 and deadline - self.now <= self.delay)\n",
         "return True\n",
         "a timeout of a minute is missed by work that takes a moment: correct programs are violated",
@@ -162,7 +162,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-same-reading",
-        "fuzz/running/virtual_time.py",
+        "engine/running/virtual_time.py",
         "        self.now += READING - self.now % READING\n",
         "",
         "two readings of a clock are the same, and a program that divides by their difference raises ZeroDivisionError",
@@ -170,7 +170,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-same-type-is-same-exception",
-        "fuzz/searching/explorer.py",
+        "search/explorer.py",
         "            if self._identity(error) not in self.baseline.known:\n",
         "            if False:\n",
         "a sequential ValueError hides another ValueError that only a race raises",
@@ -178,7 +178,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-livelock",
-        "fuzz/running/fairness.py",
+        "engine/running/fairness.py",
         '            elif not blocked_outside(self._tasks):\n                return "livelock"\n',
         "            elif not blocked_outside(self._tasks):\n                pass\n",
         "two threads that spin on each other are reported as a hang after the timeout, without their steps",
@@ -186,7 +186,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-pausing",
-        "fuzz/running/pausing.py",
+        "engine/running/pausing.py",
         "        if watch.may_end:\n",
         "        if watch.may_end and not able:\n",
         "a thread that counts its attempts, with a pause between them, is said to poll for ever",
@@ -194,7 +194,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-neighbouring-preemptions",
-        "fuzz/searching/search.py",
+        "search/search.py",
         "            for point in range(max(first, self.last + 1), end):\n",
         "            for point in range(max(first, self.last + 2), end):\n",
         "schedules with two preemptions at neighbouring steps are never run, although 'all' are claimed",
@@ -202,7 +202,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-free-choices",
-        "fuzz/searching/search.py",
+        "search/search.py",
         "        if point > last:\n            for other in (*candidates, *late):\n",
         "        if point < last:\n            for other in (*candidates, *late):\n",
         "when a thread has to wait, only the first of the others is ever tried",
@@ -234,7 +234,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-teardown",
-        "fuzz/searching/explorer.py",
+        "search/explorer.py",
         "                broken = broken or torn\n",
         "",
         "an assertion in the teardown of a fixture is not heard",
@@ -242,7 +242,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-refused",
-        "fuzz/searching/explorer.py",
+        "search/explorer.py",
         "        if refused := run.refused or self.events.lost:\n            raise NotExplorable(refused)\n",
         "",
         "a program that forks or runs an event loop passes",
@@ -258,7 +258,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-priorities",
-        "fuzz/searching/sampling.py",
+        "search/sampling.py",
         "            self._lowest -= 1\n",
         "            self._lowest += 1\n",
         "priority sampling promotes the running thread at its change points, and finds less than its reported bound",
@@ -266,7 +266,7 @@ MUTANTS = (
     ),
     Mutant(
         "shared-index",
-        "fuzz/steps/shared.py",
+        "engine/bytecode/shared.py",
         "            if at >= start and (found is value or found == value):\n",
         "            if found is value or found == value:\n",
         "list.index of a shared list ignores its start",
@@ -274,7 +274,7 @@ MUTANTS = (
     ),
     Mutant(
         "shared-step-skipped",
-        "fuzz/steps/shared.py",
+        "engine/bytecode/shared.py",
         "        if self._fresh:\n"
         "            self._fresh = False\n"
         "        else:\n"

@@ -24,8 +24,8 @@ from ..checks import FUZZ
 from ..core.errors import BadValue
 from ..core.invariants import standing_for
 from ..core.origin import foreign
+from ..engine.program import Program, RunOutput
 from ..fuzz.check import check_plain
-from ..fuzz.program import Program, RunOutput
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
 from . import explanations

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-_READER = "pytest_gilcheck.fuzz.steps.sources"
+_READER = "pytest_gilcheck.engine.bytecode.sources"
 _ENTRY = "pytest_gilcheck.fuzz.entry"
 
 

@@ -19,27 +19,27 @@ from ..core.own_builtins import TAKE_BACK
 from ..core.signatures import is_of_kind, takes
 from ..core.source import came_through, code_position, place
 from ..core.verdict import Verdict
-from .deadline import Deadline
+from ..engine.bytecode.visible import Access
+from ..engine.program import Program, RunOutput, describe_error
+from ..engine.running.events import MonitoringConflict, check_alone
+from ..engine.running.journal import Journal
+from ..engine.running.policy import Planned
+from ..engine.running.record import ScheduleRun
+from ..engine.running.undermined import no_room
+from ..engine.running.virtual_time import BOUND
+from ..engine.schedule import Choice, Schedule, Token, checksum
+from ..search.deadline import Deadline
+from ..search.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
+from ..search.harness import explorer_for
+from ..search.minimise import observed
+from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
+from ..search.search import FEWEST
 from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated
 from .kept import FirstRun
-from .plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
-from .program import Program, RunOutput, describe_error
 from .result import FuzzResult, Kind
-from .running.events import MonitoringConflict, check_alone
-from .running.journal import Journal
-from .running.policy import Planned
-from .running.record import ScheduleRun
-from .running.undermined import no_room
-from .running.virtual_time import BOUND
-from .schedule import Choice, Schedule, Token, checksum
-from .searching.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
-from .searching.harness import explorer_for
-from .searching.minimise import observed
-from .searching.search import FEWEST
 from .sensitivity import without_each_lock
-from .steps.visible import Access
 from .stress.check import stressed
 
 _MOST_NAMED = 3  # modules

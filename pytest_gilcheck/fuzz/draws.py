@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import inf
 
 from ..core.clocks import monotonic
-from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
-from .running.record import ScheduleRun
-from .searching.explorer import Explorer
-from .searching.limits import limited
-from .searching.search import FEWEST, SPARE, Search, SearchOutcome
+from ..engine.running.record import ScheduleRun
+from ..search.explorer import Explorer
+from ..search.limits import limited
+from ..search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
+from ..search.search import FEWEST, SPARE, Search, SearchOutcome
 
 MOST_DRAWS = 24
 _FIRST = 0.5  # of the limit

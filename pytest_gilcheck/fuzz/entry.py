@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from ..core.arguments import Arguments
 from ..core.prepared import Prepared
+from ..engine.program import Program
+from ..search.plan import plan
 from .check import undecided
 from .isolated import isolated
-from .plan import plan
-from .program import Program
 from .result import FuzzResult
 
 _MARGIN = 60.0  # seconds for minimising, classification and the report

@@ -10,19 +10,19 @@ from pickle import dumps  # bound here: the program may replace that of the modu
 from ..core.clocks import monotonic
 from ..core.packing import packed
 from ..core.verdict import Verdict
-from .deadline import Deadline
+from ..engine.bytecode import sources
+from ..engine.bytecode.visible import IN_C
+from ..engine.running.journal import Journal
+from ..engine.running.record import ScheduleRun
+from ..engine.schedule import Token, checksum, preemptions
+from ..search.deadline import Deadline
+from ..search.explorer import Explorer, Failure, Symptom
+from ..search.limits import Limit, limited
+from ..search.minimise import minimised
+from ..search.plan import FuzzPlan
+from ..search.search import Search, SearchOutcome
 from .explaining.explain import explain
-from .plan import FuzzPlan
 from .result import FuzzResult, Kind
-from .running.journal import Journal
-from .running.record import ScheduleRun
-from .schedule import Token, checksum, preemptions
-from .searching.explorer import Explorer, Failure, Symptom
-from .searching.limits import Limit, limited
-from .searching.minimise import minimised
-from .searching.search import Search, SearchOutcome
-from .steps import sources
-from .steps.visible import IN_C
 
 _REPLAYS, _REPLAYS_BY_CHANCE = 10, 40  # the second of a program that does not do the same twice
 _RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice

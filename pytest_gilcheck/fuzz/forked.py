@@ -17,16 +17,16 @@ from ..core.clocks import monotonic
 from ..core.packing import packed, unpacked
 from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
+from ..engine.bytecode import sources
+from ..engine.program import Program
+from ..engine.running.journal import Journal, Stage
+from ..search.harness import run_limit
+from ..search.plan import FuzzPlan
 from .check import fuzz
 from .crashing.hang_watch import HangWatch
 from .failing import StateLeft, Unrepeatable
 from .kept import SharedValues
-from .plan import FuzzPlan
-from .program import Program
 from .result import FuzzResult
-from .running.journal import Journal, Stage
-from .searching.harness import run_limit
-from .steps import sources
 
 _LOOK = 0.05  # seconds between two looks at the child
 

@@ -29,6 +29,14 @@ from ..core.standby import Inherited, Standby, stand_by
 from ..core.streams import flush
 from ..core.system import exit_at_once
 from ..core.verdict import Verdict
+from ..engine.bytecode import sources
+from ..engine.program import Program
+from ..engine.running.journal import Journal, Stage
+from ..engine.running.short_slices import short_slices
+from ..engine.schedule import Token
+from ..search.deadline import Deadline
+from ..search.harness import run_limit
+from ..search.plan import STRESS, FuzzPlan
 from . import forked
 from .check import ReplayDiverged, fuzz, not_repeatable, undecided
 from .crashing import first_run
@@ -36,16 +44,8 @@ from .crashing.attempt import Attempt
 from .crashing.crash import Dead, crashed, dead_of, seen_in
 from .crashing.hang_watch import HangWatch
 from .crashing.left_behind import left_behind
-from .deadline import Deadline
 from .failing import Left, StateLeft, Unrepeatable
-from .plan import STRESS, FuzzPlan
-from .program import Program
 from .result import FuzzResult
-from .running.journal import Journal, Stage
-from .running.short_slices import short_slices
-from .schedule import Token
-from .searching.harness import run_limit
-from .steps import sources
 
 _WHERE = {
     Stage.IDLE: "outside of its runs",

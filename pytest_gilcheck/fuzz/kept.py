@@ -25,8 +25,8 @@ from ..core.classes import (
 )
 from ..core.origin import under_test
 from ..core.source import with_nested
-from .program import Program
-from .steps.instructions import stores_of
+from ..engine.bytecode.instructions import stores_of
+from ..engine.program import Program
 
 _CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})
 _NOTHING = object()

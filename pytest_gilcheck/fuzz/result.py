@@ -9,9 +9,9 @@ from typing import Any
 from ..core.codes import code_of
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
-from .bound import Bound
+from ..search.bound import Bound
+from ..search.plan import STRESS
 from .explaining.rows import SourceRow, SwitchRow
-from .plan import STRESS
 
 
 class Kind(StrEnum):

@@ -7,14 +7,14 @@ from dataclasses import replace
 from ..core.clocks import monotonic
 from ..core.source import place
 from ..core.verdict import Verdict
-from .deadline import Deadline
-from .plan import GIL_POINTS, FuzzPlan
+from ..engine.running import primitives
+from ..engine.running.record import ScheduleRun
+from ..search.deadline import Deadline
+from ..search.explorer import Explorer
+from ..search.limits import limited
+from ..search.plan import GIL_POINTS, FuzzPlan
+from ..search.search import Search
 from .result import FuzzResult, LockSensitivity
-from .running import primitives
-from .running.record import ScheduleRun
-from .searching.explorer import Explorer
-from .searching.limits import limited
-from .searching.search import Search
 
 
 def without_each_lock(

@@ -15,15 +15,15 @@ from unittest import mock
 from hypothesis import reject
 
 import pytest_gilcheck
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running import events
-from pytest_gilcheck.fuzz.schedule import Schedule
-from pytest_gilcheck.fuzz.searching import harness
-from pytest_gilcheck.fuzz.searching.explorer import NotExplorable, SequentialFailure
-from pytest_gilcheck.fuzz.searching.limits import TimeLimit
-from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running import events
+from pytest_gilcheck.engine.schedule import Schedule
+from pytest_gilcheck.search import harness
+from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
+from pytest_gilcheck.search.limits import TimeLimit
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.reduction import Reduction
+from pytest_gilcheck.search.search import Search
 
 from .generated import Drawn
 

@@ -5,13 +5,13 @@ import threading
 import time
 from contextlib import contextmanager
 
+from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz import plan as plans
-from pytest_gilcheck.fuzz.bound import Bound
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.searching.explorer import NotExplorable
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.reduction import Reduction
+from pytest_gilcheck.search import plan as plans
+from pytest_gilcheck.search.bound import Bound
+from pytest_gilcheck.search.explorer import NotExplorable
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.reduction import Reduction
 
 from ..given import given
 from ..undecided import undecided

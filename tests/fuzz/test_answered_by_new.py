@@ -37,7 +37,7 @@ def same(s):
 
 
 def test_the_arguments_of_an_error_that_others_have_are_changed_by_a_call_of_its_class(monkeypatch):
-    monkeypatch.setattr("pytest_gilcheck.fuzz.searching.search.Search._passes_test", lambda *ignored: True)
+    monkeypatch.setattr("pytest_gilcheck.search.search.Search._passes_test", lambda *ignored: True)
     result = counted(tell, read_twice, setup=State, invariant=same, schedules=300)
     assert result.bound not in SETTLED
     twin = counted(under_the_lock(tell), under_the_lock(read_twice), setup=State, invariant=same, schedules=300)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pytest_gilcheck.core.classes import name_of_callable
-from pytest_gilcheck.fuzz.running import repeatable
-from pytest_gilcheck.fuzz.schedule import Token
+from pytest_gilcheck.engine.running import repeatable
+from pytest_gilcheck.engine.schedule import Token
 
 from ..slow import one_in
 from .programs import Counter, add, add_locked, counted, is_two

@@ -10,11 +10,11 @@ from functools import partial
 import pytest
 
 from pytest_gilcheck import BadValue, Kind, ReplayDiverged, gilcheck
+from pytest_gilcheck.engine.running import fairness
+from pytest_gilcheck.engine.running.handoff import HandoffSemaphore
+from pytest_gilcheck.engine.running.patches import Patches
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.running import fairness
-from pytest_gilcheck.fuzz.running.handoff import HandoffSemaphore
-from pytest_gilcheck.fuzz.running.patches import Patches
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.search.harness import explorer_for
 
 from ..slow import one_in
 from .programs import (

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_gilcheck.fuzz.steps import stack
+from pytest_gilcheck.engine.bytecode import stack
 
 from ..slow import one_in
 from .ladder import RACY, Rung, State

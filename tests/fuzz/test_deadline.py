@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from pytest_gilcheck.fuzz import check, draws, failing, sensitivity
-from pytest_gilcheck.fuzz.deadline import Deadline
-from pytest_gilcheck.fuzz.searching import explorer, limits
+from pytest_gilcheck.search import explorer, limits
+from pytest_gilcheck.search.deadline import Deadline
 
 from .programs import Clock, plan
 

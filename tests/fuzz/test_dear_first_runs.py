@@ -6,10 +6,10 @@ import re
 import pytest
 
 from pytest_gilcheck import gilcheck
+from pytest_gilcheck.engine.running import watchdog
+from pytest_gilcheck.engine.running.events import Events
+from pytest_gilcheck.engine.running.journal import Journal, Stage
 from pytest_gilcheck.fuzz.crashing.hang_watch import HangWatch
-from pytest_gilcheck.fuzz.running import watchdog
-from pytest_gilcheck.fuzz.running.events import Events
-from pytest_gilcheck.fuzz.running.journal import Journal, Stage
 
 from ..undecided import expect
 from .programs import Counter, counted, is_two

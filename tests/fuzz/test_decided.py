@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
+from pytest_gilcheck.engine.bytecode.visible import Access
 from pytest_gilcheck.fuzz.explaining.pairs import turned_round
 from pytest_gilcheck.fuzz.explaining.recorder import RecordedStep
 from pytest_gilcheck.fuzz.explaining.rows import SourceRow
-from pytest_gilcheck.fuzz.steps.visible import Access
 
 from . import decided
 from .programs import counted

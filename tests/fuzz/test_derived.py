@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from pytest_gilcheck.fuzz.steps import attributes, operators
+from pytest_gilcheck.engine.bytecode import attributes, operators
 
 from ..slow import one_in
 from . import derived

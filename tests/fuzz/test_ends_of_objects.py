@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 from pytest_gilcheck.core.verdict import Verdict
-from pytest_gilcheck.fuzz.conflicts.objects import Objects
+from pytest_gilcheck.engine.touched.objects import Objects
 
 from .programs import SETTLED, counted
 

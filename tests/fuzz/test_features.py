@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.steps import in_c, operators, ordering
+from pytest_gilcheck.engine.bytecode import in_c, operators, ordering
 
 from ..slow import one_in
 from . import features, untold, untold_names

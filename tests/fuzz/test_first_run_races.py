@@ -14,12 +14,12 @@ from pytest_gilcheck import ReplayDiverged, gilcheck
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.core.clocks import monotonic
+from pytest_gilcheck.engine.schedule import Choice, Schedule
 from pytest_gilcheck.fuzz import isolated
 from pytest_gilcheck.fuzz.crashing import first_run
 from pytest_gilcheck.fuzz.crashing.first_run import _Branched, _FirstRuns, _KnownSchedules
-from pytest_gilcheck.fuzz.deadline import Deadline
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.search import Branch
+from pytest_gilcheck.search.deadline import Deadline
+from pytest_gilcheck.search.search import Branch
 from tests.slow import one_in, only
 
 pytestmark = [

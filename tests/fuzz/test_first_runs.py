@@ -14,9 +14,9 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.source import code_position
 from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.engine.running.covered import Covered
 from pytest_gilcheck.fuzz import check, draws
-from pytest_gilcheck.fuzz.running.covered import Covered
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.search.harness import explorer_for
 
 from ..slow import one_in
 from .programs import counted, plan

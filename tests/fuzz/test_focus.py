@@ -12,21 +12,20 @@ import pytest
 
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.engine.bytecode import visible
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
+from pytest_gilcheck.engine.touched.objects import Objects
+from pytest_gilcheck.engine.touched.trace import Trace
 from pytest_gilcheck.fuzz.check import fuzz
-from pytest_gilcheck.fuzz.conflicts import focus
-from pytest_gilcheck.fuzz.conflicts.objects import Objects
-from pytest_gilcheck.fuzz.conflicts.trace import Trace
 from pytest_gilcheck.fuzz.draws import Drawn
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
-from pytest_gilcheck.fuzz.searching import search
-from pytest_gilcheck.fuzz.searching.explorer import Explorer
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.searching.sampling import PartialOrder, Priorities, UniformWalk
-from pytest_gilcheck.fuzz.searching.search import Search, SearchOutcome
-from pytest_gilcheck.fuzz.steps import visible
+from pytest_gilcheck.search import focus, search
+from pytest_gilcheck.search.explorer import Explorer
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.reduction import Reduction
+from pytest_gilcheck.search.sampling import PartialOrder, Priorities, UniformWalk
+from pytest_gilcheck.search.search import Search, SearchOutcome
 from tests.quality.corpus import CASES
 from tests.undecided import undecided
 

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.steps.visible import Visibility
+from pytest_gilcheck.engine.bytecode.visible import Visibility
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.plan import FuzzPlan
 
 from .shop import Shop, sell
 

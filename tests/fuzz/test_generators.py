@@ -5,8 +5,8 @@ import random
 import pytest
 
 from pytest_gilcheck.core.classes import name_of_callable
-from pytest_gilcheck.fuzz.running import generators, repeatable
-from pytest_gilcheck.fuzz.running.generators import OfNumpy, OfRandom
+from pytest_gilcheck.engine.running import generators, repeatable
+from pytest_gilcheck.engine.running.generators import OfNumpy, OfRandom
 
 from .programs import Counter, add_locked, counted, is_two
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_gilcheck.fuzz.conflicts.trace import Trace
-from pytest_gilcheck.fuzz.running.record import ScheduleRun
+from pytest_gilcheck.engine.running.record import ScheduleRun
+from pytest_gilcheck.engine.touched.trace import Trace
 
 
 class Growing(dict):

@@ -13,10 +13,10 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.child import ChildSide, fork
 from pytest_gilcheck.core.system import HAS_FORK
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running.policy import Planned
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running.policy import Planned
+from pytest_gilcheck.engine.schedule import Choice, Schedule
+from pytest_gilcheck.search.harness import explorer_for
 
 from .programs import Counter, add, add_locked, counted, is_two, plan
 

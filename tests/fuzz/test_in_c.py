@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_gilcheck.fuzz.steps import in_c
+from pytest_gilcheck.engine.bytecode import in_c
 
 from ..slow import one_in
 from .in_c import NOT_KNOWN, PROGRAMS, Color, Lists, Pair, fill

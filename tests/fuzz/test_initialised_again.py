@@ -79,7 +79,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", one_in(3, PAIRS))
 def test_what_a_second_init_stores_is_no_constant_and_the_twin_with_a_lock_is_settled(name, monkeypatch):
-    monkeypatch.setattr("pytest_gilcheck.fuzz.searching.search.Search._passes_test", lambda *ignored: True)
+    monkeypatch.setattr("pytest_gilcheck.search.search.Search._passes_test", lambda *ignored: True)
     result = counted(*PAIRS[name], setup=Shared, invariant=read_the_same, schedules=300)
     assert result.verdict == "violated", result.reason
     twin = counted(*map(under_the_lock, PAIRS[name]), setup=Shared, invariant=read_the_same, schedules=300)

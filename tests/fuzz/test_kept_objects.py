@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from pytest_gilcheck.core.verdict import Verdict
-from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.engine.program import Program
 
 from .programs import SETTLED, counted
 from .test_focus import focused

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from pytest_gilcheck.core.source import with_nested
-from pytest_gilcheck.fuzz.searching.harness import _takes_part
-from pytest_gilcheck.fuzz.steps.calls import makes_steps
-from pytest_gilcheck.fuzz.steps.changing import Changing
-from pytest_gilcheck.fuzz.steps.library import _NAMED, _STEPPED, makes_steps_always, one_step
+from pytest_gilcheck.engine.bytecode.calls import makes_steps
+from pytest_gilcheck.engine.bytecode.changing import Changing
+from pytest_gilcheck.engine.bytecode.library import _NAMED, _STEPPED, makes_steps_always, one_step
+from pytest_gilcheck.search.harness import _takes_part
 from tests.undecided import expect
 
 from ..slow import only

@@ -8,14 +8,14 @@ from time import monotonic
 
 import pytest
 
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.explorer import Symptom
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.limits import limited
-from pytest_gilcheck.fuzz.searching.minimise import minimised
-from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.schedule import Choice, Schedule
+from pytest_gilcheck.search.explorer import Symptom
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.limits import limited
+from pytest_gilcheck.search.minimise import minimised
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.sampling import RandomWalk
 
 
 class Phases:

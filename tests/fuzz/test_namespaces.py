@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
+from pytest_gilcheck.engine.bytecode.changing import Changing
+from pytest_gilcheck.engine.bytecode.namespaces import uses_of
+from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz.check import fuzz
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.steps.changing import Changing
-from pytest_gilcheck.fuzz.steps.namespaces import uses_of
+from pytest_gilcheck.search.plan import FuzzPlan
 
 from .programs import SETTLED
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.system import HAS_AFFINITY, HAS_PROC
-from pytest_gilcheck.fuzz.running.one_core import OneCore
+from pytest_gilcheck.engine.running.one_core import OneCore
 
 from ..undecided import undecided
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.schedule import Choice, Schedule
 from pytest_gilcheck.fuzz.check import fuzz
-from pytest_gilcheck.fuzz.conflicts.focus import Focus
 from pytest_gilcheck.fuzz.draws import Drawn
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule
-from pytest_gilcheck.fuzz.searching.frontier import Frontier, Rank, WithoutRecord
-from pytest_gilcheck.fuzz.searching.search import SearchOutcome
+from pytest_gilcheck.search.focus import Focus
+from pytest_gilcheck.search.frontier import Frontier, Rank, WithoutRecord
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.search import SearchOutcome
 
 from ..undecided import undecided
 from .programs import FEW, Counter, add, add_locked, is_two, no_time_for_records, reduced

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.searching.orders import further_orders, orders_of
+from pytest_gilcheck.search.orders import further_orders, orders_of
 
 from ..slow import one_in
 from .programs import counted, plan

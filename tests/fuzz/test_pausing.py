@@ -11,7 +11,7 @@ from collections import deque
 import pytest
 
 from pytest_gilcheck.core.clocks import sleep as real_sleep
-from pytest_gilcheck.fuzz.running import fairness, turns
+from pytest_gilcheck.engine.running import fairness, turns
 from tests.slow import one_in
 
 from .programs import Counter, add, add_locked, counted

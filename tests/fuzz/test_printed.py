@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.search.search import Search
 
 from .programs import SETTLED, counted, under_the_lock
 

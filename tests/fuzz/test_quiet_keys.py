@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_gilcheck.fuzz.steps.quiet_keys import QuietKeys
+from pytest_gilcheck.engine.bytecode.quiet_keys import QuietKeys
 
 from .programs import SETTLED, counted
 

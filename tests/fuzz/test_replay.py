@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_gilcheck import ReplayDiverged
+from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
 from pytest_gilcheck.fuzz import failing
-from pytest_gilcheck.fuzz.schedule import Choice, Schedule, Token
 
 from ..slow import one_in
 from .learning import Late, same_twice

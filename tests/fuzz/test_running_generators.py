@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.search.search import Search
 
 from .programs import SETTLED, counted
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from pytest_gilcheck.engine.bytecode.changing import Changing
+from pytest_gilcheck.engine.touched import trace
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.bound import Bound
-from pytest_gilcheck.fuzz.conflicts import trace
-from pytest_gilcheck.fuzz.searching import search
-from pytest_gilcheck.fuzz.searching.explorer import Explorer
-from pytest_gilcheck.fuzz.searching.search import Search
-from pytest_gilcheck.fuzz.steps.changing import Changing
+from pytest_gilcheck.search import search
+from pytest_gilcheck.search.bound import Bound
+from pytest_gilcheck.search.explorer import Explorer
+from pytest_gilcheck.search.search import Search
 
 from ..slow import one_in
 from .alone import (

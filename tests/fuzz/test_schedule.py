@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_gilcheck.fuzz.schedule import BadToken, Choice, Schedule, Token, checksum
+from pytest_gilcheck.engine.schedule import BadToken, Choice, Schedule, Token, checksum
 from tests.untimed import UNTIMED
 
 CHOICES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 40), st.booleans()), unique_by=lambda each: each[0]).map(

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from pytest_gilcheck import BadValue, Kind
-from pytest_gilcheck.fuzz.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.sampling import RandomWalk
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.plan import DEFAULT_BUDGET, DEFAULT_COUNTED_BUDGET
+from pytest_gilcheck.search.sampling import RandomWalk
 
 from ..quality.corpus import CASES
 from ..slow import one_in, only

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running.task import READY
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.limits import limited
-from pytest_gilcheck.fuzz.searching.sampling import Priorities
-from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running.task import READY
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.limits import limited
+from pytest_gilcheck.search.plan import FuzzPlan
+from pytest_gilcheck.search.sampling import Priorities
+from pytest_gilcheck.search.search import Search
 
 from .programs import Counter, add_locked, is_two
 

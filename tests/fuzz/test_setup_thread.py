@@ -5,12 +5,12 @@ from unittest import mock
 import pytest
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.plan import FuzzPlan
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running.engine import Engine
-from pytest_gilcheck.fuzz.schedule import Schedule
-from pytest_gilcheck.fuzz.searching import explorer
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running.engine import Engine
+from pytest_gilcheck.engine.schedule import Schedule
+from pytest_gilcheck.search import explorer
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.plan import FuzzPlan
 
 pytestmark = pytest.mark.skipif(not FREE_THREADED_BUILD, reason="a build with a GIL ends an object where its last reference goes")
 

@@ -15,9 +15,9 @@ import pytest
 
 from pytest_gilcheck import Kind, gilcheck
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.fuzz.steps import switch_points
-from pytest_gilcheck.fuzz.steps.c_operations import CONTAINERS, READINGS, UNLOCKED, Effect
-from pytest_gilcheck.fuzz.steps.shared import shared
+from pytest_gilcheck.engine.bytecode import switch_points
+from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, READINGS, UNLOCKED, Effect
+from pytest_gilcheck.engine.bytecode.shared import shared
 
 from ..quality import c_trials
 from ..slow import one_in

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_gilcheck.engine.running.engine import Engine
+from pytest_gilcheck.engine.running.turns import Turns
+from pytest_gilcheck.engine.touched import trace
+from pytest_gilcheck.engine.touched.trace import Trace
 from pytest_gilcheck.fuzz import check, draws
-from pytest_gilcheck.fuzz.conflicts import trace
-from pytest_gilcheck.fuzz.conflicts.trace import Trace
-from pytest_gilcheck.fuzz.running.engine import Engine
-from pytest_gilcheck.fuzz.running.turns import Turns
-from pytest_gilcheck.fuzz.searching import explorer, limits, reduction, search
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
-from pytest_gilcheck.fuzz.searching.search import FEWEST, SearchOutcome
+from pytest_gilcheck.search import explorer, limits, reduction, search
+from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.search import FEWEST, SearchOutcome
 
 from ..slow import one_in
 from .programs import Clock, plan

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.search.harness import explorer_for
 
 from ..slow import only
 from .programs import counted, plan

@@ -12,9 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import booleans
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.conflicts import races
-from pytest_gilcheck.fuzz.searching.reduction import Reduction
-from pytest_gilcheck.fuzz.steps import (
+from pytest_gilcheck.engine.bytecode import (
     attributes,
     calling,
     calls,
@@ -28,7 +26,9 @@ from pytest_gilcheck.fuzz.steps import (
     touches,
     waiting,
 )
-from pytest_gilcheck.fuzz.steps.rules import containers
+from pytest_gilcheck.engine.bytecode.rules import containers
+from pytest_gilcheck.search import races
+from pytest_gilcheck.search.reduction import Reduction
 
 from ..slow import one_in, only
 from .generated import Drawn, programs

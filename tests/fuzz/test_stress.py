@@ -15,7 +15,7 @@ from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.cores import usable_cores
 from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
-from pytest_gilcheck.fuzz.program import Program
+from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz.stress.guard import readable
 from pytest_gilcheck.fuzz.stress.stress import StressReport, stress
 

@@ -5,10 +5,10 @@ import collections
 import pytest
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
-from pytest_gilcheck.fuzz.conflicts.dictionaries import Dictionaries
-from pytest_gilcheck.fuzz.conflicts.objects import Objects
-from pytest_gilcheck.fuzz.steps.supposed import led_to
-from pytest_gilcheck.fuzz.steps.touch import ALL
+from pytest_gilcheck.engine.bytecode.supposed import led_to
+from pytest_gilcheck.engine.bytecode.touch import ALL
+from pytest_gilcheck.engine.touched.dictionaries import Dictionaries
+from pytest_gilcheck.engine.touched.objects import Objects
 
 from ..slow import only
 from . import supposed as programs

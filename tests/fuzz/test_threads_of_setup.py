@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_gilcheck.fuzz.running import short_slices
+from pytest_gilcheck.engine.running import short_slices
 
 from ..slow import one_in
 from .programs import counted

@@ -11,7 +11,7 @@ import sysconfig
 import pytest
 
 from pytest_gilcheck import Kind
-from pytest_gilcheck.fuzz.steps import torn
+from pytest_gilcheck.engine.bytecode import torn
 
 from ..slow import one_in
 from .in_several_steps import LOSING, ONE_STEP, SEVERAL_STEPS, WITHOUT_A_ROW, Handler, Lists, Rows, Shared, is_some_sum, see

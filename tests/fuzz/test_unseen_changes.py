@@ -9,7 +9,7 @@ import types
 import pytest
 
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.fuzz.searching.search import Search
+from pytest_gilcheck.search.search import Search
 
 from ..slow import one_in
 from . import unseen

@@ -12,9 +12,9 @@ import types
 import pytest
 
 from pytest_gilcheck.core.origin import under_test
-from pytest_gilcheck.fuzz.schedule import Token, checksum
-from pytest_gilcheck.fuzz.searching.search import Search
-from pytest_gilcheck.fuzz.steps import attributes, changing
+from pytest_gilcheck.engine.bytecode import attributes, changing
+from pytest_gilcheck.engine.schedule import Token, checksum
+from pytest_gilcheck.search.search import Search
 
 from ..slow import one_in
 from .programs import counted

@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
-from pytest_gilcheck.fuzz.steps import contexts, in_c, values
+from pytest_gilcheck.engine.bytecode import contexts, in_c, values
 
 
 class Color(enum.Enum):

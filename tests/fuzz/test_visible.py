@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from pytest_gilcheck.core.origin import under_test
-from pytest_gilcheck.fuzz.steps import opcodes
-from pytest_gilcheck.fuzz.steps.calls import gil_is_checked_after, global_callee, is_step
-from pytest_gilcheck.fuzz.steps.visible import Access, Visibility
+from pytest_gilcheck.engine.bytecode import opcodes
+from pytest_gilcheck.engine.bytecode.calls import gil_is_checked_after, global_callee, is_step
+from pytest_gilcheck.engine.bytecode.visible import Access, Visibility
 
 total = 0
 LIMIT = 5

@@ -10,9 +10,9 @@ from time import monotonic
 import pytest
 
 from pytest_gilcheck.core.system import HAS_PROC
-from pytest_gilcheck.fuzz.program import Program
-from pytest_gilcheck.fuzz.running import watchdog
-from pytest_gilcheck.fuzz.searching.harness import explorer_for
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running import watchdog
+from pytest_gilcheck.search.harness import explorer_for
 from tests.undecided import undecided
 
 from .programs import Counter, counted, plan

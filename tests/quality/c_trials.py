@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from time import monotonic
 
-from pytest_gilcheck.fuzz.steps.c_operations import CONTAINERS, READINGS, UPDATINGS, Effect, Updating
+from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, READINGS, UPDATINGS, Effect, Updating
 
 ALL = (*READINGS, *UPDATINGS)
 NAMESPACE = """

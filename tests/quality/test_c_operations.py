@@ -14,7 +14,7 @@ import pytest
 
 from pytest_gilcheck.core.cores import usable_cores
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
-from pytest_gilcheck.fuzz.steps.c_operations import Effect
+from pytest_gilcheck.engine.bytecode.c_operations import Effect
 
 from . import c_trials
 

@@ -7,7 +7,7 @@ By default one in many; with ``-m slow`` all of them. `benchmarks/fuzz_torn.py` 
 import pytest
 
 from pytest_gilcheck import gilcheck
-from pytest_gilcheck.fuzz.steps.c_operations import READINGS, UPDATINGS, Effect
+from pytest_gilcheck.engine.bytecode.c_operations import READINGS, UPDATINGS, Effect
 
 from ..slow import one_in
 from .torn_rows import row_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from pytest_gilcheck.fuzz.steps.c_operations import CONTAINERS, Reading, Updating
+from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, Reading, Updating
 
 from . import c_trials
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.verdict import Verdict
+from ...engine.running.policy import Planned, Policy, SequentialOrder
+from ...engine.running.record import ScheduleRun
+from ...engine.schedule import Schedule, checksum, preemptions
+from ...search.explorer import Explorer, Symptom
+from ...search.limits import limited
+from ...search.minimise import observed
+from ...search.orders import orders_of
+from ...search.search import Search
 from ..explaining.recorder import RecordedStep, Recorder
 from ..result import FuzzResult, Kind
-from ..running.policy import Planned, Policy, SequentialOrder
-from ..running.record import ScheduleRun
-from ..schedule import Schedule, checksum, preemptions
-from ..searching.explorer import Explorer, Symptom
-from ..searching.limits import limited
-from ..searching.minimise import observed
-from ..searching.orders import orders_of
-from ..searching.search import Search
 from .examination import CLASSIFYING, REPLAYS, Examination
 from .smaller import smaller
 

@@ -13,11 +13,11 @@ from ...core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ...core.child_side import of_this_process
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
-from ..plan import FuzzPlan
-from ..program import Program
-from ..running.journal import Journal, Stage
-from ..searching.explorer import Explorer
-from ..searching.harness import explorer_for
+from ...engine.program import Program
+from ...engine.running.journal import Journal, Stage
+from ...search.explorer import Explorer
+from ...search.harness import explorer_for
+from ...search.plan import FuzzPlan
 from .hang_watch import HangWatch
 
 _LOOK = 0.05  # seconds between two looks at the child

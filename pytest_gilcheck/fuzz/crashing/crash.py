@@ -16,21 +16,21 @@ from ...core.fork_safety import NoFork
 from ...core.origin import ours, under_test
 from ...core.system import scratch_file
 from ...core.verdict import Verdict
-from ..deadline import Deadline
+from ...engine.program import Program
+from ...engine.running.journal import Journal, Stage
+from ...engine.running.policy import Planned, Policy
+from ...engine.schedule import Schedule, preemptions
+from ...search.deadline import Deadline
+from ...search.explorer import Explorer, Symptom
+from ...search.harness import explorer_for, run_limit
+from ...search.limits import limited
+from ...search.minimise import observed
+from ...search.orders import orders_of
+from ...search.plan import FuzzPlan
+from ...search.reduction import Reduction
+from ...search.search import Search
 from ..explaining.recorder import RecordedStep
-from ..plan import FuzzPlan
-from ..program import Program
 from ..result import FuzzResult, Kind
-from ..running.journal import Journal, Stage
-from ..running.policy import Planned, Policy
-from ..schedule import Schedule, preemptions
-from ..searching.explorer import Explorer, Symptom
-from ..searching.harness import explorer_for, run_limit
-from ..searching.limits import limited
-from ..searching.minimise import observed
-from ..searching.orders import orders_of
-from ..searching.reduction import Reduction
-from ..searching.search import Search
 from .attempt import Attempt, attempt
 from .examination import CLASSIFYING, REPLAYS, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps

@@ -7,18 +7,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..deadline import Deadline
+from ...engine.bytecode.visible import Access
+from ...engine.program import Program
+from ...engine.running.journal import Journal
+from ...engine.running.record import ScheduleRun
+from ...engine.schedule import Schedule, Token, preemptions
+from ...search.deadline import Deadline
+from ...search.explorer import Explorer, Symptom
+from ...search.harness import run_limit
+from ...search.plan import FuzzPlan
 from ..explaining.recorder import RecordedStep
 from ..explaining.rows import columns_of, rows_of
-from ..plan import FuzzPlan
-from ..program import Program
 from ..result import FuzzResult, Kind
-from ..running.journal import Journal
-from ..running.record import ScheduleRun
-from ..schedule import Schedule, Token, preemptions
-from ..searching.explorer import Explorer, Symptom
-from ..searching.harness import run_limit
-from ..steps.visible import Access
 from .attempt import Attempt, after_sequential_orders, attempt
 
 REPLAYS = 3  # each needs a process of its own

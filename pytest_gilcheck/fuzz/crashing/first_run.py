@@ -25,24 +25,24 @@ from ...core.clocks import monotonic
 from ...core.durations import seconds
 from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
+from ...engine.program import Program
+from ...engine.running.covered import Covered
+from ...engine.running.events import Events
+from ...engine.running.journal import Journal
+from ...engine.running.policy import Planned, PlannedAndLeft, Policy
+from ...engine.schedule import Choice, Schedule, Token
+from ...engine.touched.trace import Trace
+from ...search.deadline import Deadline
+from ...search.explorer import Explorer, SequentialBaseline, Symptom
+from ...search.frontier import Frontier, WithoutRecord
+from ...search.harness import installed
+from ...search.orders import Order, further_orders, orders_of
+from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
+from ...search.reduction import Reduction
+from ...search.search import FEWEST, Branch, forced_alternatives, portfolio
 from ..check import check_followed, check_program, does_not_fail
-from ..conflicts.trace import Trace
-from ..deadline import Deadline
 from ..failing import Left
-from ..plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
-from ..program import Program
 from ..result import FuzzResult
-from ..running.covered import Covered
-from ..running.events import Events
-from ..running.journal import Journal
-from ..running.policy import Planned, PlannedAndLeft, Policy
-from ..schedule import Choice, Schedule, Token
-from ..searching.explorer import Explorer, SequentialBaseline, Symptom
-from ..searching.frontier import Frontier, WithoutRecord
-from ..searching.harness import installed
-from ..searching.orders import Order, further_orders, orders_of
-from ..searching.reduction import Reduction
-from ..searching.search import FEWEST, Branch, forced_alternatives, portfolio
 from .apart import ApartExamination, Seen, recorded
 from .attempt import Attempt
 from .examination import Learnt

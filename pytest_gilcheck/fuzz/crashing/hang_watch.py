@@ -11,7 +11,7 @@ from math import inf
 from ...core.clocks import monotonic
 from ...core.stat import stat_of
 from ...core.system import HAS_PROC, entries
-from ..running.journal import Journal, Stage
+from ...engine.running.journal import Journal, Stage
 
 _PATIENCE = 1.0  # seconds beyond the limit of a run
 _OWN_WATCH = 0.5  # seconds of CPU time in which the process would have ended the run by itself, if it could

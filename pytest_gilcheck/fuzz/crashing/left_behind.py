@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
-from ..deadline import Deadline
-from ..plan import FuzzPlan
-from ..program import Program
+from ...engine.program import Program
+from ...engine.running.journal import Journal
+from ...search.deadline import Deadline
+from ...search.plan import FuzzPlan
 from ..result import FuzzResult
-from ..running.journal import Journal
 from .apart import ApartExamination
 from .examination import Learnt
 

@@ -9,9 +9,9 @@ from io import BytesIO
 from types import FrameType
 
 from ...core.descriptors import OwnDescriptor
+from ...engine.bytecode.visible import Access
+from ...engine.running.task import Task
 from ..explaining.recorder import RecordedStep, Recorder
-from ..running.task import Task
-from ..steps.visible import Access
 
 _MOST = 1 << 26  # bytes
 

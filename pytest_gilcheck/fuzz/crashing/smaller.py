@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ..running.policy import Planned, Policy
-from ..schedule import Schedule
-from ..searching.minimise import Segments, earlier
-from ..segments import Segment, by_thread, merged, of_order, with_stretch
+from ...engine.running.policy import Planned, Policy
+from ...engine.schedule import Schedule
+from ...search.minimise import Segments, earlier
+from ...search.segments import Segment, by_thread, merged, of_order, with_stretch
 
 Tries = Callable[[Sequence[Policy]], "Schedule | None"]  # in a child, until a run does it; the schedule of that run
 

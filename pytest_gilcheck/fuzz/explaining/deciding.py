@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..conflicts.trace import Trace
-from ..running.policy import Planned
-from ..schedule import CLOCK, Choice, Schedule
-from ..searching.explorer import Explorer, Failure
+from ...engine.running.policy import Planned
+from ...engine.schedule import CLOCK, Choice, Schedule
+from ...engine.touched.trace import Trace
+from ...search.explorer import Explorer, Failure
 from .pairs import Pair, turned_round
 from .recorder import RecordedStep
 from .trials import Trials, rank, watched

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..conflicts.trace import Trace
-from ..running.policy import Planned
-from ..running.record import BlockedThread
-from ..searching.explorer import Explorer, Failure
+from ...engine.running.policy import Planned
+from ...engine.running.record import BlockedThread
+from ...engine.touched.trace import Trace
+from ...search.explorer import Explorer, Failure
 from .deciding import Deciding, deciding
 from .pairs import Pair
 from .recorder import RecordedStep

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..steps.touch import ALL
+from ...engine.bytecode.touch import ALL
 from .recorder import Location, RecordedStep
 
 # By the number of an object; then by a name in it, a thread, and whether it is changed: the steps so far, of very many the last.

@@ -21,14 +21,14 @@ from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
-from ..conflicts.objects import Objects
-from ..running.task import Task
-from ..steps.instructions import instruction_at, instructions_of
-from ..steps.operators import kind_of
-from ..steps.stack import locals_of
-from ..steps.touch import ALL, SIZE
-from ..steps.touches import touches
-from ..steps.visible import Access
+from ...engine.bytecode.instructions import instruction_at, instructions_of
+from ...engine.bytecode.operators import kind_of
+from ...engine.bytecode.stack import locals_of
+from ...engine.bytecode.touch import ALL, SIZE
+from ...engine.bytecode.touches import touches
+from ...engine.bytecode.visible import Access
+from ...engine.running.task import Task
+from ...engine.touched.objects import Objects
 
 _NOTHING = object()
 _MOST_TEXTS = 10_000  # after which all are forgotten

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from ..running.record import ScheduleRun
+from ...engine.running.record import ScheduleRun
 from .recorder import RecordedStep
 
 _WIDTH = 80  # columns of a line of the story

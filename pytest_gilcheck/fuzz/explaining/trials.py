@@ -14,14 +14,14 @@ from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from types import FrameType
 
-from ..conflicts.trace import Trace
-from ..running.policy import Policy
-from ..running.record import ScheduleRun
-from ..running.task import Task
-from ..searching.explorer import Explorer, Failure
-from ..searching.minimise import Segments, observed
-from ..segments import Segment
-from ..steps.visible import Access
+from ...engine.bytecode.visible import Access
+from ...engine.running.policy import Policy
+from ...engine.running.record import ScheduleRun
+from ...engine.running.task import Task
+from ...engine.touched.trace import Trace
+from ...search.explorer import Explorer, Failure
+from ...search.minimise import Segments, observed
+from ...search.segments import Segment
 from .pairs import Pair, conflicting, turned_round
 from .recorder import Location, RecordedStep, Recorder
 from .turning import Turned, Turning

@@ -11,11 +11,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..conflicts.reordered import Reordered
-from ..conflicts.straighten import straightest
-from ..conflicts.trace import LOCK, Trace
-from ..running.record import Deed
-from ..segments import Segment
+from ...engine.running.record import Deed
+from ...engine.touched.trace import LOCK, Trace
+from ...search.reordered import Reordered
+from ...search.segments import Segment
+from ...search.straighten import straightest
 from .pairs import Pair
 from .recorder import RecordedStep
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from ...core.clocks import monotonic
 from ...core.verdict import Verdict
-from ..plan import FuzzPlan
-from ..program import Program
+from ...engine.program import Program
+from ...search.explorer import NotExplorable
+from ...search.harness import explorer_for
+from ...search.limits import limited
+from ...search.plan import FuzzPlan
+from ...search.search import Search
 from ..result import FuzzResult, Kind
-from ..searching.explorer import NotExplorable
-from ..searching.harness import explorer_for
-from ..searching.limits import limited
-from ..searching.search import Search
 from .stress import stress
 
 

@@ -19,9 +19,9 @@ from ...core.child import ChildSide
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
-from .. import program as program_module
-from ..program import Program, describe_error
-from ..steps import switch_points
+from ...engine import program as program_module
+from ...engine.bytecode import switch_points
+from ...engine.program import Program, describe_error
 from . import rendezvous
 from .rendezvous import AlignedThreads
 

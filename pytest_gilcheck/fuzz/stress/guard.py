@@ -13,7 +13,7 @@ from typing import Any
 from ...core.child import ChildSide, Ending, Outcome, fork
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
-from ..program import Program
+from ...engine.program import Program
 from .child import EXCEPTION, INVARIANT, OURS, SharedCount, run_child
 
 CRASHED, HANGS = "crashed", "hangs"

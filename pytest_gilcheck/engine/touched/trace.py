@@ -1,0 +1,443 @@
+"""Records a run as a sequence of transitions: which thread made each, and what it touched.
+
+A transition begins at a point, where its thread was chosen, and ends where the next one begins: it is a visible step with what the
+thread does after it, or what a thread does that begins or goes on after a wait, up to its next step. So the transitions of a run
+have the numbers of its points.
+
+Objects are known by numbers (`objects`), and not kept alive.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import math
+import sys
+import weakref
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import partial
+from sys import getrefcount
+from types import (
+    BuiltinFunctionType,
+    BuiltinMethodType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, NamedTuple
+
+from ...core.build_flags import FREE_THREADED_BUILD
+from ...core.classes import is_a
+from ...core.clocks import monotonic
+from ...core.lookup import looked_up
+from ...core.origin import foreign, ours, standard
+from ...core.source import code_position, innermost, place, position_text
+from ..bytecode import quiet_keys
+from ..bytecode.apart import ApartCall
+from ..bytecode.assumed import assumed
+from ..bytecode.calls import makes_steps
+from ..bytecode.instructions import instruction_at
+from ..bytecode.stack import NOTHING, topmost
+from ..bytecode.supposed import supposed
+from ..bytecode.touch import ALL, SIZE, UNKNOWN, Touch, Touches
+from ..bytecode.touches import touches
+from ..bytecode.visible import ENTRY, IN_C, Access
+from ..bytecode.waiting import behind_a_lock
+from ..running.engine import Engine
+from ..running.record import HANGS, Deed, Place, ScheduleRun
+from ..running.task import Task
+from .dictionaries import Dictionaries
+from .objects import Objects
+
+_MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
+_STEPS_BETWEEN_LOOKS = 64  # at the clock
+_BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
+_SUPPOSED = 20  # times that a run makes a step, at most, for a look at what it may touch
+_CODE = (FunctionType, ModuleType, type)
+_FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
+_HELD_BY_US = 4  # references to an operand, with that of the stack: the tuple of operands, a loop's variable, and an argument
+_NEVER_SHARED = frozenset({*_CODE, type(None), bool, int, float, str, bytes, tuple, BuiltinFunctionType})
+_READ, _WRITE = Deed.READ, Deed.WRITE
+LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
+
+
+class Part(NamedTuple):
+    """Something that a transition touches: an object, what of it, and what is done to it."""
+
+    holder: int  # the number of the object
+    part: Any
+    deed: Deed
+
+
+class Torn(NamedTuple):
+    """A call in C that is several steps without a GIL.
+
+    Attributes:
+        text: of it, and the place of what calls it, for a reader.
+        holders: the numbers of the objects that it touches in several steps.
+    """
+
+    text: str
+    holders: frozenset[int]
+
+
+class Trace:
+    """A context manager in which a run is recorded.
+
+    Args:
+        focusing: whether to keep what `focus` needs.
+        until: when to give up, by `monotonic`: from then on the run goes on without being recorded.
+        by_dictionaries: whether the program may use the dictionaries in which objects keep their attributes.
+
+    Attributes:
+        gave_up: whether that has come.
+        places: of each step of code under test and of each call that made no step, by id: it, its code and its offset; if focusing.
+        unknown_on: by thread, the numbers of what the steps work on of which it is not known what they touch; if focusing.
+        outlasting: the numbers of the objects that live when the threads have ended; if focusing.
+        owners: by point, the index of the thread that made the transition.
+        parts: by point, what it touched.
+        not_known: by point, what is in a transition of which it is not known what it touched: a text, or a code and an offset.
+        no_step: the points at which the running thread could not continue.
+        steps: the points of transitions that begin with a visible step.
+        accesses: by point, the step of code under test that it begins with.
+        guessed: by point, the ids of what a step of the user's code works on of which it is not known what it touches.
+        spots: by point, the code and the offset of the step that it begins with, if that is known.
+        supposed: the points of steps of which it is not known what they touch, and `parts` has what they may touch.
+        torn: by point, what C touches there in several steps.
+        taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
+    """
+
+    def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf, by_dictionaries: bool = False) -> None:
+        self._engine = engine
+        self._focusing = focusing
+        self._until = until
+        self.gave_up = False
+        self.places: dict[int, tuple[Access, CodeType, int]] = {}
+        self.unknown_on: dict[int, set[int]] = {}
+        self.outlasting: frozenset[int] = frozenset()
+        self.objects = Objects()
+        self.owners: dict[int, int] = {}
+        self.parts: dict[int, list[Part]] = {}
+        self.not_known: dict[int, str | tuple[CodeType, int]] = {}
+        self.no_step: set[int] = set()
+        self.steps: set[int] = set()
+        self.accesses: dict[int, Access] = {}
+        self.guessed: dict[int, list[int]] = {}
+        self.spots: dict[int, Place] = {}
+        self.supposed: set[int] = set()
+        self.torn: dict[int, Torn] = {}
+        self.taken_apart: dict[int, Torn] = {}
+        self._looked_at: dict[Place, int] = {}
+        self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
+        self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
+        self._spans: list[tuple[int, int, tuple[int, ...]]] = []
+        self._forks: dict[int, tuple[int, ...]] = {}
+        self._notifications: set[int] = set()
+        self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
+        self._reached: set[tuple[int, Any]] = set()  # what other code touches
+        self._generators: dict[int, tuple[weakref.ref[GeneratorType[Any, Any, Any]], int]] = {}  # advanced, by ids of their frames
+        self._inside: list[tuple[int, int]] = []  # steps of the code of generators: their points, and the numbers of these
+
+    def __enter__(self) -> Trace:
+        self._engine.observer = self._engine.recorder = self
+        quiet_keys.remember(self._quiet_keys)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        self._engine.observer = self._engine.recorder = None
+        quiet_keys.remember(None)
+
+    def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
+        """Called when a thread is about to make a visible step, which may be long after it came there."""
+        now = self._engine.point
+        if not now % _STEPS_BETWEEN_LOOKS and monotonic() > self._until:
+            self.gave_up = True
+            self.not_known[now] = "the rest of a run that takes long"
+            self._let_go(all_of_them=True)
+            self._stop()
+            return
+        self.owners[now] = task.index
+        self.steps.add(now)
+        self._let_go()
+        if self._generators:
+            self._within(frame)
+        if access is IN_C:
+            return
+        if access.kind == "end":
+            self.accesses[now] = access
+            self.not_known[now] = self.spots[now] = frame.f_code, frame.f_lasti
+            if self._focusing:
+                self.places[id(access)] = access, frame.f_code, frame.f_lasti
+            return
+        if access.name == LOCK:
+            outer = frame.f_back if frame.f_code.co_name == "__enter__" else frame
+            if outer is not None:
+                self.spots[now] = outer.f_code, outer.f_lasti
+            if behind_a_lock(outer, self._engine.takes_part) is UNKNOWN:
+                self.not_known[now] = "a lock of the standard library"
+            return
+        if access.line == 0 or not makes_steps(frame.f_code, frame.f_globals, self._engine.takes_part):
+            self.not_known[now] = access.name
+            return
+        self.accesses[now] = access
+        self.spots[now] = frame.f_code, frame.f_lasti
+        if access.name == ENTRY:  # what C has begun, and goes on with, is what the step before touches, or unknown
+            return
+        name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
+        try:
+            if self._focusing:
+                self.places[id(access)] = access, frame.f_code, frame.f_lasti
+            found = touches(frame, name, argument, value, self._engine.takes_part)
+            if found is None and (self._focusing or not foreign(frame.f_code.co_filename)):
+                operands = topmost(frame, _MOST_OPERANDS + argument if name.startswith("CALL") else _MOST_OPERANDS)
+                self.guessed[now] = _used_elsewhere(operands, name.startswith("CALL"))
+                if self._focusing:
+                    self._unknown_on(task, operands)
+        except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
+            found = None
+        if found is None:
+            self.not_known[now] = frame.f_code, frame.f_lasti
+            found = self._assumed(frame, name, argument, value, unpacks=access.kind != "call" or _BEFORE_CALLS)
+            if not found:  # else a pass depends on its conflicts
+                self.supposed.add(now)
+            found = [*found, *self._supposed(frame, name, argument, value)]
+        self._touched(found)
+        if any(each.torn for each in found):
+            caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
+            torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)
+            self.torn[now] = Torn(told(caller.f_code, caller.f_lasti), torn)
+
+    def _assumed(self, frame: FrameType, name: str, argument: int, value: Any, *, unpacks: bool) -> list[Touch]:
+        """What such a step does at least: all of it on a free-threaded build, elsewhere what several steps are without a GIL."""
+        try:
+            found = assumed(frame, name, argument, value, self._engine.takes_part, unpacks=unpacks)
+        except Exception:  # as above
+            return []
+        return found if FREE_THREADED_BUILD else [each for each in found if each.torn]
+
+    def _supposed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
+        place = frame.f_code, frame.f_lasti
+        self._looked_at[place] = times = (looked_up(self._looked_at, place) or 0) + 1
+        if times > _SUPPOSED:
+            return []
+        try:
+            return supposed(frame, name, argument, value, self._engine.takes_part)
+        except Exception:  # as above
+            return []
+
+    @property
+    def doubt(self) -> str:
+        """Of what it is not known what it touches, first of all; empty if everything is known."""
+        if not self.not_known:
+            return ""
+        first = next(iter(self.not_known.values()))
+        if isinstance(first, str):
+            return first
+        code, offset = first
+        name, _, value = instruction_at(code, offset)
+        return f"{name} {value or ''} at {code.co_filename}:{code_position(code, offset).line}"
+
+    def _touched(self, found: Touches) -> None:
+        """The running thread touches this."""
+        if not found:
+            return
+        point = self._engine.point
+        parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
+        for holder, part, changes, inner, _ in found:
+            number, part = self._number(holder, part)
+            if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
+                self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
+            if changes and part is ALL:
+                self._quiet_keys.changed(number)
+            if inner or self._inner:
+                self._from_within(number, part, inner)
+            parts.append(Part(number, part, _WRITE if changes else _READ))
+
+    def _number(self, holder: Any, part: Any) -> tuple[int, Any]:
+        return (self.objects.number(holder), part) if self._dictionaries is None else self._dictionaries.number(holder, part)
+
+    def _from_within(self, number: int, part: Any, inner: bool) -> None:
+        """Take note of what is touched if it may be in the middle of several steps of the library's behind a lock of its own."""
+        if not self._inner:  # up to now, all has been touched by other code
+            touched = (each for parts in self.parts.values() for each in parts)
+            self._reached = {_attribute_or_whole(each.holder, each.part) for each in touched if each.part is not LOCK}
+        what_of = _attribute_or_whole(number, part)
+        (self._inner if inner else self._reached).add(what_of)
+        if what_of in (self._reached if inner else self._inner):
+            what = "what a queue, a condition or an event keeps, and the program reaches into,"
+            self.not_known.setdefault(self._engine.point, what)
+
+    def _within(self, frame: FrameType) -> None:
+        """This step is one of the generators whose code is running: up to its end, which may be an exception that no step shows,
+        another thread that advances such a generator gets an error."""
+        point, generators, inside = self._engine.point, self._generators, self._inside
+        inner: FrameType | None = frame
+        while inner is not None:  # by ids: to ask each frame for its code takes most of a step
+            if id(inner) in generators:
+                reference, number = generators[id(inner)]
+                generator = reference()
+                if generator is not None and generator.gi_frame is inner:
+                    inside.append((point, number))
+            inner = inner.f_back
+
+    def _touched_by_running(self) -> None:
+        """Enter the steps of the code of generators as touching these, where several threads touch one: most are one thread's."""
+        owner: dict[int, int] = {}
+        numbers = {number for _, number in self._inside}
+        touching = [(point, part.holder) for point, parts in self.parts.items() for part in parts if part.holder in numbers]
+        users = ((number, self.owners[point]) for point, number in (*touching, *self._inside))
+        several = {number for number, user in users if owner.setdefault(number, user) != user}
+        for point, number in self._inside:
+            if number in several:
+                self.parts.setdefault(point, []).append(Part(number, ALL, _WRITE))
+
+    def _unknown_on(self, task: Task, operands: Iterable[Any]) -> None:
+        """Some are made for the step alone: what they lead to is taken note of as well."""
+        for each in operands:
+            inner = gc.get_referents(each)[:_MOST_OPERANDS] if type(each) in _FOR_ONE_STEP else ()
+            self.unknown_on.setdefault(task.index, set()).update(self.objects.number(thing) for thing in (each, *inner))
+
+    def _let_go(self, *, all_of_them: bool = False) -> None:
+        objects, before = self.objects, self.objects.disturbed
+        objects.let_go(all_of_them=all_of_them)
+        if objects.disturbed != before:  # the run proves nothing from here on, but what other steps touch is known
+            self.not_known.setdefault(self._engine.point, objects.disturbed)
+
+    def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
+        self.owners[self._engine.point] = task.index
+        self._let_go()
+
+    def forced(self, point: int) -> None:
+        """At this point the running thread could not continue."""
+        self.no_step.add(point)
+
+    def lock(self, lock: Any, deed: Deed) -> None:
+        """The running thread does this to a lock."""
+        number = self.objects.number(lock)
+        self.parts.setdefault(self._engine.point, []).append(Part(number, LOCK, deed))
+        woken = lock.kind == NOTIFICATION and number in self._notifications  # what it does next is a step of its own
+        if deed in (Deed.ACQUIRE, Deed.TRY) and not woken:  # code of the library goes on without a step of its own
+            frame: FrameType | None = sys._getframe(1)
+            while frame is not None and ours(frame.f_code.co_filename):
+                frame = frame.f_back
+            self._touched(behind_a_lock(frame, self._engine.takes_part))
+        if lock.kind == NOTIFICATION:
+            self._notifications.add(number)
+
+    def passed(self, access: Access, code: CodeType, offset: int) -> None:
+        """A call makes no step."""
+        if self._focusing:
+            self.places[id(access)] = access, code, offset
+
+    def apart(self, call: ApartCall, covered: Sequence[object]) -> None:
+        """The call in C that a thread is about to make is taken apart. What it does to these objects has a switch at each step."""
+        point = call.point = self._engine.point
+        if (torn := looked_up(self.torn, point)) is None:
+            return
+        parts = frozenset(self._number(each, ALL)[0] for each in covered) & torn.holders
+        self.taken_apart[point] = torn._replace(holders=parts)
+        self.torn[point] = torn._replace(holders=torn.holders - parts)
+
+    def inside(self, call: ApartCall) -> None:
+        """A thread goes on in the middle of it: what it does there may be all that it does."""
+        begun, now = call.point, self._engine.point
+        self.parts[now] = [part for part in self.parts.get(begun, ()) if part.part is not LOCK]
+        known: Any
+        for known in (self.not_known, self.spots, self.torn, self.taken_apart):
+            if begun in known:
+                known[now] = known[begun]
+
+    def unknown(self, what: str) -> None:
+        """The running thread does what nobody records."""
+        self.not_known[self._engine.point] = what
+
+    def ended(self, run: ScheduleRun) -> None:
+        """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come.
+
+        Not so if it hangs: a thread may still compute, and enter what it touches while this looks through it.
+        """
+        if run.stuck != HANGS:
+            self._touched_by_running()
+            self._let_go(all_of_them=True)
+            if self._focusing:
+                self.outlasting = self.objects.outlasting()
+        self._spans = run.spans
+        self._forks = {point: candidates for point, candidates, _, _ in run.forks}
+
+    def written(self) -> dict[int, Any]:
+        """The objects that the run has changed and that still live, locks excepted, by number."""
+        alive = self.objects.alive()
+        changed = {part.holder for parts in self.parts.values() for part in parts if part.part != LOCK and part.deed is Deed.WRITE}
+        return {holder: alive[holder] for holder in changed & alive.keys()}
+
+    def guesses(self) -> set[int]:
+        """The points of steps that work on what other threads work on too, although it is not known what they touch there."""
+        users: dict[int, set[int]] = {}
+        for point, things in self.guessed.items():
+            for each in things:
+                users.setdefault(each, set()).add(self.owners[point])
+        return {point for point, things in self.guessed.items() if any(len(users[each]) > 1 for each in things)}
+
+    def shares(self) -> bool:
+        """Whether several threads touch the same object; code and names of modules aside, if nothing changes them."""
+        first: dict[int, int] = {}
+        several: set[int] = set()
+        changed: set[int] = set()
+        for point, parts in self.parts.items():
+            owner = self.owners[point]
+            for part in parts:
+                if first.setdefault(part.holder, owner) != owner:
+                    several.add(part.holder)
+                if part.deed is not Deed.READ:
+                    changed.add(part.holder)
+        if not changed.isdisjoint(several):
+            return True
+        alive = self.objects.alive() if several else {}
+        return any(number not in alive or not _leads_to_code(alive[number]) for number in several)
+
+    def enabled(self, point: int) -> tuple[int, ...]:
+        """The threads that could be chosen at a point."""
+        if point in self.no_step:
+            return self._forks.get(point) or (self.owners[point],)
+        place = bisect_right(self._spans, point, key=lambda span: span[0]) - 1
+        _, owner, others = self._spans[place]
+        return (owner, *[each for each in others if each != owner])
+
+
+def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
+    """An object, and which attribute of it a part is; None for what is in a container."""
+    return number, part if type(part) is str and part not in (ALL, SIZE) else None
+
+
+def told(code: CodeType, offset: int) -> str:
+    """A step, for a reader: its text and its place."""
+    position = code_position(code, offset)
+    text = position_text(code.co_filename, position)
+    return f"{text or 'a step'} at {place(code.co_filename, position.line or 0, code.co_qualname)}"
+
+
+def _leads_to_code(thing: object) -> bool:
+    """Whether threads that have nothing to do with each other read this, to find what they call."""
+    if type(thing) is CellType:
+        thing = next(iter(gc.get_referents(thing)), None)
+    return is_a(thing, _CODE) or (type(thing) is dict and "__builtins__" in thing) or thing is vars(builtins)
+
+
+def _used_elsewhere(operands: tuple[Any, ...], of_call: bool) -> list[int]:
+    """The ids of those operands that something else refers to beside the stack: what is made for the step alone is not shared, and
+    the next one may be at its address."""
+    found = []
+    for each in operands:
+        held = _HELD_BY_US + of_call  # the callback of a call has its first argument
+        if each is not NOTHING and type(each) not in _NEVER_SHARED and getrefcount(each) > held:
+            found.append(id(each))
+    return found

@@ -1,1 +1,0 @@
-"""Which steps of a run touch the same thing, and which schedules follow from that."""

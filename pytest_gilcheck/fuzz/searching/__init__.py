@@ -1,1 +1,0 @@
-"""Searching the schedules of a program for one that breaks it."""

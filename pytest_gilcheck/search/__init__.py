@@ -1,0 +1,1 @@
+"""Decides which schedule is next, by what the runs before it were like."""

@@ -1,0 +1,64 @@
+"""Takes out of a run the switches that turn no conflict round.
+
+A run is equivalent to every other order of its transitions in which conflicting ones come as they did. Of these orders, one with
+few switches is built: a thread goes on for as long as all that its next transition has to come after has been made.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ..engine.touched.trace import Trace
+from .races import Races
+from .reordered import Reordered
+from .segments import Segment, merged
+
+
+def straightened(trace: Trace | Reordered, points: int, *, cautious: bool) -> list[Segment]:
+    """An equivalent order of the transitions of a run, as segments."""
+    return straightest(trace, points, cautious=cautious)[0]
+
+
+def straightest(trace: Trace | Reordered, points: int, *, cautious: bool) -> tuple[list[Segment], int]:
+    """Likewise, and how often a thread is stopped in it that has more to do.
+
+    Args:
+        points: of the run.
+        cautious: whether transitions of which it is not known what they touch stay where they are among all others.
+    """
+    races = Races(trace, points, cautious=cautious)
+    of_thread: dict[int, list[int]] = {}
+    for point in range(1, points + 1):
+        if point in trace.owners:
+            of_thread.setdefault(trace.owners[point], []).append(point)
+    orders = (_order(of_thread, races, first) for first in of_thread)
+    judged = ((*_switches(order, trace), order) for order in orders)
+    _, stopped, best = min(judged, key=lambda each: each[:2], default=(0, 0, []))
+    return merged((trace.owners[point], int(point in trace.steps)) for point in best), stopped
+
+
+def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:
+    made: dict[int, int] = dict.fromkeys(of_thread, 0)  # the last transition of each thread
+    left = {each: list(reversed(points)) for each, points in of_thread.items()}
+    order: list[int] = []
+
+    def ready(each: int) -> bool:
+        return bool(left[each]) and all(
+            made[other] >= last for other, last in races.needs(left[each][-1]).items() if other != each and other in made
+        )
+
+    while any(left.values()):
+        if not ready(thread):
+            thread = next((each for each in left if ready(each)), -1)
+            if thread < 0:
+                return order
+        made[thread] = left[thread].pop()
+        order.append(made[thread])
+    return order
+
+
+def _switches(order: list[int], trace: Trace | Reordered) -> tuple[int, int]:
+    """Of an order: how many transitions it lacks, and how often a thread is stopped that has more to do."""
+    last = {trace.owners[point]: point for point in order}
+    stopped = sum(trace.owners[one] != trace.owners[other] and last[trace.owners[one]] != one for one, other in pairwise(order))
+    return -len(order), stopped
