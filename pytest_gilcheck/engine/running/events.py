@@ -29,7 +29,7 @@ from typing import Any
 from ...core.classes import bases_of, derived_from, file_of_module, is_a, module_of_class, names_of_module
 from ...core.clocks import PUBLIC
 from ...core.lookup import looked_up
-from ...core.origin import foreign, ours
+from ...core.origin import foreign, of_the_runner, ours
 from ...core.source import with_nested
 from ..bytecode.apart import ApartCall, taken_apart
 from ..bytecode.calls import gil_is_checked_after, hands_over, is_step, makes_steps
@@ -399,7 +399,7 @@ class Events:
         if not self._engine.exploring and self._engine.owner.index == MAIN:
             if self._engine.in_run:
                 self._set_up[id(code)] = code
-                if takes_part:
+                if takes_part and not of_the_runner(code.co_filename):
                     self.names.file(code.co_filename)
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:

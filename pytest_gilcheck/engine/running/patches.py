@@ -160,9 +160,11 @@ class Patches:
         return [(root, name_of_callable(root) if callable(root) else "a fixture") for root in roots]
 
     def _replace_names(self, names: dict[str, Any]) -> None:
+        if _REPLACED.isdisjoint(map(id, list(names.values()))):
+            return  # as in most modules, of which there are a thousand
         for name, value in list(names.items()):
-            if type(value) is not types.BuiltinFunctionType and id(value) not in _REPLACED:
-                continue  # most of the tens of thousands of names; only built-in functions may be equal and not identical
+            if id(value) not in _REPLACED:
+                continue
             if (replacement := _replacement(value)) is not None:
                 self._set_item(names, name, replacement)
             elif value is repeatable.REAL_URANDOM:
@@ -448,4 +450,8 @@ if "clock_settime" in PUBLIC:
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
 _KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)
-_REPLACED = frozenset(map(id, _REPLACEMENTS))
+_HOMES = (_thread, threading, _queue, *map(sys.modules.get, ("time", "datetime", "os", "sys")))
+_EQUAL = [  # built-in functions that have a second name there, such as `_thread.allocate`, are equal and not identical
+    value for home in _HOMES for value in vars(home).values() if type(value) is types.BuiltinFunctionType and value in _REPLACEMENTS
+]
+_REPLACED = frozenset(map(id, (*_REPLACEMENTS, *_EQUAL, repeatable.REAL_URANDOM)))
