@@ -253,7 +253,8 @@ SEARCH_ROOMS = (
     "reordering", "explorer", "harness", "minimise", "reduction", "search",
 )  # fmt: skip
 FUZZ_PARTS = (
-    "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
+    "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "determinism", "reasons", "check", "crashing",
+    "forked", "isolated", "entry",
 )  # fmt: skip
 
 

@@ -226,7 +226,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-nondeterminism",
-        "fuzz/check.py",
+        "fuzz/determinism.py",
         "            if one != other:\n",
         "            if False:\n",
         "a program that draws at random is searched, and passes",
