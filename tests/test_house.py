@@ -261,7 +261,8 @@ FUZZ_PARTS = (
 RUNNING_ROOMS = (
     "probe", "children", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff",
     "task", "places", "registered", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns",
-    "controlled", "workers", "watchdog", "engine", "undermined", "files", "primitives", "dates", "events", "contents", "patches",
+    "controlled", "workers", "watchdog", "engine", "undermined", "files", "primitives", "dates", "tables", "callbacks", "events",
+    "contents", "undoing", "replaced", "existing_locks", "patches",
 )  # fmt: skip
 
 

@@ -98,9 +98,9 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-patches-left",
-        "engine/running/patches.py",
-        "        self._undo.append(undo)\n",
-        "",
+        "engine/running/undoing.py",
+        "                if place[key] is value:\n",
+        "                if place[key] is not value:\n",
         "after a check, names such as time.sleep in the user's modules are still replaced",
         CHECK,
     ),
