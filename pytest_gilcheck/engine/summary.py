@@ -1,7 +1,6 @@
 """What one run was like, as a value: it can be pickled, written down in a test, and read where nothing of the program lives.
 
-Objects are numbers here, and so is what of them is touched, unless it is `ALL`, `SIZE` or `LOCK`. `touched.summarised` makes one
-from a run and its record.
+Objects are numbers here, and so are the keys of their elements. `touched.summarised` makes one from a run and its record.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Part(NamedTuple):
     """Something that a transition touches: an object, what of it, and what is done to it."""
 
     holder: int  # the number of the object
-    part: Any  # in a summary a number or a text; while a run is recorded, the key of an element may be an object
+    part: Any  # an attribute, `ALL`, `SIZE`, `LOCK`, or an element: here the number of its key, in a record the key in a tuple
     deed: Deed
 
 

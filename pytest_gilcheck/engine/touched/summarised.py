@@ -12,18 +12,17 @@ from ...core.classes import bases_of
 from ...core.origin import ours
 from ..bytecode.calling import called
 from ..bytecode.changing import Changing
-from ..bytecode.touch import ALL, SIZE, UNKNOWN
+from ..bytecode.touch import UNKNOWN
 from ..bytecode.visible import place_in_code
 from ..program import Program
 from ..running.engine import Engine
 from ..running.record import ScheduleRun
-from ..summary import LOCK, Focusing, Part, RunSummary, Spot, Torn, Touched, Want
+from ..summary import Focusing, Part, RunSummary, Spot, Torn, Touched, Want
 from .objects import Objects
 from .trace import Trace, told
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
 _NO_TIME = "there was no time to record every run"
-_NAMED = (ALL, SIZE, LOCK)
 
 
 def summarised(run: ScheduleRun, want: Want) -> RunSummary:
@@ -49,19 +48,18 @@ def touched_of(trace: Trace, *, found_again: bool, focusing: Focusing | None = N
     Args:
         found_again: what `Written.again` says of it.
     """
-    spot = _Spots()
-    spots = {point: spot(*place) for point, place in trace.spots.items()}
+    instructions = _Instructions()
     torn = {point: _named(each, trace, point) for point, each in trace.torn.items()}
     apart = {point: _named(each, trace, point) for point, each in trace.taken_apart.items()}
     return Touched(
         owners=trace.owners,
         parts=_numbered(trace.parts),
         steps=trace.steps,
-        not_known={point: what if isinstance(what, str) else spot(*what) for point, what in trace.not_known.items()},
+        not_known={point: what if isinstance(what, str) else instructions.at(*what) for point, what in trace.not_known.items()},
         no_step=trace.no_step,
         ends={point for point, access in trace.accesses.items() if access.kind == "end"},
         guesses=trace.guesses(),
-        spots=spots,
+        spots={point: instructions.at(*place) for point, place in trace.spots.items()},
         supposed=trace.supposed,
         torn=torn,
         taken_apart=apart,
@@ -73,26 +71,31 @@ def touched_of(trace: Trace, *, found_again: bool, focusing: Focusing | None = N
     )
 
 
-class _Spots:
-    """One `Spot` for each place: a code object compares and hashes by all that it contains."""
+class _Instructions:
+    """One `Spot` for each place, by the id of its code: a code object compares and hashes by all that it contains."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], Spot] = {}
+        self._of_code: dict[int, dict[int, Spot]] = {}
 
-    def __call__(self, code: CodeType, offset: int) -> Spot:
-        key = id(code), offset
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = Spot(code.co_filename, code.co_firstlineno, offset)
-        return known
+    def at(self, code: CodeType, offset: int) -> Spot:
+        of_code = self._of_code.get(id(code))
+        if of_code is None:
+            of_code = self._of_code[id(code)] = {}
+        spot = of_code.get(offset)
+        if spot is None:
+            spot = of_code[offset] = Spot(code.co_filename, code.co_firstlineno, offset)
+        return spot
 
 
 def _numbered(parts: dict[int, list[Part]]) -> dict[int, list[Part]]:
-    """The same, with a number for each attribute and each key: what is equal has the same number."""
-    numbers: dict[Any, Any] = {each: each for each in _NAMED}
+    """The same, with a number for each key of an element: those that are equal have the same."""
+    numbers: dict[Any, int] = {}
     return {
-        point: [Part(holder, numbers.setdefault(part, len(numbers)), deed) for holder, part, deed in each]
-        for point, each in parts.items()
+        point: [
+            each if type(each.part) is str else Part(each.holder, numbers.setdefault(each.part, len(numbers)), each.deed)
+            for each in touched
+        ]
+        for point, touched in parts.items()
     }
 
 
@@ -103,9 +106,13 @@ def _named(torn: Torn, trace: Trace, point: int) -> Torn:
 def _told(trace: Trace) -> Iterator[tuple[int, str]]:
     """The steps that touch what C touches in several steps, for a reader."""
     torn = frozenset[int]().union(*(each.holders for each in (*trace.torn.values(), *trace.taken_apart.values())))
+    texts: dict[tuple[int, int], str] = {}
     for point, parts in trace.parts.items():
         if point in trace.spots and any(part.holder in torn for part in parts):
-            yield point, told(*trace.spots[point])
+            code, offset = trace.spots[point]
+            if (id(code), offset) not in texts:
+                texts[id(code), offset] = told(code, offset)
+            yield point, texts[id(code), offset]
 
 
 def doubt_of(run: ScheduleRun, trace: Trace, engine: Engine, names: Changing, threads: int) -> str:
