@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.search import search
+from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.limits import CountLimit
 from pytest_gilcheck.search.plan import FuzzPlan
-from pytest_gilcheck.search.reduction import Reduction
 from pytest_gilcheck.search.search import Search, SearchOutcome
 from tests.quality import correct
 from tests.quality.corpus import CASES, Twin
@@ -44,7 +44,7 @@ _ALL = {
 _PLACE = re.compile(r"\S+/(\S+\.py)")
 
 
-class Remembered(Reduction):
+class Remembered(Conflicts):
     """Keeps why the last reduction did not settle."""
 
     why = ""
@@ -73,7 +73,7 @@ def searched(kind: type[Search], twin: Twin, most: int, *, sampling: bool) -> Se
 
 def row(name: str, most: int, connection: Any) -> None:
     """Send (said, schedules with the reduction, schedules without, why the search went on) of a program."""
-    search.Reduction = Remembered  # type: ignore[misc]
+    search.Conflicts = Remembered  # type: ignore[misc]
     try:
         found = searched(Search, _ALL[name], most, sampling=True)
         why = "" if found.settled else Remembered.why

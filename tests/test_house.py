@@ -246,11 +246,10 @@ def test_every_public_name_exists():
         pytest_gilcheck.nothing  # noqa: B018
 
 
-ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "touched")
+ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched")
 SEARCH_ROOMS = (
     "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten",
-    "focus",
-    "reordering", "explorer", "harness", "minimise", "reduction", "search",
+    "focus", "reordering", "explorer", "harness", "here", "minimise", "reduction", "conflicts", "search",
 )  # fmt: skip
 FUZZ_PARTS = (
     "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "determinism", "reasons", "check", "crashing",

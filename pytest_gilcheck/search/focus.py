@@ -18,24 +18,15 @@ its thread. If such a step works on an object, the object and its ``__dict__`` c
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
 
-from ..core.classes import dictionary_of, is_a, names_of
-from ..engine.bytecode.instructions import backward_jumps, instructions_of
-from ..engine.bytecode.visible import ENTRY, Access
-from ..engine.running.record import Deed, Place, ScheduleRun, anchor_of
+from ..engine.bytecode.visible import Access
+from ..engine.running.record import Deed
 from ..engine.schedule import Choice, Schedule
-from ..engine.touched.trace import Trace
-
-_MOST_REACHED = 5_000  # objects, from what one thread works on; if there are more, it may touch everything
-_PACKAGE = __name__.partition(".")[0]
-_CODE = (ModuleType, FunctionType, CodeType, FrameType, type)
+from ..engine.summary import Focusing, RunSummary, Touched
 
 
 @dataclass(frozen=True)
@@ -47,19 +38,19 @@ class Focus:
             has one meaning.
         lengths: by thread, the number of its other points.
         hidden_points: of the run, in order.
-        anchors: where the run came to a step at its other points, by point (`record.anchor_of`).
+        anchors: where the run came to a step at its other points, by point.
     """
 
     hidden: dict[int, Access]
     lengths: dict[int, int]
     hidden_points: list[int]
-    anchors: Mapping[int, tuple[Access, Place]]
+    anchors: Mapping[int, str]
 
     def without(self, schedule: Schedule) -> Schedule:
         """A schedule that branches off from the recorded run, where the hidden steps are no points."""
         return Schedule(tuple(Choice(self._left(point), thread, forced) for point, thread, forced in schedule.choices))
 
-    def led(self, run: ScheduleRun, schedule: Schedule) -> bool:
+    def led(self, run: RunSummary, schedule: Schedule) -> bool:
         """Whether a run that followed `without` made the first choice where the schedule does, as far as that is known.
 
         A run without any choice may have: behind the last step of a thread that is left, no other one interrupts it.
@@ -68,7 +59,7 @@ class Focus:
         while (at := bisect_left(self.hidden_points, point)) < len(self.hidden_points) and self.hidden_points[at] == point:
             point += 1
         known = self.anchors.get(point)
-        return known is None or (bool(run.choices) and run.anchors[0] == anchor_of(*known))
+        return known is None or run.anchors[:1] == (known,)
 
     def _left(self, point: int) -> int:
         """The number of this point, or of the next one that is left."""
@@ -81,84 +72,36 @@ class Focus:
         return sum(self.lengths.values())
 
 
-def focus_of(trace: Trace, codes: Container[int]) -> Focus:
-    """The focus of one recorded run.
+def focus_of(touched: Touched, focusing: Focusing) -> Focus:
+    """The focus of one recorded run that has ended."""
+    contested = _contested(touched, focusing)
+    of_point = focusing.of_point
+    matters = {
+        step
+        for point, step in of_point.items()
+        if (point in touched.not_known and point not in touched.ends)
+        or point in focusing.entries
+        or any(part.holder in contested for part in touched.parts.get(point, ()))
+    }
+    hidden = {step: focusing.steps[step] for step in focusing.hideable if step not in matters}
+    left = Counter(owner for point, owner in touched.owners.items() if of_point.get(point) not in hidden)
+    anchors = {point: focusing.anchors[step] for point, step in of_point.items() if step not in hidden}
+    return Focus(hidden, dict(left), sorted(point for point, step in of_point.items() if step in hidden), anchors)
 
-    Args:
-        trace: of a run that has ended.
-        codes: the ids of code that had started before it. Other code was made in the run, and each run makes it anew (a template
-            that is compiled, a named tuple), so that its steps cannot be hidden in another one.
-    """
+
+def _contested(touched: Touched, focusing: Focusing) -> set[int]:
+    """The objects that several threads may touch, and one of them changes."""
     users: dict[int, set[int]] = {}
     changed: set[int] = set()
-    for point, parts in trace.parts.items():
+    for point, parts in touched.parts.items():
         for part in parts:
-            users.setdefault(part.holder, set()).add(trace.owners[point])
+            users.setdefault(part.holder, set()).add(touched.owners[point])
             if part.deed is not Deed.READ:
                 changed.add(part.holder)
-    alive = trace.objects.alive()
-    numbers = {id(thing): number for number, thing in alive.items()}
-    wanted = {key for key, number in numbers.items() if number in users}
-    for thread, unknown_on in trace.unknown_on.items():
-        objects = [alive[number] for number in unknown_on if number in alive]
-        for each in objects:
-            mine, names = numbers[id(each)], numbers.get(id(dictionary_of(each)), 0)
-            if mine in users and names in users:
-                users[mine] = users[names] = users[mine] | users[names]
-        for key in _reachable(objects, wanted):
-            users[numbers[key]].add(thread)
-            changed.add(numbers[key])
-    contested = {holder for holder in changed if len(users[holder]) > 1 or holder in trace.outlasting}
-    matters: set[int] = set()
-    for point, access in trace.accesses.items():
-        unknown = (point in trace.not_known and access.kind != "end") or access.name == ENTRY
-        if unknown or any(part.holder in contested for part in trace.parts.get(point, ())):
-            matters.add(id(access))
-    hidden = {
-        key: access
-        for key, (access, code, offset) in trace.places.items()
-        if key not in matters and id(code) in codes and offset not in while_loops(code)
-    }
-    left = Counter(owner for point, owner in trace.owners.items() if id(trace.accesses.get(point)) not in hidden)
-    anchors = {point: (access, trace.spots[point]) for point, access in trace.accesses.items() if id(access) not in hidden}
-    hidden_points = sorted(point for point, access in trace.accesses.items() if id(access) in hidden)
-    return Focus(hidden, dict(left), hidden_points, anchors)
-
-
-def _reachable(objects: Iterable[Any], wanted: Set[int]) -> Set[int]:
-    """The ids of those wanted that can be reached from these objects, without the code of the program; all, if there is much."""
-    seen: set[int] = set()
-    waiting = list(objects)
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen or _of_no_program(each):
-            continue
-        seen.add(id(each))
-        if len(seen) > _MOST_REACHED:
-            return wanted
-        waiting += [other for other in gc.get_referents(each) if gc.is_tracked(other) or id(other) in wanted]
-    return seen & wanted
-
-
-def _of_no_program(each: object) -> bool:
-    """Whether it is code, the names of a module, or an object of this package, to which each thread of a run leads."""
-    if is_a(each, _CODE) or (type(each) is dict and "__builtins__" in each):
-        return True
-    module = names_of(type(each)).get("__module__")
-    return type(module) is str and module.partition(".")[0] == _PACKAGE
-
-
-def while_loops(code: CodeType) -> frozenset[int]:
-    """The offsets of the instructions in loops whose end nothing but their own steps decides: no ``for`` loop, and no ``await``."""
-    known = _loops.get(id(code))
-    if known is None:
-        name_at = {each.offset: each.opname for each in instructions_of(code)}
-        inside: set[int] = set()
-        for jump in backward_jumps(code):
-            if "NO_INTERRUPT" not in jump.opname and name_at[jump.argval] != "FOR_ITER":
-                inside.update(offset for offset in name_at if jump.argval <= offset <= jump.offset)
-        known = _loops[id(code)] = code, frozenset(inside)  # a reference to the code, so that its id stays in use
-    return known[1]
-
-
-_loops: dict[int, tuple[CodeType, frozenset[int]]] = {}
+    for mine, names in focusing.as_one:
+        users[mine] = users[names] = users[mine] | users[names]
+    for thread, reached in focusing.reached.items():
+        for number in reached:
+            users[number].add(thread)
+        changed.update(reached)
+    return {holder for holder in changed if len(users[holder]) > 1 or holder in focusing.outlasting}

@@ -14,9 +14,9 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from ..engine.schedule import Choice, Schedule
+from ..engine.summary import Spot
 
 Node = tuple[tuple[Choice, ...], int]  # the choices of a run up to a point, and that point
-Spot = tuple[str, int, int]  # file, first line of the function, and offset of an instruction
 LIKELY, POSSIBLE, UNLIKELY = range(3)  # how likely it is that two steps conflict
 
 

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 from ..engine.bytecode.touch import ALL
 from ..engine.running.record import Deed
-from ..engine.touched.trace import LOCK, Part, Trace
-from .reordered import Reordered
+from ..engine.summary import LOCK, Part, Transitions
 
 _RARE = 60  # uses in a run of what is rarely touched
 _NONE: frozenset[int] = frozenset()
@@ -68,9 +67,9 @@ class Races:
         first_touch: by thread, its first transition that touches anything.
     """
 
-    def __init__(self, trace: Trace | Reordered, points: int, *, cautious: bool = False) -> None:
-        self._trace = trace
-        self._owners = trace.owners
+    def __init__(self, transitions: Transitions, points: int, *, cautious: bool = False) -> None:
+        self._transitions = transitions
+        self._owners = transitions.owners
         self._clocks: dict[int, dict[int, int]] = {}  # by point, after the transition
         self._before: dict[int, dict[int, int]] = {}  # by point, before it
         self._so_far: dict[int, int] = {}  # in the present transition: that, and what comes before the locks that it has acquired
@@ -83,7 +82,7 @@ class Races:
         self.races: list[Race] = []
         self.contended: list[Race] = []
         self.first_touch: dict[int, int] = {}
-        self._shared = _shared(trace)
+        self._shared = _shared(transitions)
         self._uses = Counter[tuple[int, Any]](part[:2] for parts in self._shared.values() for part in parts)
         now: dict[int, dict[int, int]] = {}
         barrier: dict[int, int] = {}  # what comes before all that touches anything from here on
@@ -92,7 +91,7 @@ class Races:
             if thread is None:
                 continue
             self._of_thread.setdefault(thread, []).append(point)
-            touches = point in trace.parts or point in trace.not_known
+            touches = point in transitions.parts or point in transitions.not_known
             if touches:
                 self.first_touch.setdefault(thread, point)
             self._before[point] = self._so_far = before = now.get(thread, {})
@@ -107,7 +106,7 @@ class Races:
                         _merge(after, self._clocks[other])
             if cautious and touches:
                 _merge(after, barrier)
-                if point in trace.not_known:
+                if point in transitions.not_known:
                     for clock in now.values():
                         _merge(after, clock)
                     barrier = {**after, thread: point}
@@ -124,7 +123,7 @@ class Races:
 
     def _conflicting(self, part: Part, point: int, thread: int) -> list[int]:
         """The transitions that come before this one because of what it touches; takes note of their races."""
-        if part.part is LOCK:
+        if part.part == LOCK:
             return self._of_lock(part, point, thread)
         uses = self._parts.setdefault(part.holder, {})
         touched = list(uses.values()) if part.part == ALL else [uses[each] for each in (part.part, ALL) if each in uses]
@@ -186,8 +185,8 @@ class Races:
         """Whether the next thing that a thread does, from a point on, is to acquire a lock that another thread holds there."""
         points = self._of_thread.get(thread, [])
         later = bisect_left(points, point)
-        for part in self._trace.parts.get(points[later], ()) if later < len(points) else ():
-            if part.part is LOCK:
+        for part in self._transitions.parts.get(points[later], ()) if later < len(points) else ():
+            if part.part == LOCK:
                 if part.deed not in (Deed.ACQUIRE, Deed.WAIT):
                     return False
                 holder = None
@@ -206,7 +205,7 @@ class Races:
         whole = {part.holder for parts in self._shared.values() for part in parts if part.part == ALL}
         for point in sorted(self._shared):
             for part in self._shared[point]:
-                if part.part is not LOCK or part.deed in (Deed.ACQUIRE, Deed.WAIT):
+                if part.part != LOCK or part.deed in (Deed.ACQUIRE, Deed.WAIT):
                     groups.setdefault(part.holder if part.holder in whole else part[:2], []).append((point, part.deed))
         contested = [
             group
@@ -257,16 +256,16 @@ class Races:
         return [self._owners[race.second], *needed]
 
 
-def _shared(trace: Trace | Reordered) -> dict[int, list[Part]]:
+def _shared(transitions: Transitions) -> dict[int, list[Part]]:
     """By point, what a transition touches of locks, and of objects that several threads touch: most are one thread's own."""
     owner: dict[int, int | None] = {}
     several: set[int] = set()
-    for point, parts in trace.parts.items():
-        thread = trace.owners.get(point)
+    for point, parts in transitions.parts.items():
+        thread = transitions.owners.get(point)
         for holder, part, _ in parts:
-            if part is LOCK or owner.setdefault(holder, thread) != thread:
+            if part == LOCK or owner.setdefault(holder, thread) != thread:
                 several.add(holder)
-    found = {point: [part for part in parts if part.holder in several] for point, parts in trace.parts.items()}
+    found = {point: [part for part in parts if part.holder in several] for point, parts in transitions.parts.items()}
     return {point: parts for point, parts in found.items() if parts}
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from _random import Random
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
@@ -25,11 +25,12 @@ from ..core.clocks import monotonic
 from ..engine.running.policy import Policy
 from ..engine.running.record import ScheduleRun
 from ..engine.schedule import CLOCK, Choice, Schedule, preemptions
+from ..engine.summary import RunSummary
 from .bound import Bound
+from .conflicts import Conflicts
 from .explorer import Explorer, Failure, Symptom
 from .focus import Focus
 from .limits import Limit
-from .reduction import Reduction
 from .sampling import PartialOrder, Priorities, UniformWalk
 
 PCT_DEPTH = 3
@@ -229,13 +230,13 @@ class Branch:
     schedule: Schedule
     last: int  # the point of its last choice
     points: int
-    spans: list[tuple[int, int, tuple[int, ...]]]
-    reachable: set[int] | None
+    spans: Sequence[tuple[int, int, tuple[int, ...]]]
+    reachable: Set[int] | None
     forced: set[int] = field(default_factory=set)
     readings: list[int] = field(default_factory=list)  # the points after the last choice at which a clock was read
 
     @classmethod
-    def off(cls, schedule: Schedule, run: ScheduleRun, *, gil: bool) -> Branch:
+    def off(cls, schedule: Schedule, run: ScheduleRun | RunSummary, *, gil: bool) -> Branch:
         """Of a run of this schedule that was recorded, and measured if only points of a build with a GIL count."""
         last = schedule.choices[-1].point if schedule.choices else 0
         forced = {point for point, _, _, _ in run.forks}
@@ -385,7 +386,7 @@ class Search:
             return at_first == inf or monotonic() + runs * seconds <= mark
 
         focusing = may_hide and at_first < _SHORT_AFTER_CONFLICTS * needed
-        reduction = Reduction(self._explorer, gil=self._gil, focusing=focusing, fits=fits, until=until)
+        reduction = Conflicts(self._explorer, gil=self._gil, focusing=focusing, fits=fits, until=until)
 
         def stop() -> bool:
             found.conflicts, found.focused_conflicts = reduction.runs, reduction.focused
@@ -631,7 +632,7 @@ class Search:
         return seen
 
 
-def forced_alternatives(run: ScheduleRun, last: int) -> Iterator[Schedule]:
+def forced_alternatives(run: ScheduleRun | RunSummary, last: int) -> Iterator[Schedule]:
     """The schedules that differ from a recorded run in one choice after this point, where a thread could not continue."""
     for point, candidates, taken, late in run.forks:
         if point > last:

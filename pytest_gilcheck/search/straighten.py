@@ -8,33 +8,32 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..engine.touched.trace import Trace
+from ..engine.summary import Transitions
 from .races import Races
-from .reordered import Reordered
 from .segments import Segment, merged
 
 
-def straightened(trace: Trace | Reordered, points: int, *, cautious: bool) -> list[Segment]:
+def straightened(transitions: Transitions, points: int, *, cautious: bool) -> list[Segment]:
     """An equivalent order of the transitions of a run, as segments."""
-    return straightest(trace, points, cautious=cautious)[0]
+    return straightest(transitions, points, cautious=cautious)[0]
 
 
-def straightest(trace: Trace | Reordered, points: int, *, cautious: bool) -> tuple[list[Segment], int]:
+def straightest(transitions: Transitions, points: int, *, cautious: bool) -> tuple[list[Segment], int]:
     """Likewise, and how often a thread is stopped in it that has more to do.
 
     Args:
         points: of the run.
         cautious: whether transitions of which it is not known what they touch stay where they are among all others.
     """
-    races = Races(trace, points, cautious=cautious)
+    races = Races(transitions, points, cautious=cautious)
     of_thread: dict[int, list[int]] = {}
     for point in range(1, points + 1):
-        if point in trace.owners:
-            of_thread.setdefault(trace.owners[point], []).append(point)
+        if point in transitions.owners:
+            of_thread.setdefault(transitions.owners[point], []).append(point)
     orders = (_order(of_thread, races, first) for first in of_thread)
-    judged = ((*_switches(order, trace), order) for order in orders)
+    judged = ((*_switches(order, transitions), order) for order in orders)
     _, stopped, best = min(judged, key=lambda each: each[:2], default=(0, 0, []))
-    return merged((trace.owners[point], int(point in trace.steps)) for point in best), stopped
+    return merged((transitions.owners[point], int(point in transitions.steps)) for point in best), stopped
 
 
 def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:
@@ -57,8 +56,9 @@ def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[i
     return order
 
 
-def _switches(order: list[int], trace: Trace | Reordered) -> tuple[int, int]:
+def _switches(order: list[int], transitions: Transitions) -> tuple[int, int]:
     """Of an order: how many transitions it lacks, and how often a thread is stopped that has more to do."""
-    last = {trace.owners[point]: point for point in order}
-    stopped = sum(trace.owners[one] != trace.owners[other] and last[trace.owners[one]] != one for one, other in pairwise(order))
+    owners = transitions.owners
+    last = {owners[point]: point for point in order}
+    stopped = sum(owners[one] != owners[other] and last[owners[one]] != one for one, other in pairwise(order))
     return -len(order), stopped

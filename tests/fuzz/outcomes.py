@@ -20,6 +20,7 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running import events
 from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.search import harness
+from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.limits import TimeLimit
 from pytest_gilcheck.search.plan import FuzzPlan
@@ -110,7 +111,7 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_reco
         return not without_record
 
     with _explored(drawn, everything=False) as (explorer, sequential, found):
-        reduction = Reduction(explorer, gil, fits=fits)
+        reduction = Conflicts(explorer, gil, fits=fits)
 
         def stop() -> bool:
             if not explorer.events.tables_unchanged():
@@ -125,7 +126,7 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_reco
                 except MoreSteps:
                     sequential = explorer.measured()
                     found.clear()
-                    reduction = Reduction(explorer, gil, fits=fits)
+                    reduction = Conflicts(explorer, gil, fits=fits)
     why = reduction.doubt or ("" if reduction.finished else "there are more schedules")
     return Outcomes(found, 0, reduction.runs, max(run.points for run in sequential)), why
 

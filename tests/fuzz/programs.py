@@ -9,9 +9,9 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.search import plan as plans
 from pytest_gilcheck.search.bound import Bound
+from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable
 from pytest_gilcheck.search.harness import explorer_for
-from pytest_gilcheck.search.reduction import Reduction
 
 from ..given import given
 from ..undecided import undecided
@@ -176,7 +176,7 @@ def reduced(*threads, setup=Counter, invariant=is_two, most=FEW, fits=no_time_fo
     searched = Program(threads, setup, invariant, "reduced", None)
     with explorer_for(searched, plans.FuzzPlan(timeout=20.0), lambda label: None) as explorer:
         explorer.sequential()
-        reduction = Reduction(explorer, fits=fits, focusing=focusing)
+        reduction = Conflicts(explorer, fits=fits, focusing=focusing)
         try:
             reduction.search(lambda: reduction.runs >= most)
         except NotExplorable as error:

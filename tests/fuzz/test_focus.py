@@ -15,11 +15,13 @@ from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.engine.bytecode import visible
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
+from pytest_gilcheck.engine.touched import reached
 from pytest_gilcheck.engine.touched.objects import Objects
 from pytest_gilcheck.engine.touched.trace import Trace
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.draws import Drawn
-from pytest_gilcheck.search import focus, search
+from pytest_gilcheck.search import search
+from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import Explorer
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.plan import FuzzPlan
@@ -156,7 +158,7 @@ NOTHING_SUPPOSED = Trace, "_supposed", lambda self, *step: []  # either of the t
 NOTHING_ASSUMED = Trace, "_assumed", lambda self, *step: []  # so does this, without a GIL
 PLANTED = {
     "observers": [
-        (focus, "_reachable", lambda objects, wanted: set()),
+        (reached, "_reachable", lambda objects, wanted: set()),
         (visible, "_ends_without", lambda *of: False),
         NOTHING_LASTS,
         NOTHING_SUPPOSED,
@@ -200,7 +202,7 @@ def focused(searched):
     """An explorer of a program, and the focus of its recorded run."""
     with explorer_for(searched, FuzzPlan(timeout=20.0), lambda label: None) as explorer:
         explorer.sequential()
-        reduction = Reduction(explorer, focusing=True)
+        reduction = Conflicts(explorer, focusing=True)
         reduction.search(lambda: True)
         yield explorer, reduction.focus
 

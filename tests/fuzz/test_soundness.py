@@ -254,7 +254,7 @@ def test_a_thread_that_waits_in_vain_for_a_lock_is_switched_where_a_gil_is_not_a
     drawn = Drawn(("locks",), (holds, waits))
     lost, why, brute = lost_by_conflicts(drawn, preemptions=2, gil=True)
     assert (lost, why) == ({}, "")
-    monkeypatch.setattr(Reduction, "_start_in_vain", lambda self, pair, run, trace, races: None)
+    monkeypatch.setattr(Reduction, "_start_in_vain", lambda self, *arguments: None)
     lost, _, _ = lost_by_conflicts(drawn, preemptions=2, brute=brute, gil=True)
     assert lost, f"{sys.version_info[:2]}: nothing is lost"
 
@@ -269,8 +269,8 @@ def untouched(*instructions):
     return plant
 
 
-def _begin_of_turn(point, trace):
-    while trace.owners.get(point - 1) == trace.owners[point]:
+def _begin_of_turn(point, touched):
+    while touched.owners.get(point - 1) == touched.owners[point]:
         point -= 1
     return point
 
@@ -344,7 +344,7 @@ REDUCTIONS = {
     ),
     "what is read has been touched": (
         Drawn(("names",), (("if s.n == 0:\n    s.m = 5",), ("if s.m == 0:\n    s.n = 5",))),
-        replaced(Reduction, "_before", lambda self, point, run, trace: _begin_of_turn(point, trace)),
+        replaced(Reduction, "_before", lambda self, point, run, touched: _begin_of_turn(point, touched)),
     ),
     "who holds a lock and asks meets who releases it": (
         Drawn(("locks",), (("s.lock.acquire()\ny = s.lock.locked()",), ("if s.lock.locked():\n    s.lock.release()",))),
@@ -367,7 +367,7 @@ def test_no_outcome_is_lost_by_conflicts_and_a_planted_mistake_loses_one(name, m
     assert not why or (FREE_THREADED_BUILD and "takes several steps in C" in why), why
     assert len(brute.found) > 1
     plant(monkeypatch)
-    monkeypatch.setattr(Reduction, "_record_in_reverse", lambda self: None)  # which shows some outcomes without a conflict
+    monkeypatch.setattr(Reduction, "_in_reverse", lambda self: None)  # which shows some outcomes without a conflict
     lost, _, _ = lost_by_conflicts(drawn, brute=brute)
     assert lost, f"{sys.version_info[:2]}: nothing is lost"
 

@@ -158,8 +158,12 @@ class ScheduleRun:
 
 def anchor_of(access: Access, place: Place | None) -> str:
     """The place of a choice, as in `ScheduleRun.anchors`."""
-    where = ""
-    if place is not None:
-        code, offset = place
-        where = f"{code.co_qualname}+{(code_position(code, offset).line or 0) - code.co_firstlineno}"
-    return f"{where} {access.kind} {access.name}"
+    if place is None:
+        return f" {access.kind} {access.name}"
+    code, offset = place
+    return anchor(access, code, code_position(code, offset).line or 0)
+
+
+def anchor(access: Access, code: CodeType, line: int) -> str:
+    """Likewise, where the line is known."""
+    return f"{code.co_qualname}+{line - code.co_firstlineno} {access.kind} {access.name}"

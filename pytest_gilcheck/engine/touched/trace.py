@@ -14,7 +14,6 @@ import gc
 import math
 import sys
 import weakref
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import partial
 from sys import getrefcount
@@ -29,7 +28,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
@@ -51,6 +50,7 @@ from ..bytecode.waiting import behind_a_lock
 from ..running.engine import Engine
 from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
+from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
 from .objects import Objects
 
@@ -63,27 +63,7 @@ _FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that
 _HELD_BY_US = 4  # references to an operand, with that of the stack: the tuple of operands, a loop's variable, and an argument
 _NEVER_SHARED = frozenset({*_CODE, type(None), bool, int, float, str, bytes, tuple, BuiltinFunctionType})
 _READ, _WRITE = Deed.READ, Deed.WRITE
-LOCK, NOTIFICATION = "a lock", "a notification"  # kinds of `primitives`
-
-
-class Part(NamedTuple):
-    """Something that a transition touches: an object, what of it, and what is done to it."""
-
-    holder: int  # the number of the object
-    part: Any
-    deed: Deed
-
-
-class Torn(NamedTuple):
-    """A call in C that is several steps without a GIL.
-
-    Attributes:
-        text: of it, and the place of what calls it, for a reader.
-        holders: the numbers of the objects that it touches in several steps.
-    """
-
-    text: str
-    holders: frozenset[int]
+NOTIFICATION = "a notification"  # a kind of `primitives`
 
 
 class Trace:
@@ -135,8 +115,6 @@ class Trace:
         self._looked_at: dict[Place, int] = {}
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
-        self._spans: list[tuple[int, int, tuple[int, ...]]] = []
-        self._forks: dict[int, tuple[int, ...]] = {}
         self._notifications: set[int] = set()
         self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
         self._reached: set[tuple[int, Any]] = set()  # what other code touches
@@ -361,7 +339,7 @@ class Trace:
         self.not_known[self._engine.point] = what
 
     def ended(self, run: ScheduleRun) -> None:
-        """The threads of the run, which was recorded (`ScheduleRun.spans`), have ended; its invariant is still to come.
+        """The threads of the run have ended; its invariant is still to come.
 
         Not so if it hangs: a thread may still compute, and enter what it touches while this looks through it.
         """
@@ -370,8 +348,6 @@ class Trace:
             self._let_go(all_of_them=True)
             if self._focusing:
                 self.outlasting = self.objects.outlasting()
-        self._spans = run.spans
-        self._forks = {point: candidates for point, candidates, _, _ in run.forks}
 
     def written(self) -> dict[int, Any]:
         """The objects that the run has changed and that still live, locks excepted, by number."""
@@ -403,14 +379,6 @@ class Trace:
             return True
         alive = self.objects.alive() if several else {}
         return any(number not in alive or not _leads_to_code(alive[number]) for number in several)
-
-    def enabled(self, point: int) -> tuple[int, ...]:
-        """The threads that could be chosen at a point."""
-        if point in self.no_step:
-            return self._forks.get(point) or (self.owners[point],)
-        place = bisect_right(self._spans, point, key=lambda span: span[0]) - 1
-        _, owner, others = self._spans[place]
-        return (owner, *[each for each in others if each != owner])
 
 
 def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:

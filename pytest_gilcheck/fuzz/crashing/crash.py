@@ -20,6 +20,7 @@ from ...engine.program import Program
 from ...engine.running.journal import Journal, Stage
 from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, preemptions
+from ...search.conflicts import Conflicts
 from ...search.deadline import Deadline
 from ...search.explorer import Explorer, Symptom
 from ...search.harness import explorer_for, run_limit
@@ -27,7 +28,6 @@ from ...search.limits import limited
 from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.plan import FuzzPlan
-from ...search.reduction import Reduction
 from ...search.search import Search
 from ..explaining.recorder import RecordedStep
 from ..result import FuzzResult, Kind
@@ -222,7 +222,7 @@ class _CrashExamination(Examination):
         """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""
 
         def job(explorer: Explorer, journal: Journal) -> None:
-            reduction = Reduction(explorer, focusing=True)
+            reduction = Conflicts(explorer, focusing=True)
             reduction.search(lambda: True)
             if reduction.focus is not None:
                 explorer.follow_without(first.schedule, reduction.focus.hidden)

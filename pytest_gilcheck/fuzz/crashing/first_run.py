@@ -16,7 +16,7 @@ from __future__ import annotations
 from _random import Random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,13 +29,14 @@ from ...engine.program import Program
 from ...engine.running.covered import Covered
 from ...engine.running.events import Events
 from ...engine.running.journal import Journal
-from ...engine.running.policy import Planned, PlannedAndLeft, Policy
+from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Choice, Schedule, Token
-from ...engine.touched.trace import Trace
+from ...engine.summary import PLAIN, RunSummary, Want
+from ...engine.touched.summarised import alike
 from ...search.deadline import Deadline
 from ...search.explorer import Explorer, SequentialBaseline, Symptom
-from ...search.frontier import Frontier, WithoutRecord
 from ...search.harness import installed
+from ...search.here import Here
 from ...search.orders import Order, further_orders, orders_of
 from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ...search.reduction import Reduction
@@ -52,6 +53,7 @@ _SAMPLES = 60
 _FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run
 _SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
 _TO_TELL = 5  # schedules, after which it is told whether the others of their kind fit
+_DOUBT = "each schedule is of a first run"  # so hints count, and samples follow
 _LIKELY = 0.9  # likewise, as long as some of likely conflicts are left
 
 
@@ -93,25 +95,6 @@ class _Went:
     known: bool
 
 
-@dataclass(frozen=True)
-class _Branched:
-    """What became of a schedule.
-
-    Attributes:
-        failed: the schedule of the run, if it failed.
-        frontier: what is to be tried, with what turns a conflict of the run round; None if the run was not recorded.
-        branch: all that branches off from it with one more preemption.
-        forced: the schedules that differ from it in a choice where a thread could not continue.
-        known: whether all of it was under control and known before, and no clock was read.
-    """
-
-    frontier: Frontier | None = None
-    failed: Schedule | None = None
-    branch: Branch | None = None
-    forced: tuple[Schedule, ...] = ()
-    known: bool = False
-
-
 class _KnownSchedules:
     """The schedules with at most one preemption that are known, and were not run.
 
@@ -136,14 +119,21 @@ class _KnownSchedules:
                 return schedule
         return None
 
-    def add(self, schedule: Schedule, did: _Branched) -> None:
-        """Take note of what branches off from a schedule that was run."""
+    def add(self, schedule: Schedule, did: RunSummary | None, *, gil: bool) -> None:
+        """Take note of what branches off from a schedule that was run.
+
+        Args:
+            did: what its run was like, with its choices; None if its process has died.
+        """
         self._run.add(schedule)
-        self._lost = self._lost or (did.branch is None and did.failed is None)
+        if did is None or did.failed:
+            self._lost = self._lost or did is None
+            return
+        branch = Branch.off(schedule, did, gil=gil)
         if schedule.preemptions <= 1:
-            self.waiting.extend(did.forced)
-        if did.branch is not None and not schedule.preemptions:
-            self.waiting.extend(did.branch.preempted())
+            self.waiting.extend(forced_alternatives(did, branch.last))
+        if not schedule.preemptions:
+            self.waiting.extend(branch.preempted())
 
 
 def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
@@ -211,7 +201,6 @@ class _FirstRuns(ApartExamination):
     _explorer_of: Callable[[Journal], Explorer]
     _all_with_one = False  # whether all schedules with one preemption were run
     _untried = 0  # likely conflicts that were not turned round
-    _record_until = 0.0  # by `monotonic`
     _pace = 0.0  # seconds of a run in a process of its own
     _not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
     _minimising_over: Callable[[], bool] | None = None
@@ -330,8 +319,9 @@ class _FirstRuns(ApartExamination):
                 if over():
                     break
                 samples += 1
-                if (failed := self._plain(policy)) is not None:
-                    yield failed
+                self.runs += 1
+                if (did := self._ran(policy, PLAIN)) is not None and did.failed:
+                    yield did.schedule
 
     def _by_conflicts_and_one_preemption(self, until: float, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
         known = _KnownSchedules()
@@ -339,11 +329,10 @@ class _FirstRuns(ApartExamination):
         yield from self._with_one_preemption(until, over, known, gil=gil)
 
     def _by_conflicts(self, until: float, over: Callable[[], bool], known: _KnownSchedules, *, gil: bool) -> Iterator[Schedule]:
-        begun, by_count = monotonic(), gil or self._by_count
+        begun, before, by_count = monotonic(), self.runs, gil or self._by_count
         samples = FEWEST * self._pace / max(until - begun, self._pace)
         share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
-        self._record_until = until if by_count else begun + share * (until - begun)  # the rest is for runs without a record
-        without = WithoutRecord(Frontier())
+        record_until = until if by_count else begun + share * (until - begun)  # the rest is for runs without a record
 
         def past(part: float) -> bool:
             return over() or monotonic() > begun + part * (until - begun)
@@ -351,24 +340,20 @@ class _FirstRuns(ApartExamination):
         def fits(runs: int, seconds: float) -> bool:
             return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
 
-        while not past(share) or (without.frontier.likely and not past(_LIKELY)):
-            before = monotonic()
-            if (schedule := without.next(True)) is not None:
-                if (failed := self._plain(PlannedAndLeft(schedule))) is not None:
-                    yield failed
-                without.took(monotonic() - before)
-                continue
-            if (schedule := without.frontier.again()) is None:
-                if (schedule := without.frontier.next()) is None:
-                    break
-                self.runs += 1
-            did = self._branches(schedule, without.frontier, gil=gil)
-            known.add(schedule, did)
-            if did.failed is not None:
-                yield did.failed
-            without.frontier = did.frontier or without.frontier
-            without.recorded(monotonic() - before, fits)
-        self._untried = without.frontier.likely
+        reduction = Reduction(alike(self._program), gil, _DOUBT, fits=fits, until=lambda: record_until)
+        while not past(share) or (reduction.frontier.likely and not past(_LIKELY)):
+            if (proposed := reduction.propose()) is None or proposed.schedule is None:
+                break
+            self.runs = before + reduction.runs
+            did = self._ran(proposed.how, proposed.want)
+            if did is not None:
+                reduction.saw(proposed, did)
+            if proposed.want.touched:
+                known.add(proposed.schedule, did, gil=gil)
+            if did is not None and did.failed:
+                yield did.schedule
+        self._untried = reduction.frontier.likely
+        self._not_known = self._not_known or bool(reduction.torn)
 
     def _with_one_preemption(
         self, until: float, over: Callable[[], bool], known: _KnownSchedules, *, gil: bool
@@ -379,10 +364,10 @@ class _FirstRuns(ApartExamination):
             if over() or monotonic() + each * len(known.waiting) > until:
                 return  # samples see more of a long run than its first steps
             self.runs, made = self.runs + 1, made + 1
-            did = self._branches(schedule, None, gil=gil)
-            known.add(schedule, did)
-            if did.failed is not None:
-                yield did.failed
+            did = self._ran(Planned(schedule), Want(choices=True, switches=gil))
+            known.add(schedule, did, gil=gil)
+            if did is not None and did.failed:
+                yield did.schedule
         self._all_with_one = known.complete
 
     @property
@@ -390,36 +375,16 @@ class _FirstRuns(ApartExamination):
         """Whether a number of schedules is asked for: such a search decides by counts alone."""
         return self._plan.own_schedules is not None
 
-    def _plain(self, policy: Policy) -> Schedule | None:
-        """The schedule of a run under this policy, if that fails."""
-
-        def job(explorer: Explorer) -> tuple[Schedule | None, bool]:
-            run, failure = explorer.once(policy)
-            return (None if failure is None else run.schedule), _all_known(explorer)
-
-        self.runs += 1
-        failed, known = self._answer(job) or (None, False)
-        self._not_known = self._not_known or not known
-        return failed
-
-    def _branches(self, schedule: Schedule, frontier: Frontier | None, *, gil: bool) -> _Branched:
-        """Run a schedule, and record what it touches if its conflicts are to be entered into a frontier."""
-
-        def job(explorer: Explorer) -> _Branched:
-            trace = Trace(explorer.engine, until=self._record_until)
-            with nullcontext() if frontier is None else trace:
-                run, failure = explorer.follow(schedule, recording=True, measuring=gil)
-            if failure is not None:
-                return _Branched(failed=run.schedule, known=True)
-            if frontier is not None:
-                Reduction(explorer, gil=gil, frontier=frontier).examine(schedule, run, trace)
-            known = _all_known(explorer) and not (trace.gave_up or run.readings)
-            branch = Branch.off(schedule, run, gil=gil)
-            return _Branched(frontier, None, branch, tuple(forced_alternatives(run, branch.last)), known)
-
-        did: _Branched = self._answer(job) or _Branched()
-        self._not_known = self._not_known or not did.known
-        return did
+    def _ran(self, how: Policy | Order, want: Want) -> RunSummary | None:
+        """What the run in a process of its own was like; None if it has ended that."""
+        begun = monotonic()
+        did: RunSummary | None = self._answer(lambda explorer: Here(explorer, confirms=False).run(how, want))
+        if did is None:
+            self._not_known = True
+            return None
+        gave_up = did.touched is not None and did.touched.gave_up
+        self._not_known = self._not_known or not (did.failed or (did.known and not gave_up and not did.readings))
+        return replace(did, seconds=monotonic() - begun)
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         before, self._all_with_one = self.runs, False

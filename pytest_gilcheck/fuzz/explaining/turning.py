@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...engine.running.record import Deed
-from ...engine.touched.trace import LOCK, Trace
+from ...engine.summary import LOCK
+from ...engine.touched.trace import Trace
 from ...search.reordered import Reordered
 from ...search.segments import Segment
 from ...search.straighten import straightest
