@@ -12,21 +12,17 @@ not known, and the steps before and after it are left.
 What one thread alone changes in the recorded run, and what lives on after that, counts as touched by several: who takes which item
 of a queue depends on the schedule, and in a run without preemption one worker may take them all.
 
-A step of which it is not known what it touches is never hidden, and what can be reached from what it works on counts as changed by
-its thread. If such a step works on an object, the object and its ``__dict__`` count as one.
+A step of which it is a guess what it touches is never hidden.
 """
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
 
-from ..core.classes import dictionary_of, is_a, names_of
 from ..engine.bytecode.instructions import backward_jumps, instructions_of
 from ..engine.bytecode.visible import ENTRY, Access
 from ..engine.running.record import Deed, Place, ScheduleRun, anchor_of
@@ -96,22 +92,10 @@ def focus_of(trace: Trace, codes: Container[int]) -> Focus:
             users.setdefault(part.holder, set()).add(trace.owners[point])
             if part.deed is not Deed.READ:
                 changed.add(part.holder)
-    alive = trace.objects.alive()
-    numbers = {id(thing): number for number, thing in alive.items()}
-    wanted = {key for key, number in numbers.items() if number in users}
-    for thread, unknown_on in trace.unknown_on.items():
-        objects = [alive[number] for number in unknown_on if number in alive]
-        for each in objects:
-            mine, names = numbers[id(each)], numbers.get(id(dictionary_of(each)), 0)
-            if mine in users and names in users:
-                users[mine] = users[names] = users[mine] | users[names]
-        for key in _reachable(objects, wanted):
-            users[numbers[key]].add(thread)
-            changed.add(numbers[key])
     contested = {holder for holder in changed if len(users[holder]) > 1 or holder in trace.outlasting}
     matters: set[int] = set()
     for point, access in trace.accesses.items():
-        unknown = (point in trace.not_known and access.kind != "end") or access.name == ENTRY
+        unknown = point in trace.guessed or (point in trace.not_known and access.kind != "end") or access.name == ENTRY
         if unknown or any(part.holder in contested for part in trace.parts.get(point, ())):
             matters.add(id(access))
     hidden = {
@@ -123,29 +107,6 @@ def focus_of(trace: Trace, codes: Container[int]) -> Focus:
     anchors = {point: (access, trace.spots[point]) for point, access in trace.accesses.items() if id(access) not in hidden}
     hidden_points = sorted(point for point, access in trace.accesses.items() if id(access) in hidden)
     return Focus(hidden, dict(left), hidden_points, anchors)
-
-
-def _reachable(objects: Iterable[Any], wanted: Set[int]) -> Set[int]:
-    """The ids of those wanted that can be reached from these objects, without the code of the program; all, if there is much."""
-    seen: set[int] = set()
-    waiting = list(objects)
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen or _of_no_program(each):
-            continue
-        seen.add(id(each))
-        if len(seen) > _MOST_REACHED:
-            return wanted
-        waiting += [other for other in gc.get_referents(each) if gc.is_tracked(other) or id(other) in wanted]
-    return seen & wanted
-
-
-def _of_no_program(each: object) -> bool:
-    """Whether it is code, the names of a module, or an object of this package, to which each thread of a run leads."""
-    if is_a(each, _CODE) or (type(each) is dict and "__builtins__" in each):
-        return True
-    module = names_of(type(each)).get("__module__")
-    return type(module) is str and module.partition(".")[0] == _PACKAGE
 
 
 def while_loops(code: CodeType) -> frozenset[int]:

@@ -16,15 +16,14 @@ from __future__ import annotations
 import io
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..core.classes import bases_of
 from ..core.clocks import monotonic
 from ..core.origin import foreign, ours
-from ..engine.bytecode.calling import called
-from ..engine.bytecode.touch import UNKNOWN
+from ..engine.bytecode.at import unwrapped
+from ..engine.bytecode.calls import is_step
 from ..engine.bytecode.visible import place_in_code
 from ..engine.running.policy import PlannedAndLeft
 from ..engine.running.record import Deed, ScheduleRun
@@ -33,11 +32,10 @@ from ..engine.touched.objects import Objects
 from ..engine.touched.trace import Trace, told
 from .explorer import Explorer, Failure, Symptom
 from .focus import Focus, focus_of
-from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
+from .frontier import LIKELY, POSSIBLE, Frontier, Item, Node, Rank, WithoutRecord
 from .races import Race, Races
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
-_SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
 _NO_TIME = "there was no time to record every run"
 
@@ -60,6 +58,7 @@ class Reduction:
         frontier: what is to be tried.
         doubt: why nothing is known of the interleavings that were not run; empty if there is no reason.
         shared: whether several threads of a run have touched the same object.
+        guessed: whether it was a guess what a step touches.
         independent: whether the threads shared nothing in two recorded runs, one begun by the first and one by the last thread, and
             nothing is in doubt.
         blind: whether the first record gave up, so that no conflict is known.
@@ -80,6 +79,7 @@ class Reduction:
     failure: Failure | None = None
     doubt: str = ""
     shared: bool = False
+    guessed: bool = False
     independent: bool = False
     blind: bool = False
     torn: str = ""
@@ -98,7 +98,7 @@ class Reduction:
         program, takes_part = self.explorer.program, self.explorer.engine.takes_part
         ours_ = [thread for thread in program.threads if ours(getattr(getattr(thread, "__code__", None), "co_filename", ""))]
         calls = [*(thread for thread in program.threads if not any(thread is each for each in ours_)), *program.calls]
-        if (ours_ and not program.calls) or any(called(each, [], takes_part) is UNKNOWN for each in calls):
+        if (ours_ and not program.calls) or any(is_step(unwrapped(each, [])[0], None, takes_part) for each in calls):
             self.doubt = "its threads begin in code that is not under test"
 
     def search(self, stop: Callable[[], bool]) -> None:
@@ -150,7 +150,7 @@ class Reduction:
         run, self.failure = self._recorded(order.schedule, trace)
         if self.failure is None:
             self.examine(order.schedule, run, trace)
-            self.independent = self.finished and not (self.doubt or self.shared)
+            self.independent = self.finished and not (self.doubt or self.shared or self.guessed)
 
     def _trace(self, *, focusing: bool = False, until: float = math.inf) -> Trace:
         names = self.explorer.events.names
@@ -204,7 +204,7 @@ class Reduction:
         self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
         if run.stuck or run.yields or len(trace.owners) != run.points:
             return
-        self.shared = self.shared or trace.shares()
+        self.shared, self.guessed = self.shared or trace.shares(), self.guessed or bool(trace.guessed)
         if self.focusing and self.focus is None:
             self.focus = focus_of(trace, self._codes)
         races = Races(trace, run.points)
@@ -216,8 +216,6 @@ class Reduction:
         if self.gil:
             for pair in races.contended:
                 self._start_in_vain(pair, run, trace, races)
-        if run.schedule.preemptions == 0 and trace.not_known and not self.gil:
-            self._hint_at_unknown(run, trace, races)
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
@@ -308,33 +306,6 @@ class Reduction:
             hinted.add(thread)
             self._enter(self.frontier.hints, node, thread, self._rank(pair, trace, _likely(pair, trace)), trace)
 
-    def _hint_at_unknown(self, run: ScheduleRun, trace: Trace, races: Races) -> None:
-        """Enter hints for another thread to be the first, and to come right before, and right after, each step of which it is not
-        known what it touches; those first that a run seldom makes.
-
-        No race says so, and in a long program few samples switch there.
-        """
-        uses, guesses = Counter(trace.not_known.values()), trace.guesses()
-        # The steps of the threads that come last are not interrupted in this run.
-        self._hint(min(trace.owners), run, trace, ANOTHER_BEGINS, races)
-        for point, what in trace.not_known.items():
-            if uses[what] <= _SELDOM and point in trace.owners:
-                access = trace.accesses.get(point)
-                likely = LIKELY if point in guesses else UNLIKELY if access is not None and access.kind == "end" else POSSIBLE
-                for at in (point, point + 1):
-                    if at == point or trace.owners.get(at) == trace.owners[point]:
-                        self._hint(at, run, trace, self._rank(Race(point, point, uses[what]), trace, likely))
-
-    def _hint(self, point: int, run: ScheduleRun, trace: Trace, rank: Rank, races: Races | None = None) -> None:
-        """Enter hints for all other threads to run from this point on; with ``races``, for those that do not all do the same."""
-        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        self.frontier.tried.setdefault(node, {trace.owners[point]})
-        hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
-        for thread in trace.enabled(point):
-            if thread not in hinted and (races is None or not self._same_as_one_of(hinted, thread, point, races)):
-                hinted.add(thread)
-                self._enter(self.frontier.hints, node, thread, rank, trace)
-
     def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
         point = self._before(transition, run, trace)
@@ -404,7 +375,7 @@ def _conflict(trace: Trace, one: int, other: int, holders: frozenset[int]) -> bo
 
 def _likely(race: Race, trace: Trace) -> int:
     """How likely it is that the two steps of a race conflict: of what a step may touch, that is not known."""
-    return POSSIBLE if race.first in trace.supposed or race.second in trace.supposed else LIKELY
+    return POSSIBLE if race.first in trace.guessed or race.second in trace.guessed else LIKELY
 
 
 def _only_grows(thing: object) -> bool:

@@ -9,7 +9,7 @@ known for methods of the containers alone (`touches`).
 from __future__ import annotations
 
 import ast
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,11 +21,10 @@ from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
+from ...engine.bytecode.effects import touches_of
 from ...engine.bytecode.instructions import instruction_at, instructions_of
-from ...engine.bytecode.operators import kind_of
 from ...engine.bytecode.stack import locals_of
-from ...engine.bytecode.touch import ALL, SIZE
-from ...engine.bytecode.touches import touches
+from ...engine.bytecode.touch import ALL, container_of
 from ...engine.bytecode.visible import Access
 from ...engine.running.task import Task
 from ...engine.touched.objects import Objects
@@ -35,7 +34,7 @@ _MOST_TEXTS = 10_000  # after which all are forgotten
 _EVALUATES = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "CALL_FUNCTION_EX")
 _CALLING = ("PRECALL", "CALL")  # up to Python 3.11, a call is two instructions
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
-_MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
 _DICTIONARIES = (GetSetDescriptorType, MemberDescriptorType)  # what ``__dict__`` is in classes that do not compute it
 Location = tuple[int, str]  # the number of an object, and a name in it
 
@@ -193,7 +192,7 @@ class Recorder:
 
     def _note_touched(self, step: RecordedStep, frame: FrameType) -> None:
         """Note what the step touches; if that is not known as a whole, what its source says."""
-        found = touches(frame, *instruction_at(frame.f_code, frame.f_lasti), self._takes_part)
+        found = touches_of(frame, *instruction_at(frame.f_code, frame.f_lasti), self._takes_part)
         if found is None:
             step.touched = {} if step.where is None else {step.where: step.access.kind == "write"}
             return
@@ -248,7 +247,7 @@ def _before(code: CodeType, offset: int) -> str:
 
 def _name(holder: Any, part: Any) -> str:
     """A part (`Touch.part`) as the name in a `Location`."""
-    if part in (ALL, SIZE):
+    if part == ALL:
         return str(part)
     if isinstance(part, str):  # an attribute, or a name of a module
         return f"[{part!r}]" if type(holder) is dict else f".{part}"
@@ -319,7 +318,9 @@ def _item(holder: Any, key: Any) -> Any:
     """
     if type(key) not in _PLAIN:
         return _NOTHING
-    kind = kind_of(holder, asks="__getitem__")
+    kind = container_of(type(holder))
+    if in_class(type(holder), "__getitem__") is not in_class(kind, "__getitem__"):
+        return _NOTHING
     if kind in _MAPPINGS:
         return dict.get(holder, key, _NOTHING)
     try:
