@@ -126,8 +126,8 @@ def remove(d):
     [
         (lambda d: "a" in d, "CONTAINS_OP", {(("a",), READ)}),
         (store_known, "STORE_SUBSCR", {(("a",), WRITE)}),
-        (store_new, "STORE_SUBSCR", {(ALL, WRITE)}),
-        (remove, "DELETE_SUBSCR", {(ALL, WRITE)}),
+        (store_new, "STORE_SUBSCR", {(ALL, WRITE), (("b",), WRITE)}),
+        (remove, "DELETE_SUBSCR", {(ALL, WRITE), (("a",), WRITE)}),
         (lambda d: [*d], "LIST_EXTEND", {(ALL, READ)}),
         (lambda d: d.get("a"), "CALL", {(("a",), READ)}),
         (lambda d: d.setdefault("a", 1), "CALL", {(ALL, WRITE)}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from _thread import _local
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -49,7 +50,7 @@ def touches_of_attribute(holder: Any, name: str, verb: str, under_test: UnderTes
     if kind in CHANGING or kind in SCALARS or kind is tuple:
         return []
     what, of_classes = role_of(holder), touches_of_classes(kind, name)
-    if what.plain and not what.in_python and kind is not FunctionType:
+    if _local in bases_of(kind) or (what.plain and not what.in_python and kind is not FunctionType):
         return of_classes
     if name in ("__dict__", "__class__"):
         return [*of_classes, Touch(holder, ALL, True)] if changes else of_classes
@@ -105,8 +106,8 @@ def touches_of_element(container: Any, key: Any, verb: str, *, asks: bool = True
     if base in DICTS and asks and not changes and not there and in_class(kind, "__missing__") is _MISSING:
         return [Touch(container, ALL, True, torn=True)]
     if kind in DICTS and type(key) in SCALARS:
-        exact = verb == "get" or (verb == "set" and there)
-        return [Touch(container, (key,) if exact else ALL, changes)]
+        of_key = Touch(container, (key,), changes)
+        return [of_key] if verb == "get" or (verb == "set" and there) else [of_key, Touch(container, ALL, True)]
     if kind is list and type(key) is int and verb != "delete" and 0 <= key < len(container):
         return [Touch(container, (key,), changes)]
     return [*reached([container], deep=0, changes=changes), *reached([key])]
