@@ -105,9 +105,6 @@ class Focusing:
         of_point: by point, the number of the step that it begins with.
         hideable: the steps that can be hidden in other runs.
         entries: the points at which a function begins that C has called.
-        reached: by thread, the touched objects that can be reached from what its steps work on of which it is not known what they
-            touch.
-        as_one: objects that such steps work on, each with its dictionary of attributes.
         outlasting: the objects that live when the threads have ended.
         anchors: by step, where it is made (`record.anchor_of`).
     """
@@ -116,8 +113,6 @@ class Focusing:
     of_point: Mapping[int, int]
     hideable: Set[int]
     entries: Set[int] = frozenset()
-    reached: Mapping[int, Set[int]] = field(default_factory=dict)
-    as_one: Sequence[tuple[int, int]] = ()
     outlasting: Set[int] = frozenset()
     anchors: Mapping[int, str] = field(default_factory=dict)
 
@@ -130,9 +125,8 @@ class Touched:
         not_known: for each, a text, or the instruction.
         no_step: the points at which the running thread could not continue.
         ends: the points of steps of which all that can be seen is that an object ends.
-        guesses: the points of steps that work on what several threads work on, although it is not known what they touch.
         spots: by point, the instruction that it begins with, if that is known.
-        supposed: the points of steps of which it is not known what they touch, and `parts` has what they may touch.
+        guessed: the points of steps of which it is a guess what they touch.
         torn: by point, what C touches there in several steps.
         taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
         told: the steps that touch what is touched so, for a reader.
@@ -148,9 +142,8 @@ class Touched:
     not_known: Mapping[int, str | Spot] = field(default_factory=dict)
     no_step: Set[int] = frozenset()
     ends: Set[int] = frozenset()
-    guesses: Set[int] = frozenset()
     spots: Mapping[int, Spot] = field(default_factory=dict)
-    supposed: Set[int] = frozenset()
+    guessed: Set[int] = frozenset()
     torn: Mapping[int, Torn] = field(default_factory=dict)
     taken_apart: Mapping[int, Torn] = field(default_factory=dict)
     told: Mapping[int, str] = field(default_factory=dict)

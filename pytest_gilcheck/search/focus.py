@@ -12,8 +12,7 @@ not known, and the steps before and after it are left.
 What one thread alone changes in the recorded run, and what lives on after that, counts as touched by several: who takes which item
 of a queue depends on the schedule, and in a run without preemption one worker may take them all.
 
-A step of which it is not known what it touches is never hidden, and what can be reached from what it works on counts as changed by
-its thread. If such a step works on an object, the object and its ``__dict__`` count as one.
+A step of which it is a guess what it touches is never hidden.
 """
 
 from __future__ import annotations
@@ -80,6 +79,7 @@ def focus_of(touched: Touched, focusing: Focusing) -> Focus:
         step
         for point, step in of_point.items()
         if (point in touched.not_known and point not in touched.ends)
+        or point in touched.guessed
         or point in focusing.entries
         or any(part.holder in contested for part in touched.parts.get(point, ()))
     }
@@ -98,10 +98,4 @@ def _contested(touched: Touched, focusing: Focusing) -> set[int]:
             users.setdefault(part.holder, set()).add(touched.owners[point])
             if part.deed is not Deed.READ:
                 changed.add(part.holder)
-    for mine, names in focusing.as_one:
-        users[mine] = users[names] = users[mine] | users[names]
-    for thread, reached in focusing.reached.items():
-        for number in reached:
-            users[number].add(thread)
-        changed.update(reached)
     return {holder for holder in changed if len(users[holder]) > 1 or holder in focusing.outlasting}

@@ -18,7 +18,6 @@ afterwards, to learn what branches off from it.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -30,11 +29,10 @@ from ..engine.running.record import Deed
 from ..engine.schedule import Choice, Schedule
 from ..engine.summary import PLAIN, RunSummary, Touched, Want
 from .focus import Focus, focus_of
-from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
+from .frontier import LIKELY, POSSIBLE, Frontier, Item, Node, Rank, WithoutRecord
 from .orders import Order
 from .races import Race, Races
 
-_SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
 
 
@@ -72,6 +70,7 @@ class Reduction:
         record_seconds: what the last record took, with what was made of it.
         focused: how many of these were only run in `focus`.
         shared: whether several threads of a run have touched the same object.
+        guessed: whether it was a guess what a step touches.
         independent: whether the threads shared nothing in two recorded runs, one begun by the first and one by the last thread, and
             nothing is in doubt.
         blind: whether the first record gave up, so that no conflict is known.
@@ -93,6 +92,7 @@ class Reduction:
     record_seconds: float = 0.0
     focused: int = 0
     shared: bool = False
+    guessed: bool = False
     independent: bool = False
     blind: bool = False
     torn: str = ""
@@ -142,7 +142,7 @@ class Reduction:
             if not summary.failed:
                 self.examine(schedule, summary)
             if proposed.again:
-                self.independent = self.finished and not (self.doubt or self.shared)
+                self.independent = self.finished and not (self.doubt or self.shared or self.guessed)
                 return
             gave_up = summary.touched is not None and summary.touched.gave_up
             self.blind = self.blind or (gave_up and self.records == 1)
@@ -180,7 +180,7 @@ class Reduction:
         self.doubt = self.doubt or self._doubt_of(schedule, summary) or self._doubt_of_state(touched)
         if summary.stuck or summary.polls or len(touched.owners) != summary.points:
             return
-        self.shared = self.shared or touched.shares
+        self.shared, self.guessed = self.shared or touched.shares, self.guessed or bool(touched.guessed)
         if self.focusing and self.focus is None and touched.focusing is not None:
             self.focus = focus_of(touched, touched.focusing)
         races = Races(touched, summary.points)
@@ -192,8 +192,6 @@ class Reduction:
         if self.gil:
             for pair in races.contended:
                 self._start_in_vain(pair, summary, touched, races)
-        if summary.schedule.preemptions == 0 and touched.not_known and not self.gil:
-            self._hint_at_unknown(summary, touched, races)
         if summary.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, summary, touched, races)
@@ -263,32 +261,6 @@ class Reduction:
             hinted.add(thread)
             self._enter(self.frontier.hints, node, thread, self._rank(pair, touched, _likely(pair, touched)), touched)
 
-    def _hint_at_unknown(self, run: RunSummary, touched: Touched, races: Races) -> None:
-        """Enter hints for another thread to be the first, and to come right before, and right after, each step of which it is not
-        known what it touches; those first that a run seldom makes.
-
-        No race says so, and in a long program few samples switch there.
-        """
-        uses = Counter(touched.not_known.values())
-        # The steps of the threads that come last are not interrupted in this run.
-        self._hint(min(touched.owners), run, touched, ANOTHER_BEGINS, races)
-        for point, what in touched.not_known.items():
-            if uses[what] <= _SELDOM and point in touched.owners:
-                likely = LIKELY if point in touched.guesses else UNLIKELY if point in touched.ends else POSSIBLE
-                for at in (point, point + 1):
-                    if at == point or touched.owners.get(at) == touched.owners[point]:
-                        self._hint(at, run, touched, self._rank(Race(point, point, uses[what]), touched, likely))
-
-    def _hint(self, point: int, run: RunSummary, touched: Touched, rank: Rank, races: Races | None = None) -> None:
-        """Enter hints for all other threads to run from this point on; with ``races``, for those that do not all do the same."""
-        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
-        self.frontier.tried.setdefault(node, {touched.owners[point]})
-        hinted = self.frontier.hinted.setdefault(node, {touched.owners[point]})
-        for thread in run.enabled(point):
-            if thread not in hinted and (races is None or not self._same_as_one_of(hinted, thread, point, races)):
-                hinted.add(thread)
-                self._enter(self.frontier.hints, node, thread, rank, touched)
-
     def _node(self, transition: int, run: RunSummary, touched: Touched) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""
         point = self._before(transition, run, touched)
@@ -356,4 +328,4 @@ def _conflict(touched: Touched, one: int, other: int, holders: frozenset[int]) -
 
 def _likely(race: Race, touched: Touched) -> int:
     """How likely it is that the two steps of a race conflict: of what a step may touch, that is not known."""
-    return POSSIBLE if race.first in touched.supposed or race.second in touched.supposed else LIKELY
+    return POSSIBLE if race.first in touched.guessed or race.second in touched.guessed else LIKELY

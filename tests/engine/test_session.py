@@ -15,8 +15,8 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running.policy import Planned
 from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.engine.session import Session, operation_begins
+from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import Explorer
-from pytest_gilcheck.search.reduction import Reduction
 
 MOST = 60  # schedules
 
@@ -132,7 +132,7 @@ def found(runs):
         runs.sequential()
     except (NotExplorable, SequentialFailure) as error:
         return type(error).__name__, str(error)
-    reduction = Reduction(runs)
+    reduction = Conflicts(runs)
     reduction.search(lambda: reduction.runs >= MOST)
     failure = reduction.failure
     outcome = None if failure is None else (failure.symptom, failure.message, str(failure.schedule))
@@ -210,7 +210,7 @@ def test_a_pause_gives_clocks_locks_and_random_numbers_back_and_loses_no_events(
             session.engine.clock.now += 10**12
             assert time.monotonic() - real < 100  # the virtual clock goes on, and the real one does not look at it
         assert time.monotonic() - virtual > 100
-        reduction = Reduction(runs)
+        reduction = Conflicts(runs)
         reduction.search(lambda: reduction.runs > MOST)
         assert reduction.failure is not None
     assert random.getstate() == moved
@@ -354,7 +354,7 @@ def test_the_search_branches_off_from_a_run_that_an_oracle_explains():
     with Session() as session:
         runs = session.use(Program((twice, other), Queue, None, "waits", oracle=oracle), Explorer)
         runs.sequential()
-        reduction = Reduction(runs)
+        reduction = Conflicts(runs)
         reduction.search(lambda: reduction.runs > MOST)
     assert reduction.failure is None
     assert len(seen) > 1

@@ -149,13 +149,6 @@ def calls_of_one():
         one()
 
 
-def assert_no_more_than_holds(result):
-    """A check holds with another bound; or it cannot tell, because threads may be in one call in C that is several steps."""
-    several_steps = result.reason.startswith("without a GIL, ")
-    assert result.verdict == ("inconclusive" if several_steps else "holds"), result.reason
-    assert result.bound not in SETTLED
-
-
 def under_the_lock(thread):
     """The thread, with the lock of its state around it."""
 

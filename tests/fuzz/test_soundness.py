@@ -13,20 +13,18 @@ from hypothesis.strategies import booleans
 
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.engine.bytecode import (
-    attributes,
-    calling,
+    call_effects,
     calls,
     changing,
     dropping,
-    making,
+    effects,
     namespaces,
     opcodes,
     operands,
+    part_effects,
     sources,
-    touches,
     waiting,
 )
-from pytest_gilcheck.engine.bytecode.rules import containers
 from pytest_gilcheck.search import races
 from pytest_gilcheck.search.reduction import Reduction
 
@@ -264,7 +262,7 @@ def untouched(*instructions):
 
     def plant(monkeypatch):
         for name in instructions:
-            monkeypatch.setitem(touches._RULES, name, lambda at: [])
+            monkeypatch.setitem(effects._RULES, name, lambda at: [])
 
     return plant
 
@@ -280,7 +278,7 @@ REDUCTIONS = {
     "a load touches the attribute": (reader("names", "y = s.limit", "s.limit = 4"), untouched("LOAD_ATTR")),
     "a load touches the class": (
         reader("names", "y = s.kind", "State.kind = 2"),
-        replaced(attributes, "by_classes", lambda kind, name: []),
+        replaced(part_effects, "touches_of_classes", lambda kind, name: []),
     ),
     "a store touches the global": (reader("names", "y = level", "rebound()"), untouched("STORE_GLOBAL")),
     "a store touches the cell": (reader("cells", "y = cell_twice()", "cell_set(4)"), untouched("STORE_DEREF")),
@@ -295,11 +293,11 @@ REDUCTIONS = {
     ),
     "a call touches its arguments": (
         reader("lists", "y = sorted(items)", "items.append(9)"),
-        replaced(making, "asked", lambda *arguments: []),
+        replaced(call_effects, "_of_module_function", lambda *arguments: []),
     ),
     "a method touches its object": (
         reader("lists", "y = items[0]", "items.clear()"),
-        replaced(calling, "method_called", lambda *arguments: []),
+        replaced(call_effects, "_of_c", lambda *arguments: []),
     ),
     "who acquires a lock first decides": (
         Drawn(("locks",), (("with s.lock:\n    s.n += 1",), ("with s.lock:\n    y = s.n",))),
@@ -328,7 +326,7 @@ REDUCTIONS = {
     "a deletion touches the attribute": (reader("attributes", "y = slotted.value", "del slotted.value"), untouched("DELETE_ATTR")),
     "a key that is missed is added": (
         Drawn(("collections",), (("y = groups['b']",), ("y = len(groups)",))),
-        replaced(containers, "element", lambda *arguments, **how: []),
+        replaced(effects, "touches_of_element", lambda *arguments, **how: []),
     ),
     "who looks at an event takes no lock": (
         reader("waiting", "y = s.event.is_set()", "s.event.set()"),

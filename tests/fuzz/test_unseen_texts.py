@@ -11,8 +11,7 @@ import types
 
 import pytest
 
-from pytest_gilcheck.core.origin import under_test
-from pytest_gilcheck.engine.bytecode import attributes, changing
+from pytest_gilcheck.engine.bytecode import changing
 from pytest_gilcheck.engine.schedule import Token, checksum
 from pytest_gilcheck.search.search import Search
 
@@ -228,18 +227,6 @@ def test_a_global_that_the_setup_stores_only_once_is_not_made_anew(made, monkeyp
     result = counted(module.get, module.get, setup=module.State, invariant=module.same, schedules=400)
     assert result.verdict == "inconclusive", str(result)
     assert "'CACHE' of module" in result.reason, result.reason
-
-
-class Notes:
-    def __delattr__(self, name):
-        object.__delattr__(self, name)
-
-
-def test_a_store_touches_the_attribute_also_where_the_class_deletes_in_a_way_of_its_own():
-    notes = Notes()
-    stored = attributes.attribute_stored(notes, "count", under_test)
-    assert (notes, "count", True) in [(touch.holder, touch.part, touch.changes) for touch in stored]
-    assert attributes.attribute_stored(notes, "count", under_test, deletes=True) == [], "its own code makes the steps"
 
 
 def test_a_class_that_types_has_made_for_a_program_is_none_of_the_library():

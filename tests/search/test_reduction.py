@@ -119,16 +119,6 @@ def test_a_schedule_that_was_not_followed_is_a_doubt():
     assert reduction.doubt == "a schedule could not be followed"
 
 
-def test_a_step_of_which_nothing_is_known_is_a_hint_that_counts_only_in_doubt():
-    reduction = examined((0,), (1,), not_known={1: "a call"})
-    assert not waiting(reduction)
-    assert reduction.finished
-    assert reduction.frontier.hints
-    reduction.doubt = "it is not known what a call touches"
-    assert not reduction.finished
-    assert reduction.propose().schedule == Schedule(preempt(1))
-
-
 def drained(reduction, *transitions):
     """What is proposed until nothing is left, if each run does the same in its own order."""
     seen = []
@@ -197,11 +187,11 @@ def test_a_call_in_c_beside_which_nobody_touches_the_same_is_left():
 STEP, OTHER = Access("read", ".n", 1), Access("read", ".own", 2)
 
 
-@pytest.mark.parametrize(("reached", "hidden"), [({}, {1: OTHER}), ({1: {LIST}}, {})])
-def test_a_focus_hides_what_one_thread_alone_touches(reached, hidden):
-    touched = run((0, writes(LIST)), (0, writes(COUNTER)), (1, writes(COUNTER))).touched
+@pytest.mark.parametrize(("guessed", "hidden"), [(set(), {1: OTHER}), ({1}, {})])
+def test_a_focus_hides_what_one_thread_alone_touches_and_no_guess(guessed, hidden):
+    touched = replace(run((0, writes(LIST)), (0, writes(COUNTER)), (1, writes(COUNTER))).touched, guessed=guessed)
     of_point = {1: 1, 2: 2, 3: 2}
-    focusing = Focusing({1: OTHER, 2: STEP}, of_point, {1, 2}, reached=reached, anchors={1: "own", 2: "n"})
+    focusing = Focusing({1: OTHER, 2: STEP}, of_point, {1, 2}, anchors={1: "own", 2: "n"})
     focus = focus_of(touched, focusing)
     assert focus.hidden == hidden
     assert focus.points == 3 - len(hidden)

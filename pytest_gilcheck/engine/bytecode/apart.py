@@ -18,17 +18,14 @@ from operator import index
 from types import FrameType, MethodDescriptorType, MethodType
 from typing import Any
 
-from ...core.classes import in_class
+from ...core.classes import in_class, names_of
 from . import switch_points, torn
+from .at import At, callee_of
 from .c_operations import UNLOCKED
-from .elements import VIEWS
-from .keyed import MISSING
 from .operands import immutable
-from .operators import container_of
-from .rules.at import At
-from .rules.calls import callee_of
 from .stack import NOTHING, replace_operand
 from .torn import COUNT, ITERATORS, NAMES
+from .touch import VIEWS, container_of
 
 _MOST = 20  # elements of a container before which threads can switch
 _EVERY = frozenset({  # consumers that go through all of their arguments; the others go through the first one, ...
@@ -42,6 +39,9 @@ _NOT_BY_ITERATION = frozenset({  # they ask the container itself
 })  # fmt: skip
 _BY_KEYS = frozenset({"dict", "dict.update"})  # of a mapping
 _OPERANDS = {"CONTAINS_OP": 1, "LIST_EXTEND": 1, "SET_UPDATE": 1, "UNPACK_EX": 1, "STORE_SLICE": 4, "BINARY_OP": 1}  # by place
+
+
+_MISSING = names_of(collections.defaultdict)["__missing__"]
 
 
 class ApartCall:
@@ -242,7 +242,7 @@ def _subscript(at: At, call: ApartCall) -> list[Any] | None:
     kind = type(table)
     if container_of(kind) is not collections.defaultdict or not immutable(key):
         return None
-    if in_class(kind, "__missing__") is not MISSING or in_class(kind, "__getitem__") is not in_class(dict, "__getitem__"):
+    if in_class(kind, "__missing__") is not _MISSING or in_class(kind, "__getitem__") is not in_class(dict, "__getitem__"):
         return None
     return [table] if replace_operand(at.frame, 2, _MakingMissing(table, call)) else None
 

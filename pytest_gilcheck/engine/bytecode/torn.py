@@ -6,13 +6,15 @@ So is each change of an object whose changes hold no lock, and a sort, in the mi
 on CPython 3.13.0 free-threaded: two threads that each made one call on each of 160,000 objects and more, on two cores.
 ``x[k] = v`` of an `OrderedDict` ends the process.
 
-A step of which it is not known what it touches reads at least the containers that are given to it (`assumed`).
+A call of which it is a guess what it touches reads at least the containers that are given to it (`call_effects`).
 """
 
 from __future__ import annotations
 
+import bisect
 import collections
 import gc
+import heapq
 import io
 import itertools
 from collections.abc import Iterable
@@ -29,9 +31,8 @@ from typing import Any, NamedTuple
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import in_class, module_of_class
 from .c_operations import LAZY, READINGS, UNLOCKED, Effect
-from .in_c import ON_SORTED_LISTS
-from .operators import container_of
 from .shared import is_shared
+from .touch import container_of
 
 _ITERABLE: tuple[Any, ...] = (
     [], (), range(0), range(1 << 99), {}, {}.values(), {}.items(), set(), "", "\u0100", b"", bytearray(), collections.deque(),
@@ -67,7 +68,11 @@ OF_TWO = frozenset(  # operands
 )
 _SPECIAL_METHODS = {"__contains__": "in", "__eq__": "==", "__ne__": "==", "__repr__": "repr", "__str__": "repr"}
 COUNT: Any = vars(collections)["_count_elements"]
-_CHANGING_IDS = {key for key, changes in ON_SORTED_LISTS.items() if changes} | {id(COUNT)}
+_CHANGING_IDS = {id(COUNT)} | {
+    id(each)
+    for name, each in (*vars(heapq).items(), *vars(bisect).items())
+    if type(each) is BuiltinFunctionType and name.startswith(("heap", "insort"))
+}
 
 
 class Doer(NamedTuple):

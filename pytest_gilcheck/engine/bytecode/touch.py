@@ -6,7 +6,10 @@ import collections
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-ALL, SIZE = "*", "#"  # of a container: every part of it; how many elements it has, and in which order
+from ...core.classes import bases_of
+from ...core.lookup import looked_up
+
+ALL = "*"  # of a container, every part of it; of another object, every attribute
 
 
 class Touch(NamedTuple):
@@ -14,10 +17,11 @@ class Touch(NamedTuple):
 
     Attributes:
         holder: the object.
-        part: of it: the name of an attribute, the key of an element in a tuple, `SIZE` or `ALL`.
+        part: of it: the name of an attribute, the key of an element in a tuple, or `ALL`.
         changes: whether the step may change it.
         inner: whether code of the standard library does, in several steps behind a lock of its own.
         torn: whether C does, in several steps of which none is visible.
+        guess: whether it is a guess, of code of which it is not known what it touches.
     """
 
     holder: Any
@@ -25,6 +29,7 @@ class Touch(NamedTuple):
     changes: bool
     inner: bool = False
     torn: bool = False
+    guess: bool = False
 
 
 Touches = list[Touch] | None
@@ -37,10 +42,20 @@ State = list[tuple[Any, str | None, bool]]
 SCALARS = frozenset(
     {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range}
 )  # no slice: its bounds may be anything
-LISTS = frozenset({list, bytearray, collections.deque})
-SETS = frozenset({set, frozenset})
 DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})  # no Counter: its methods are in Python
-CONTAINERS = LISTS | SETS | DICTS | {tuple}
+CHANGING = DICTS | {list, bytearray, collections.deque, set}
+VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
+_BASES = (*CHANGING, frozenset, tuple, *SCALARS)
+_containers: dict[int, tuple[type, type]] = {}  # with the class, so that its id stays in use
+
+
+def container_of(kind: type) -> type:
+    """The container or value from which a class is derived, whatever it has otherwise; itself if there is none."""
+    key = id(kind)
+    known = looked_up(_containers, key)
+    if known is None:
+        known = _containers[key] = kind, next((each for each in bases_of(kind) if any(each is base for base in _BASES)), kind)
+    return known[1]
 
 
 def of_state(state: State | None, *, inner: bool = False) -> Touches:
@@ -48,12 +63,3 @@ def of_state(state: State | None, *, inner: bool = False) -> Touches:
     if state is None:
         return UNKNOWN
     return [Touch(holder, ALL if part is None else part, changes, inner) for holder, part, changes in state]
-
-
-def both(*parts: Touches) -> Touches:
-    found: list[Touch] = []
-    for part in parts:
-        if part is UNKNOWN:
-            return UNKNOWN
-        found += part
-    return found

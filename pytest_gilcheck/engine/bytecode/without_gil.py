@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
-from . import pure, torn
+from . import torn
 from .touch import ALL, Touch
 
 
@@ -41,11 +41,10 @@ def by_call(found: list[Touch], callee: Any, arguments: Iterable[Any]) -> list[T
     """What a call touches, likewise."""
     if not FREE_THREADED_BUILD and not _of_a_whole(found):
         return found
-    if type(callee) in torn.IN_C or pure.reads_its_arguments(callee):
-        doer = torn.of_call(callee, arguments)
-        found = with_torn(found, doer)
-        if FREE_THREADED_BUILD:
-            found = _in_bulk(found, callee.__name__, doer.arguments)
+    doer = torn.of_call(callee, arguments)
+    found = with_torn(found, doer)
+    if FREE_THREADED_BUILD and type(callee) in torn.IN_C:
+        found = _in_bulk(found, callee.__name__, doer.arguments)
     return _in_turn(found) if FREE_THREADED_BUILD else found
 
 
@@ -59,12 +58,12 @@ def _of_a_whole(found: list[Touch]) -> bool:
 
 def with_torn(found: list[Touch], doer: torn.Doer) -> list[Touch]:
     """What somebody touches, with what is several steps for the sake of the object."""
-    changed = {id(each.holder) for each in found if each.changes}
+    changed = {id(each.holder) for each in found if each.changes and not each.guess}
 
     def is_torn(each: Touch) -> bool:
         if each.torn or each.inner:
             return each.torn
-        if each.changes:
+        if each.changes and (not each.guess or torn.changes_in_parts(doer, each.holder)):
             return torn.changes_in_parts(doer, each.holder)
         return each.part is ALL and id(each.holder) not in changed and torn.reads_in_parts(doer, each.holder)
 

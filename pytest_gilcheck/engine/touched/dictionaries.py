@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.classes import dictionary_of
-from ..bytecode.touch import ALL, SIZE
+from ..bytecode.touch import ALL
 from .objects import Objects
 
 
@@ -30,10 +30,10 @@ class Dictionaries:
         kind = type(thing)
         if kind is dict:
             known = self._of_dictionary.get(id(thing))
-            named = type(part) is str and part not in (ALL, SIZE)  # of a module
+            named = type(part) is str and part != ALL  # of a module
             return self._objects.number(thing) if known is None else known, (part,) if named else part
         number = self._objects.number(thing)
-        if type(part) is not str or part == SIZE or (kept := dictionary_of(thing)) is None:
+        if type(part) is not str or (kept := dictionary_of(thing)) is None:
             return self._merged.get(number, number), part
         before = self._dictionary.get(number)
         if before != id(kept):  # the first use, or another dictionary has taken its place

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...core.classes import bases_of
 from ...core.origin import ours
-from ..bytecode.calling import called
+from ..bytecode.at import unwrapped
+from ..bytecode.calls import is_step
 from ..bytecode.changing import Changing
-from ..bytecode.touch import UNKNOWN
 from ..bytecode.visible import place_in_code
 from ..program import Program
 from ..running.engine import Engine
@@ -58,9 +58,8 @@ def touched_of(trace: Trace, *, found_again: bool, focusing: Focusing | None = N
         not_known={point: what if isinstance(what, str) else instructions.at(*what) for point, what in trace.not_known.items()},
         no_step=trace.no_step,
         ends={point for point, access in trace.accesses.items() if access.kind == "end"},
-        guesses=trace.guesses(),
         spots={point: instructions.at(*place) for point, place in trace.spots.items()},
-        supposed=trace.supposed,
+        guessed=trace.guessed,
         torn=torn,
         taken_apart=apart,
         told=dict(_told(trace)) if torn or apart else {},
@@ -142,7 +141,7 @@ def doubt_of_threads(program: Program, takes_part: Callable[[str], bool]) -> str
     """Why nothing follows from any run of a program; empty if there is no reason."""
     ours_ = [thread for thread in program.threads if ours(getattr(getattr(thread, "__code__", None), "co_filename", ""))]
     calls = [*(thread for thread in program.threads if not any(thread is each for each in ours_)), *program.calls]
-    if (ours_ and not program.calls) or any(called(each, [], takes_part) is UNKNOWN for each in calls):
+    if (ours_ and not program.calls) or any(is_step(unwrapped(each, [])[0], None, takes_part) for each in calls):
         return "its threads begin in code that is not under test"
     return ""
 

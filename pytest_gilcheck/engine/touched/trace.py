@@ -14,37 +14,27 @@ import gc
 import math
 import sys
 import weakref
-from collections.abc import Iterable, Sequence
-from functools import partial
-from sys import getrefcount
+from collections.abc import Sequence
 from types import (
-    BuiltinFunctionType,
-    BuiltinMethodType,
     CellType,
     CodeType,
     FrameType,
     FunctionType,
     GeneratorType,
-    MethodType,
     ModuleType,
 )
 from typing import Any
 
-from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import is_a
 from ...core.clocks import monotonic
 from ...core.lookup import looked_up
-from ...core.origin import foreign, ours, standard
+from ...core.origin import ours, standard
 from ...core.source import code_position, innermost, place, position_text
-from ..bytecode import quiet_keys
 from ..bytecode.apart import ApartCall
-from ..bytecode.assumed import assumed
 from ..bytecode.calls import makes_steps
+from ..bytecode.effects import touches_of
 from ..bytecode.instructions import instruction_at
-from ..bytecode.stack import NOTHING, topmost
-from ..bytecode.supposed import supposed
-from ..bytecode.touch import ALL, SIZE, UNKNOWN, Touch, Touches
-from ..bytecode.touches import touches
+from ..bytecode.touch import ALL, UNKNOWN, Touches
 from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock
 from ..running.engine import Engine
@@ -54,14 +44,8 @@ from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
 from .objects import Objects
 
-_MOST_OPERANDS = 3  # of a step of which it is not known what it touches; of a call also its arguments
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
-_BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
-_SUPPOSED = 20  # times that a run makes a step, at most, for a look at what it may touch
 _CODE = (FunctionType, ModuleType, type)
-_FOR_ONE_STEP = (tuple, MethodType, BuiltinMethodType, partial)  # operands that seldom outlive it
-_HELD_BY_US = 4  # references to an operand, with that of the stack: the tuple of operands, a loop's variable, and an argument
-_NEVER_SHARED = frozenset({*_CODE, type(None), bool, int, float, str, bytes, tuple, BuiltinFunctionType})
 _READ, _WRITE = Deed.READ, Deed.WRITE
 NOTIFICATION = "a notification"  # a kind of `primitives`
 
@@ -77,7 +61,6 @@ class Trace:
     Attributes:
         gave_up: whether that has come.
         places: of each step of code under test and of each call that made no step, by id: it, its code and its offset; if focusing.
-        unknown_on: by thread, the numbers of what the steps work on of which it is not known what they touch; if focusing.
         outlasting: the numbers of the objects that live when the threads have ended; if focusing.
         owners: by point, the index of the thread that made the transition.
         parts: by point, what it touched.
@@ -85,9 +68,8 @@ class Trace:
         no_step: the points at which the running thread could not continue.
         steps: the points of transitions that begin with a visible step.
         accesses: by point, the step of code under test that it begins with.
-        guessed: by point, the ids of what a step of the user's code works on of which it is not known what it touches.
         spots: by point, the code and the offset of the step that it begins with, if that is known.
-        supposed: the points of steps of which it is not known what they touch, and `parts` has what they may touch.
+        guessed: the points of steps of which it is a guess what they touch.
         torn: by point, what C touches there in several steps.
         taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
     """
@@ -98,7 +80,6 @@ class Trace:
         self._until = until
         self.gave_up = False
         self.places: dict[int, tuple[Access, CodeType, int]] = {}
-        self.unknown_on: dict[int, set[int]] = {}
         self.outlasting: frozenset[int] = frozenset()
         self.objects = Objects()
         self.owners: dict[int, int] = {}
@@ -107,15 +88,13 @@ class Trace:
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
         self.accesses: dict[int, Access] = {}
-        self.guessed: dict[int, list[int]] = {}
         self.spots: dict[int, Place] = {}
-        self.supposed: set[int] = set()
+        self.guessed: set[int] = set()
         self.torn: dict[int, Torn] = {}
         self.taken_apart: dict[int, Torn] = {}
-        self._looked_at: dict[Place, int] = {}
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
-        self._quiet_keys = quiet_keys.QuietKeys(self.objects.number)
         self._notifications: set[int] = set()
+        self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
         self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
         self._reached: set[tuple[int, Any]] = set()  # what other code touches
         self._generators: dict[int, tuple[weakref.ref[GeneratorType[Any, Any, Any]], int]] = {}  # advanced, by ids of their frames
@@ -123,7 +102,6 @@ class Trace:
 
     def __enter__(self) -> Trace:
         self._engine.observer = self._engine.recorder = self
-        quiet_keys.remember(self._quiet_keys)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -131,7 +109,6 @@ class Trace:
 
     def _stop(self) -> None:
         self._engine.observer = self._engine.recorder = None
-        quiet_keys.remember(None)
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
         """Called when a thread is about to make a visible step, which may be long after it came there."""
@@ -167,49 +144,31 @@ class Trace:
             return
         self.accesses[now] = access
         self.spots[now] = frame.f_code, frame.f_lasti
-        if access.name == ENTRY:  # what C has begun, and goes on with, is what the step before touches, or unknown
-            return
-        name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
-        try:
-            if self._focusing:
-                self.places[id(access)] = access, frame.f_code, frame.f_lasti
-            found = touches(frame, name, argument, value, self._engine.takes_part)
-            if found is None and (self._focusing or not foreign(frame.f_code.co_filename)):
-                operands = topmost(frame, _MOST_OPERANDS + argument if name.startswith("CALL") else _MOST_OPERANDS)
-                self.guessed[now] = _used_elsewhere(operands, name.startswith("CALL"))
-                if self._focusing:
-                    self._unknown_on(task, operands)
-        except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
-            found = None
+        if self._focusing:
+            self.places[id(access)] = access, frame.f_code, frame.f_lasti
+        found = [] if access.name == ENTRY else self._touches(frame)
+        anew = access.name == ENTRY or self._frames.get(task.index) != id(frame)
+        if anew and frame.f_back is not None and found is not None:
+            self._frames[task.index] = id(frame)
+            if makes_steps(frame.f_back.f_code, frame.f_back.f_globals, self._engine.takes_part):
+                around = self._touches(frame.f_back) or []  # C may be in the middle of that
+                found = [*found, *(each._replace(torn=False) for each in around)]
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
-            found = self._assumed(frame, name, argument, value, unpacks=access.kind != "call" or _BEFORE_CALLS)
-            if not found:  # else a pass depends on its conflicts
-                self.supposed.add(now)
-            found = [*found, *self._supposed(frame, name, argument, value)]
+            return
+        if any(each.guess for each in found):
+            self.guessed.add(now)
         self._touched(found)
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)
             self.torn[now] = Torn(told(caller.f_code, caller.f_lasti), torn)
 
-    def _assumed(self, frame: FrameType, name: str, argument: int, value: Any, *, unpacks: bool) -> list[Touch]:
-        """What such a step does at least: all of it on a free-threaded build, elsewhere what several steps are without a GIL."""
+    def _touches(self, frame: FrameType) -> Touches:
         try:
-            found = assumed(frame, name, argument, value, self._engine.takes_part, unpacks=unpacks)
-        except Exception:  # as above
-            return []
-        return found if FREE_THREADED_BUILD else [each for each in found if each.torn]
-
-    def _supposed(self, frame: FrameType, name: str, argument: int, value: Any) -> list[Touch]:
-        place = frame.f_code, frame.f_lasti
-        self._looked_at[place] = times = (looked_up(self._looked_at, place) or 0) + 1
-        if times > _SUPPOSED:
-            return []
-        try:
-            return supposed(frame, name, argument, value, self._engine.takes_part)
-        except Exception:  # as above
-            return []
+            return touches_of(frame, *instruction_at(frame.f_code, frame.f_lasti), self._engine.takes_part)
+        except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
+            return UNKNOWN
 
     @property
     def doubt(self) -> str:
@@ -229,12 +188,10 @@ class Trace:
             return
         point = self._engine.point
         parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
-        for holder, part, changes, inner, _ in found:
+        for holder, part, changes, inner, _, _ in found:
             number, part = self._number(holder, part)
             if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
-            if changes and part is ALL:
-                self._quiet_keys.changed(number)
             if inner or self._inner:
                 self._from_within(number, part, inner)
             parts.append(Part(number, part, _WRITE if changes else _READ))
@@ -276,12 +233,6 @@ class Trace:
         for point, number in self._inside:
             if number in several:
                 self.parts.setdefault(point, []).append(Part(number, ALL, _WRITE))
-
-    def _unknown_on(self, task: Task, operands: Iterable[Any]) -> None:
-        """Some are made for the step alone: what they lead to is taken note of as well."""
-        for each in operands:
-            inner = gc.get_referents(each)[:_MOST_OPERANDS] if type(each) in _FOR_ONE_STEP else ()
-            self.unknown_on.setdefault(task.index, set()).update(self.objects.number(thing) for thing in (each, *inner))
 
     def _let_go(self, *, all_of_them: bool = False) -> None:
         objects, before = self.objects, self.objects.disturbed
@@ -355,14 +306,6 @@ class Trace:
         changed = {part.holder for parts in self.parts.values() for part in parts if part.part != LOCK and part.deed is Deed.WRITE}
         return {holder: alive[holder] for holder in changed & alive.keys()}
 
-    def guesses(self) -> set[int]:
-        """The points of steps that work on what other threads work on too, although it is not known what they touch there."""
-        users: dict[int, set[int]] = {}
-        for point, things in self.guessed.items():
-            for each in things:
-                users.setdefault(each, set()).add(self.owners[point])
-        return {point for point, things in self.guessed.items() if any(len(users[each]) > 1 for each in things)}
-
     def shares(self) -> bool:
         """Whether several threads touch the same object; code and names of modules aside, if nothing changes them."""
         first: dict[int, int] = {}
@@ -383,7 +326,7 @@ class Trace:
 
 def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
     """An object, and which attribute of it a part is; None for what is in a container."""
-    return number, part if type(part) is str and part not in (ALL, SIZE) else None
+    return number, part if type(part) is str and part != ALL else None
 
 
 def told(code: CodeType, offset: int) -> str:
@@ -398,14 +341,3 @@ def _leads_to_code(thing: object) -> bool:
     if type(thing) is CellType:
         thing = next(iter(gc.get_referents(thing)), None)
     return is_a(thing, _CODE) or (type(thing) is dict and "__builtins__" in thing) or thing is vars(builtins)
-
-
-def _used_elsewhere(operands: tuple[Any, ...], of_call: bool) -> list[int]:
-    """The ids of those operands that something else refers to beside the stack: what is made for the step alone is not shared, and
-    the next one may be at its address."""
-    found = []
-    for each in operands:
-        held = _HELD_BY_US + of_call  # the callback of a call has its first argument
-        if each is not NOTHING and type(each) not in _NEVER_SHARED and getrefcount(each) > held:
-            found.append(id(each))
-    return found

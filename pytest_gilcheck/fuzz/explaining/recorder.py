@@ -1,31 +1,28 @@
 """Records the steps of a run: which object each step touches, and which value it reads or writes.
 
-Objects and values are looked up by the source text of a step: ``self.items[key]`` names what it touches. Only expressions that
-cannot run code of the program are evaluated: names, attributes in an instance's ``__dict__`` or slots, subscripts of plain
-containers. A value that a step writes is read at the next step of any thread. What a call touches, such as ``hits.get(key)``, is
-known for methods of the containers alone (`touches`).
+What a step touches is told by `effects`; the source text gives it a name for the reader. Values are read where that runs no code of
+the program: attributes in an instance's ``__dict__`` or slots, items of plain containers. A value that a step writes is read at the
+next step of any thread.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CodeType, FrameType, GetSetDescriptorType, MemberDescriptorType
+from types import CodeType, FrameType, MemberDescriptorType
 from typing import Any
 
-from ...core.classes import in_class, is_a, name_of_class
+from ...core.classes import dictionary_of, in_class, is_a, name_of_class
 from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
+from ...engine.bytecode.effects import touches_of
 from ...engine.bytecode.instructions import instruction_at, instructions_of
-from ...engine.bytecode.operators import kind_of
-from ...engine.bytecode.stack import locals_of
-from ...engine.bytecode.touch import ALL, SIZE
-from ...engine.bytecode.touches import touches
+from ...engine.bytecode.touch import ALL, container_of
 from ...engine.bytecode.visible import Access
 from ...engine.running.task import Task
 from ...engine.touched.objects import Objects
@@ -35,8 +32,9 @@ _MOST_TEXTS = 10_000  # after which all are forgotten
 _EVALUATES = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "CALL_FUNCTION_EX")
 _CALLING = ("PRECALL", "CALL")  # up to Python 3.11, a call is two instructions
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
-_MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
-_DICTIONARIES = (GetSetDescriptorType, MemberDescriptorType)  # what ``__dict__`` is in classes that do not compute it
+_MAPPINGS = (dict, OrderedDict, defaultdict)
+_SUBSCRIPT = 26  # the argument of BINARY_OP, from 3.14 on
+_OF_ONE_PART = ("_ATTR", "_METHOD", "_SUBSCR", "_GLOBAL", "_NAME")
 Location = tuple[int, str]  # the number of an object, and a name in it
 
 
@@ -118,7 +116,7 @@ class Recorder:
     def __init__(self, takes_part: Callable[[str], bool]) -> None:
         self._takes_part = takes_part
         self.steps: list[RecordedStep] = []
-        self._unread: tuple[RecordedStep, Any] | None = None
+        self._unread: tuple[RecordedStep, Any, Any] | None = None
         self._objects = Objects()
 
     def __call__(self, task: Task, point: int, access: Access, frame: FrameType) -> None:
@@ -152,10 +150,10 @@ class Recorder:
         """Read the value that the last step wrote."""
         if self._unread is None:
             return
-        step, holder = self._unread
+        step, holder, part = self._unread
         self._unread = None
         try:
-            step.value = shown(_part(holder, step.where[1] if step.where else ""))
+            step.value = shown(_part(holder, part))
         except Exception:  # as above
             pass
 
@@ -175,31 +173,23 @@ class Recorder:
         if isinstance(node, ast.Assign):
             node = node.targets[0]
         step.what = _text(node) if isinstance(node, ast.expr) else ""
-        holder: Any = _NOTHING
-        if isinstance(node, ast.Attribute) and step.access.name == f".{node.attr}":
-            holder, name = _evaluated(node.value, frame), f".{node.attr}"
-        elif isinstance(node, ast.Subscript) and step.access.name == "[]":
-            holder, key = _evaluated(node.value, frame), _evaluated(node.slice, frame)
-            name = f"[{key!r}]" if type(key) in _PLAIN else "[?]"
-        elif isinstance(node, ast.Name) and step.access.name.startswith("global "):
-            holder, name = frame.f_globals, f"[{node.id!r}]"
-        if holder is _NOTHING:
-            return
-        step.where = self._objects.number(holder), name
-        if step.access.kind == "write":
-            self._unread = step, holder
-        else:
-            step.value = shown(_part(holder, name))
 
     def _note_touched(self, step: RecordedStep, frame: FrameType) -> None:
-        """Note what the step touches; if that is not known as a whole, what its source says."""
-        found = touches(frame, *instruction_at(frame.f_code, frame.f_lasti), self._takes_part)
-        if found is None:
-            step.touched = {} if step.where is None else {step.where: step.access.kind == "write"}
-            return
+        """Note what the step touches, and of an attribute, a global or an element the value."""
+        name, argument, text = instruction_at(frame.f_code, frame.f_lasti)
+        found = touches_of(frame, name, argument, text, self._takes_part) or []
         for each in found:
             where = self._objects.number(each.holder), _name(each.holder, each.part)
             step.touched[where] = each.changes or step.touched.get(where, False)
+        changes = step.access.kind == "write"
+        one = next((each for each in found if each.changes == changes and each.part != ALL and not is_a(each.holder, type)), None)
+        if one is None or not (name.endswith(_OF_ONE_PART) or (name == "BINARY_OP" and argument == _SUBSCRIPT)):
+            return
+        step.where = self._objects.number(one.holder), _name(one.holder, one.part)
+        if changes:
+            self._unread = step, one.holder, one.part
+        else:
+            step.value = shown(_part(one.holder, one.part))
 
 
 def _verb(access: Access, frame: FrameType) -> str:
@@ -248,7 +238,7 @@ def _before(code: CodeType, offset: int) -> str:
 
 def _name(holder: Any, part: Any) -> str:
     """A part (`Touch.part`) as the name in a `Location`."""
-    if part in (ALL, SIZE):
+    if part == ALL:
         return str(part)
     if isinstance(part, str):  # an attribute, or a name of a module
         return f"[{part!r}]" if type(holder) is dict else f".{part}"
@@ -296,22 +286,6 @@ def _expression(code: CodeType, offset: int) -> ast.AST | None:
     return None
 
 
-def _evaluated(node: ast.expr, frame: FrameType) -> Any:
-    """The value of a constant, name, attribute or subscript; `_NOTHING` if the program's code would have to run."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Name):
-        names = locals_of(frame)
-        return names[node.id] if node.id in names else frame.f_globals.get(node.id, _NOTHING)
-    if isinstance(node, ast.Attribute):
-        holder = _evaluated(node.value, frame)
-        return _NOTHING if holder is _NOTHING else _part(holder, f".{node.attr}")
-    if isinstance(node, ast.Subscript):
-        holder, key = _evaluated(node.value, frame), _evaluated(node.slice, frame)
-        return _item(holder, key)
-    return _NOTHING
-
-
 def _item(holder: Any, key: Any) -> Any:
     """An item that a container in C has, or an instance of a class that leaves its items to one; `_NOTHING` if there is none.
 
@@ -319,7 +293,9 @@ def _item(holder: Any, key: Any) -> Any:
     """
     if type(key) not in _PLAIN:
         return _NOTHING
-    kind = kind_of(holder, asks="__getitem__")
+    kind = container_of(type(holder))
+    if in_class(type(holder), "__getitem__") is not in_class(kind, "__getitem__"):
+        return _NOTHING
     if kind in _MAPPINGS:
         return dict.get(holder, key, _NOTHING)
     try:
@@ -328,26 +304,18 @@ def _item(holder: Any, key: Any) -> Any:
         return _NOTHING
 
 
-def _part(holder: Any, name: str) -> Any:
+def _part(holder: Any, part: Any) -> Any:
     """An attribute in an instance's ``__dict__`` or slots, or an item of a plain container; `_NOTHING` if there is none."""
     try:
-        if name.startswith("."):
-            own = in_class(type(holder), "__dict__")
-            kept = own.__get__(holder) if type(own) in _DICTIONARIES else {}  # it has slots, or computes it
-            if is_a(holder, type) or type(kept) is not dict or name[1:] not in kept:
-                descriptor = in_class(type(holder), name[1:])
-                return descriptor.__get__(holder) if type(descriptor).__name__ == "member_descriptor" else _NOTHING
-            return kept[name[1:]]
-        return _item(holder, _key(name))
-    except (AttributeError, TypeError, ValueError, SyntaxError):
+        if type(part) is tuple or type(holder) is dict:  # or a name of a module
+            return _item(holder, part[0] if type(part) is tuple else part)
+        kept = dictionary_of(holder)
+        if kept is not None and part in kept:
+            return kept[part]
+        descriptor = in_class(type(holder), part)
+        return descriptor.__get__(holder) if type(descriptor) is MemberDescriptorType else _NOTHING
+    except (AttributeError, TypeError):
         return _NOTHING
-
-
-@lru_cache(maxsize=10_000)
-def _key(name: str) -> Any:
-    """The key in a name: ``"['a']"``."""
-    with PutBack():
-        return ast.literal_eval(name[1:-1])
 
 
 def shown(value: Any) -> str:

@@ -1,0 +1,120 @@
+"""What an object is to a step in C that is given it, and which others it leads to."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from _thread import _local
+from collections.abc import Iterable
+from contextvars import ContextVar
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, NamedTuple
+
+from ...core.classes import attributes_of, bases_of, module_of_class, names_of
+from ...core.lookup import looked_up
+from . import torn
+from .known_calls import READING_METHODS, VALUES
+from .touch import ALL, CHANGING, SCALARS, VIEWS, Touch, container_of
+
+_MOST = 24  # objects, of what one step is given
+_PLAIN = (*VALUES, FunctionType, ModuleType, CodeType, FrameType, type, ContextVar, _local)
+_THROUGH = (tuple, frozenset, slice, partial, MethodType, MappingProxyType, CellType, *VIEWS)
+
+
+class Role(NamedTuple):
+    """What objects of a class are to a step.
+
+    Attributes:
+        kind: the class, so that its id stays in use.
+        plain: nothing of them can be touched.
+        through: only what they lead to can.
+        iterates: to go on with one changes it.
+        container: a container that may change, from which the class is derived; or None.
+        in_python: what C asks them for is code that makes steps, or looks at nothing.
+    """
+
+    kind: type
+    plain: bool
+    through: bool
+    iterates: bool
+    container: type | None
+    in_python: bool
+
+
+_roles: dict[int, Role] = {}
+
+
+def role_of(thing: Any) -> Role:
+    key = id(type(thing))
+    known = looked_up(_roles, key)
+    if known is None:
+        kind = type(thing)
+        base, bases = container_of(kind), bases_of(kind)
+        known = _roles[key] = Role(
+            kind,
+            base in SCALARS or any(each in bases for each in _PLAIN) or is_a_lock(kind),
+            any(each in bases for each in _THROUGH),
+            torn.is_iterator(thing) or kind is itertools.count,
+            base if base in CHANGING else None,
+            BaseException not in bases and any("__dict__" in names_of(each) or "__slots__" in names_of(each) for each in bases),
+        )
+    return known
+
+
+def is_a_lock(kind: type) -> bool:
+    """Whether this is the class of a lock, or the like of ours, which tells by itself what is done to it."""
+    return kind is object or module_of_class(kind).partition(".")[0] in ("pytest_gilcheck", "_thread")
+
+
+def reached(things: Iterable[Any], *, deep: int = 1, changes: bool = False, owns: bool = False, guess: bool = False) -> list[Touch]:
+    """What a step touches that is given these: they, and what they lead to, so many levels deep.
+
+    Of an iterator that is what it goes through as well, and of a method its object.
+
+    Args:
+        changes: whether it may change those that are given; of instances of Python classes, only an owner is changed.
+        owns: whether it may change all of it.
+        guess: whether to guess. Otherwise such instances are asked for nothing, or for methods that make steps.
+    """
+    found: list[Touch] = []
+    seen: set[int] = set()
+    waiting = [(each, 0, changes or owns) for each in things]
+    for thing, level, changed in waiting:
+        what = role_of(thing)
+        if what.plain or id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if len(seen) > _MOST:
+            break
+        if type(thing) is BuiltinFunctionType:  # ``key=table.get``
+            waiting.append((thing.__self__, level, thing.__name__ not in READING_METHODS))
+        elif what.through:
+            waiting += [(each, level, changed) for each in gc.get_referents(thing)]
+        elif what.iterates:
+            found.append(Touch(thing, ALL, True, guess=guess))
+            waiting += [(each, level, owns) for each in ([] if type(thing) is GeneratorType else gc.get_referents(thing))]
+        elif type(thing) is dict and "__builtins__" in thing:
+            continue
+        elif what.container or guess or not what.in_python:
+            found.append(
+                Touch(thing, ALL, owns or (changed and not what.in_python) or (changed and what.container is not None), guess=guess)
+            )
+            if level < deep:
+                waiting += [(each, level + 1, owns) for each in itertools.islice(_parts(thing, what), _MOST)]
+    return found
+
+
+def _parts(thing: Any, what: Role) -> Iterable[Any]:
+    of_instance = (value for _, value in attributes_of(thing)) if what.in_python else ()
+    return itertools.chain(of_instance, gc.get_referents(thing) if what.container or not what.in_python else ())

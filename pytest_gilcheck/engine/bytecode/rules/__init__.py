@@ -1,1 +1,0 @@
-"""What the instructions touch that are steps, by what they do: a rule for each kind."""

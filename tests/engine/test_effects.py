@@ -1,0 +1,219 @@
+"""What an instruction touches: attributes, names and elements of a key are exact; calls are known by their names, or guessed."""
+
+import collections
+import functools
+import operator
+import re
+import sys
+
+import pytest
+
+from pytest_gilcheck.engine.bytecode.effects import touches_of
+from pytest_gilcheck.engine.bytecode.instructions import instruction_at
+from pytest_gilcheck.engine.bytecode.touch import ALL
+
+READ, WRITE = False, True
+
+
+def under_test(file):
+    return file == __file__
+
+
+def touched_by(function, *arguments):
+    """What the last instruction of each kind in a function touches, by the name of the instruction, right before it runs."""
+    found = {}
+
+    def trace(frame, event, _):
+        if frame.f_code is not function.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
+            found[name] = touches_of(frame, name, argument, value, under_test)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(*arguments)
+    except (KeyError, ValueError, StopIteration, TypeError):
+        pass
+    finally:
+        sys.settrace(before)
+    return found
+
+
+def of_call(function, *arguments):
+    found = touched_by(function, *arguments)
+    return next(found[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in found)
+
+
+def parts_of(thing, touches):
+    return {(each.part, each.changes) for each in touches if each.holder is thing}
+
+
+class Point:
+    kind = 1
+    __slots__ = ("__dict__", "x")
+    same = property(operator.attrgetter("y"))
+
+    def __init__(self):
+        self.x, self.y, self.rows = 1, 2, []
+
+    @property
+    def computed(self):
+        return self.y
+
+
+Point.other = Point.x  # the slot has two names
+
+
+@pytest.mark.parametrize(
+    ("function", "instruction", "parts"),
+    [
+        (lambda p: p.x, "LOAD_ATTR", {("x", READ)}),
+        (lambda p: p.other, "LOAD_ATTR", {("x", READ)}),
+        (lambda p: p.y, "LOAD_ATTR", {("y", READ)}),
+        (lambda p: p.computed, "LOAD_ATTR", set()),
+        (lambda p: p.same, "LOAD_ATTR", {(ALL, READ), ("same", WRITE)}),
+        (lambda p: setattr(p, "x", 2), "CALL", {("x", WRITE)}),
+        (lambda p: getattr(p, "y"), "CALL", {("y", READ)}),  # noqa: B009 # that is what it is about
+        (lambda p: isinstance(p, int), "CALL", set()),
+        (lambda p: p == 1, "COMPARE_OP", set()),
+    ],
+)
+def test_attributes_are_exact_unless_c_computes_them(function, instruction, parts):
+    point = Point()
+    assert parts_of(point, touched_by(function, point)[instruction]) == parts
+
+
+def store_attribute(p):
+    p.y = 3
+
+
+def delete_attribute(p):
+    del p.y
+
+
+def replace_names(p):
+    p.__dict__ = {}
+
+
+@pytest.mark.parametrize(
+    ("function", "parts"),
+    [(store_attribute, {("y", WRITE)}), (delete_attribute, {("y", WRITE)}), (replace_names, {(ALL, WRITE)})],
+)
+def test_a_store_changes_the_attribute_and_the_store_of_the_dictionary_all_of_them(function, parts):
+    point = Point()
+    found = touched_by(function, point)
+    assert parts_of(point, found.get("STORE_ATTR") or found["DELETE_ATTR"]) == parts
+
+
+def store_known(d):
+    d["a"] = 2
+
+
+def store_new(d):
+    d["b"] = 2
+
+
+def remove(d):
+    del d["a"]
+
+
+@pytest.mark.parametrize(
+    ("function", "instruction", "parts"),
+    [
+        (lambda d: "a" in d, "CONTAINS_OP", {(("a",), READ)}),
+        (store_known, "STORE_SUBSCR", {(("a",), WRITE)}),
+        (store_new, "STORE_SUBSCR", {(ALL, WRITE), (("b",), WRITE)}),
+        (remove, "DELETE_SUBSCR", {(ALL, WRITE), (("a",), WRITE)}),
+        (lambda d: [*d], "LIST_EXTEND", {(ALL, READ)}),
+        (lambda d: d.get("a"), "CALL", {(("a",), READ)}),
+        (lambda d: d.setdefault("a", 1), "CALL", {(ALL, WRITE)}),
+        (lambda d: len(d), "CALL", {(ALL, READ)}),
+    ],
+)
+def test_an_element_of_a_key_that_is_there_is_exact_and_all_else_is_the_whole(function, instruction, parts):
+    table = {"a": 1}
+    assert parts_of(table, touched_by(function, table)[instruction]) == parts
+
+
+def test_a_missing_key_of_a_defaultdict_changes_it_in_several_steps_and_a_key_that_is_there_does_not():
+    def get(d):
+        return len(d["a"])
+
+    name = "BINARY_SUBSCR" if sys.version_info < (3, 14) else "BINARY_OP"
+    (missed,) = touched_by(get, collections.defaultdict(list))[name]
+    (found,) = touched_by(get, collections.defaultdict(list, a=[]))[name]
+    assert (missed.changes, missed.torn) == (True, True)
+    assert (found.changes, found.torn) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("function", "thing", "changes"),
+    [
+        (lambda rows: sum(rows), [1], READ),
+        (lambda rows: sorted(rows, key=lambda row: row), [1], READ),
+        (lambda rows: rows.append(1), [1], WRITE),
+        (lambda rows: rows.index(1), [1], READ),
+        (lambda rows: rows.sort(), [1], WRITE),
+        (lambda rows: list.append(rows, 1), [1], WRITE),
+        (lambda rows: functools.reduce(operator.add, rows), [1], READ),
+        (lambda rows: operator.iadd(rows, [1]), [1], WRITE),
+        (lambda rows: functools.partial(rows.append, 1)(), [1], WRITE),
+        (lambda table: max("a", "b", key=table.get), {"a": 1, "b": 2}, READ),
+        (lambda rows: next(rows), iter([1]), WRITE),
+        (lambda view: sum(view), {1: 1}.values(), None),
+        (lambda text: text.encode(), "a", None),
+        (lambda pattern: pattern.match("a"), re.compile("a"), None),
+    ],
+)
+def test_a_method_changes_its_object_unless_it_reads_and_a_known_function_reads_its_arguments(function, thing, changes):
+    found = of_call(function, thing)
+    assert parts_of(thing, found) == (set() if changes is None else {(ALL, changes)})
+    assert not any(each.guess for each in found)
+
+
+def test_a_view_an_iterator_and_a_tuple_lead_to_their_container():
+    rows, table = [1], {1: 1}
+    assert parts_of(table, of_call(lambda view: sum(view), table.values())) == {(ALL, READ)}
+    assert parts_of(rows, of_call(lambda each: next(each), zip(rows, strict=True))) == {(ALL, READ)}
+    assert parts_of(rows, of_call(lambda pair: repr(pair), (rows,))) == {(ALL, READ)}
+
+
+UNKNOWN = sys.setswitchinterval  # a function in C that is in no table
+
+
+def test_a_call_that_is_not_known_is_guessed_to_change_containers_and_to_read_what_objects_hold_one_level_deep():
+    rows, point = [1], Point()
+    cases = [(rows, rows, WRITE), ((rows,), rows, WRITE), (point, point, READ), (point, point.rows, READ)]
+    for given, thing, changes in cases:
+        found = of_call(lambda each: UNKNOWN(each), given)
+        assert parts_of(thing, found) == {(ALL, changes)}, given
+        assert all(each.guess for each in found)
+
+
+def test_a_call_that_is_not_known_is_a_guess_also_where_it_is_given_nothing():
+    assert any(each.guess for each in of_call(lambda: sys.getswitchinterval()))
+
+
+def test_code_under_test_touches_nothing_by_its_call_and_code_of_the_library_is_guessed():
+    assert of_call(lambda function: function([1]), lambda rows: rows) == []
+    rows = [1]
+    found = of_call(lambda each: __import__("statistics").fmean(each), rows)
+    assert parts_of(rows, found) == {(ALL, WRITE)}
+    assert all(each.guess for each in found)
+
+
+def test_nothing_of_the_program_is_asked():
+    class Loud:
+        def __getattribute__(self, name):
+            raise AssertionError(name)
+
+        __eq__ = __hash__ = __len__ = __bool__ = __iter__ = __getattribute__
+
+    loud = Loud()
+    for function in (lambda each: [each].count, lambda each: (lambda *given: None)(each), lambda each: type(each)):
+        touched_by(function, loud)
+    assert of_call(lambda each: UNKNOWN(each), loud)
