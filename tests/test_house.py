@@ -248,7 +248,7 @@ def test_every_public_name_exists():
 
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
+    "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
     "reordering", "explorer", "harness", "minimise", "reduction", "search",
 )  # fmt: skip
 FUZZ_PARTS = (

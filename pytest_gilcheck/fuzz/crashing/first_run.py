@@ -32,14 +32,14 @@ from ...engine.running.journal import Journal
 from ...engine.running.policy import Planned, PlannedAndLeft, Policy
 from ...engine.schedule import Choice, Schedule, Token
 from ...engine.touched.trace import Trace
-from ...search.deadline import Deadline
 from ...search.explorer import Explorer, SequentialBaseline, Symptom
 from ...search.frontier import Frontier, WithoutRecord
 from ...search.harness import installed
+from ...search.ledger import FEWEST, Ledger
 from ...search.orders import Order, further_orders, orders_of
 from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ...search.reduction import Reduction
-from ...search.search import FEWEST, Branch, forced_alternatives, portfolio
+from ...search.search import Branch, forced_alternatives, portfolio
 from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
 from ..result import FuzzResult
@@ -146,7 +146,7 @@ class _KnownSchedules:
             self.waiting.extend(did.branch.preempted())
 
 
-def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
+def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, progress: Callable[[str], None]) -> FuzzResult:
     """The result of a search of the first run, or that of the search before, with what was tried here.
 
     Args:
@@ -181,7 +181,7 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, p
 
 
 def replayed(
-    program: Program, plan: FuzzPlan, token: Token, template: FuzzResult, deadline: Deadline, progress: Callable[[str], None]
+    program: Program, plan: FuzzPlan, token: Token, template: FuzzResult, deadline: Ledger, progress: Callable[[str], None]
 ) -> FuzzResult:
     """The result of following a token of a first run.
 
