@@ -28,7 +28,7 @@ from pytest_gilcheck.search import search
 from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.harness import explorer_for
-from pytest_gilcheck.search.limits import CountLimit
+from pytest_gilcheck.search.ledger import Account
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.search import Search, SearchOutcome
 from tests.quality import correct
@@ -67,7 +67,7 @@ def searched(kind: type[Search], twin: Twin, most: int, *, sampling: bool) -> Se
     program = Program(tuple(twin.threads), twin.setup, twin.invariant, "program", None)
     with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
         sequential = explorer.sequential()
-        limit = CountLimit(most, monotonic() + SECONDS)
+        limit = Account(monotonic() + SECONDS, most)
         return kind(explorer, PREEMPTIONS, limit, 1, sampling=sampling).run(sequential)
 
 

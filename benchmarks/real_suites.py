@@ -27,7 +27,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pytest_gilcheck.search.search import FEWEST
+from pytest_gilcheck.search.ledger import FEWEST
 
 HERE = Path(__file__).parent
 TIMEOUT = 1800.0  # seconds for a suite

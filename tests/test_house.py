@@ -248,7 +248,7 @@ def test_every_public_name_exists():
 
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten",
+    "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "reordered", "races", "straighten",
     "focus", "reordering", "explorer", "harness", "here", "minimise", "reduction", "conflicts", "search",
 )  # fmt: skip
 FUZZ_PARTS = (

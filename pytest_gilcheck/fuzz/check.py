@@ -25,9 +25,9 @@ from ..engine.running.record import ScheduleRun
 from ..engine.running.undermined import no_room
 from ..engine.running.virtual_time import BOUND
 from ..engine.schedule import Choice, Schedule, Token, checksum
-from ..search.deadline import Deadline
 from ..search.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
 from ..search.harness import explorer_for
+from ..search.ledger import OF_FIRST_RUN, Ledger
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .determinism import differing_steps
 from .draws import search_all_draws
@@ -39,7 +39,6 @@ from .result import FuzzResult, Kind
 from .sensitivity import without_each_lock
 from .stress.check import stressed
 
-_OF_FIRST_RUN = 0.25  # of the time of a search, for the first run of a program that each run leaves in another state
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
 _OR_STRESS = "hold one lock around them, or run the check with mode='stress' on a free-threaded build"
@@ -220,7 +219,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         shown, _ = explain(explorer, error.failure, over=lambda: True)  # no schedule passes
         reason = f"it fails without any concurrency: {error}"
         return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
-    deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
+    deadline = Ledger(plan.budget, counted=plan.schedules is not None, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=expected_errors(explorer))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run
     difference = "" if over else differing_steps(explorer)
@@ -233,7 +232,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     forks = explorer.engine.journal is not None and plan.schedules is None and not explorer.unreported
     until = deadline.end_of_search(plan.sensitivity or (differs and forks))
     if forks and not differs and first_run.changed_by_each:
-        until -= _OF_FIRST_RUN * max(0.0, until - monotonic())
+        until -= OF_FIRST_RUN * max(0.0, until - monotonic())
     brief_after = (monotonic() + until) / 2 if differs and forks else inf  # the rest of the time is for the first run
     result = _searched(explorer, plan, template, sequential, deadline, until, difference, brief_after=brief_after)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
@@ -274,7 +273,7 @@ def _searched(
     plan: FuzzPlan,
     template: FuzzResult,
     sequential: list[ScheduleRun],
-    deadline: Deadline,
+    deadline: Ledger,
     until: float,
     unrepeatable: str,
     *,

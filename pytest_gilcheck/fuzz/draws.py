@@ -14,13 +14,9 @@ from math import inf
 from ..core.clocks import monotonic
 from ..engine.running.record import ScheduleRun
 from ..search.explorer import Explorer
-from ..search.limits import limited
+from ..search.ledger import FEWEST, FEWEST_OF_DRAW, FIRST_DRAW, MOST_DRAWS, SPARE, limited
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
-from ..search.search import FEWEST, SPARE, Search, SearchOutcome
-
-MOST_DRAWS = 24
-_FIRST = 0.5  # of the limit
-_FEWEST_SCHEDULES = 10  # of a further draw
+from ..search.search import Search, SearchOutcome
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ def search_all_draws(
     if asked is None and begun < until:
         explorer.in_order()  # how long does a run take that nobody observes?
         needed = FEWEST * SPARE * explorer.pace / max(until - begun, explorer.pace)
-        share = max(_FIRST, min(1.0, needed)) if uses else 1.0  # enough schedules of one draw come before any of another one
+        share = max(FIRST_DRAW, min(1.0, needed)) if uses else 1.0  # enough schedules of one draw come before any of another one
     first = _search(explorer, plan, sequential, begun + (until - begun) * share, part, brief_after)
     if first.failure is not None or not uses:
         return Drawn(first, uses=uses)
@@ -90,11 +86,11 @@ def search_all_draws(
     for draw in range(1, MOST_DRAWS + 1):
         left, turns = until - monotonic(), MOST_DRAWS - draw + 1
         rest = None if asked is None else asked - first.explored - schedules
-        if left <= 0 or (rest is not None and rest < _FEWEST_SCHEDULES):
+        if left <= 0 or (rest is not None and rest < FEWEST_OF_DRAW):
             break
         own = explorer.sequential_with(first_draw + draw)
         seconds = left if rest is not None else max(left / turns, min(left, wanted * each))
-        count = None if rest is None else max(rest // turns, min(rest, wanted), _FEWEST_SCHEDULES)
+        count = None if rest is None else max(rest // turns, min(rest, wanted), FEWEST_OF_DRAW)
         outcome = _search(explorer, plan, own, monotonic() + seconds, count, brief_after)
         further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
         focused += outcome.focused + outcome.focused_conflicts

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from math import comb
 from pickle import dumps  # bound here: the program may replace that of the module
 
-from ..core.clocks import monotonic
 from ..core.packing import packed
 from ..core.verdict import Verdict
 from ..engine.bytecode import sources
@@ -15,25 +14,14 @@ from ..engine.bytecode.visible import IN_C
 from ..engine.running.journal import Journal
 from ..engine.running.record import ScheduleRun
 from ..engine.schedule import Token, checksum, preemptions
-from ..search.deadline import Deadline
+from ..search import ledger
 from ..search.explorer import Explorer, Failure, Symptom
-from ..search.limits import Limit, limited
+from ..search.ledger import Ledger
 from ..search.minimise import minimised
 from ..search.plan import FuzzPlan
 from ..search.search import Search, SearchOutcome
 from .explaining.explain import explain
 from .result import FuzzResult, Kind
-
-_REPLAYS, _REPLAYS_BY_CHANCE = 10, 40  # the second of a program that does not do the same twice
-_RUNS_ALONE = 24  # in sequential orders, of a program that does not do the same twice
-_MOST_ALONE = 1_536
-_CHANCE = 0.01  # the error of the first kind: chance is called a race
-_MINIMISING = 0.4  # of the budget, if the plan has no number of schedules
-_MINIMISING_RUNS = 3_000  # if it has one
-_ENUMERATING, _ENUMERATING_RUNS = 0.15, 1_500  # likewise, for schedules that have fewer preemptions than the smallest one found
-_SLEEPING, _SLEEPING_RUNS, _SLEEPING_FEWEST = 0.25, 200, 20  # likewise, for schedules in which a sleep lets all others run
-_CLASSIFYING = 0.5  # of the budget, if the plan has no number of schedules
-_CLASSIFYING_SCHEDULES = 1_000  # at least, if it has one
 
 
 class StateLeft(Exception):
@@ -131,7 +119,7 @@ def violated(
     template: FuzzResult,
     searched: SearchOutcome,
     sequential: list[ScheduleRun],
-    deadline: Deadline,
+    budget: Ledger,
     unrepeatable: str = "",
 ) -> FuzzResult:
     """The result of a search that has found a failure.
@@ -146,31 +134,31 @@ def violated(
     assert failure is not None, "the caller has one"
     if failure.symptom is Symptom.HANGS:  # each further run would take as long
         return _hanging(plan, template, failure)
-    if unrepeatable and (alone := _fails_alone(explorer, failure, _RUNS_ALONE)):
+    if unrepeatable and (alone := _fails_alone(explorer, failure, ledger.RUNS_ALONE)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
-    late: list[str] = []  # what expired: on a faster machine, the report may be another
     if not unrepeatable:
-        failure = _smaller(explorer, plan, searched, failure, deadline, late)
-        failure = _with_fewer(explorer, plan, failure, sequential, deadline)
-    failure, kind = _classified(explorer, plan, failure, sequential, deadline, late)
+        failure = _smaller(explorer, searched, failure, budget)
+        failure = _with_fewer(explorer, plan, failure, sequential, budget)
+    failure, kind = _classified(explorer, plan, failure, sequential, budget)
     explorer.progress("replaying")
-    again = _replayed(explorer, plan, failure, deadline, _REPLAYS_BY_CHANCE if unrepeatable else _REPLAYS)
+    again = _replayed(explorer, failure, budget, ledger.REPLAYS_BY_CHANCE if unrepeatable else ledger.REPLAYS)
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
     if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
         raise StateLeft(searched.failure)
-    if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), _over(plan, deadline))):
+    if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), budget.over)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
-    explanation, last = explain(explorer, failure, over=_over(plan, deadline))
+    explanation, last = explain(explorer, failure, over=budget.over)
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
-    reason += _slept_instead(explorer, plan, failure, sequential, deadline)
+    reason += _slept_instead(explorer, plan, failure, sequential, budget)
     if any(access is IN_C for _, access, _, _ in failure.run.choices):
         reason += "; simulated: this call is several steps without a GIL"
-    if late:
-        reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(late))}"
-    if deadline.unfinished:
-        reason += f"; {' and '.join(deadline.unfinished)}: the budget was spent"
+    if budget.late:
+        reason += f"; cut short by budget={plan.budget:g} s (schedules={plan.schedules}): {', '.join(dict.fromkeys(budget.late))}"
+    if budget.unfinished:
+        why = "a report has no more runs for it" if budget.counted else "the budget was spent"
+        reason += f"; {' and '.join(budget.unfinished)}: {why}"
     if unrepeatable:
         reason += f"; {count} of {len(again)} runs of its schedule failed, and it has no token: {unrepeatable}"
     elif count < len(again):
@@ -208,12 +196,12 @@ def _may_be_chance(explorer: Explorer, failure: Failure, failed: int, runs: int,
         runs: of the schedule.
         over: whether no time is left.
     """
-    alone = _RUNS_ALONE
+    alone = ledger.RUNS_ALONE
 
     def told_apart() -> bool:
-        return failed > 0 and comb(runs, failed) <= _CHANCE * comb(runs + alone, failed)
+        return failed > 0 and comb(runs, failed) <= ledger.CHANCE * comb(runs + alone, failed)
 
-    while failed and not told_apart() and alone < _MOST_ALONE and not over():
+    while failed and not told_apart() and alone < ledger.MOST_ALONE and not over():
         if found := _fails_alone(explorer, failure, alone):
             return found
         alone *= 2
@@ -235,20 +223,20 @@ def _delays(run: ScheduleRun) -> str:
     return f", and a delay of {' and of '.join(each)}"
 
 
-def _slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline) -> str:
+def _slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger) -> str:
     """That a sleep stands for a wait, if no schedule fails in which it lasts until the others wait; otherwise empty."""
     places, clock = tuple(dict.fromkeys(failure.run.cut_short)), explorer.engine.clock
-    if not places or _over(plan, deadline)():
+    if not places or budget.over():
         return ""
     explorer.progress("a sleep for a wait?")
-    limit = _limit(plan, deadline, _SLEEPING, _SLEEPING_RUNS)
+    limit = budget.account(ledger.SLEEPING, failure.run.points)
     most, clock.most_delays = clock.most_delays, 0
     try:
         gil = not failure.run.masked
         found = Search(explorer, failure.schedule.preemptions, limit, plan.seed, gil=gil, sampling=False).run(sequential)
     finally:
         clock.most_delays = most
-    if found.failure is not None or not (found.all_enumerated or found.explored >= _SLEEPING_FEWEST):
+    if found.failure is not None or not (found.all_enumerated or found.explored >= ledger.FEWEST_OF_SLEEP):
         return ""
     tried = f"none of {found.explored:,} schedules fails in which it lasts until the other threads wait"
     return f"; a sleep stands for a wait at {' and '.join(places)}: {tried}. Wait for what they do: join, result(), an event"
@@ -261,23 +249,15 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
     return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 
-def _over(plan: FuzzPlan, deadline: Deadline) -> Callable[[], bool]:
-    """Whether no time is left; with a number of schedules nothing depends on time."""
-    return (lambda: False) if plan.schedules is not None else (lambda: deadline.left() <= 0)
-
-
-def _replayed(explorer: Explorer, plan: FuzzPlan, failure: Failure, deadline: Deadline, most: int) -> list[Failure | None]:
+def _replayed(explorer: Explorer, failure: Failure, budget: Ledger, most: int) -> list[Failure | None]:
     """How the schedule fails when it is followed again: once, and more often if there is time."""
-    over = _over(plan, deadline)
     again: list[Failure | None] = []
-    while len(again) < most and not (again and over()):
+    while len(again) < most and not (again and budget.over()):
         again.append(explorer.follow(failure.schedule)[1])
     return again
 
 
-def _smaller(
-    explorer: Explorer, plan: FuzzPlan, searched: SearchOutcome, failure: Failure, deadline: Deadline, late: list[str]
-) -> Failure:
+def _smaller(explorer: Explorer, searched: SearchOutcome, failure: Failure, budget: Ledger) -> Failure:
     """The failure of a search with as few preemptions as are found to do.
 
     An enumeration comes to the fewest first; samples, and runs that turn a conflict round, do not.
@@ -285,16 +265,13 @@ def _smaller(
     if not searched.sampled and failure.schedule.preemptions <= 1:
         return failure
     explorer.progress("minimising")
-    limit = _limit(plan, deadline, _MINIMISING, _MINIMISING_RUNS)
-    smaller = minimised(explorer, failure, limit)
-    if limit.expired:
-        late.append("minimising")
-    elif plan.schedules is None and limit.reached():
-        deadline.gave_up("not fully minimised")
+    account = budget.account(ledger.MINIMISING, failure.run.points)
+    smaller = minimised(explorer, failure, account)
+    budget.closed(account, "minimising", "not fully minimised")
     return smaller
 
 
-def _with_fewer(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline) -> Failure:
+def _with_fewer(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger) -> Failure:
     """The same failure with fewer preemptions, if all schedules that have fewer can be run and one of them fails so.
 
     Minimising takes switches out of the schedule that was found, and the smallest one may be another.
@@ -302,7 +279,7 @@ def _with_fewer(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential
     few = failure.schedule.preemptions
     if few <= 1:
         return failure
-    limit = _limit(plan, deadline, _ENUMERATING, _ENUMERATING_RUNS)
+    limit = budget.account(ledger.ENUMERATING, failure.run.points)
     search = Search(explorer, few - 1, limit, plan.seed, gil=not failure.run.masked, sampling=False)
     found = search.run(sequential).failure
     same = found is not None and found.symptom is failure.symptom and found.schedule.preemptions < few
@@ -310,31 +287,24 @@ def _with_fewer(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential
 
 
 def _classified(
-    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], deadline: Deadline, late: list[str]
+    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger
 ) -> tuple[Failure, Kind | None]:
     """The failure in a form that a build with a GIL can show, if there is one; and its kind, None if that was not decided."""
     if not failure.run.masked:
         return failure, Kind.BREAKS_TODAY
     explorer.progress("does it break today?")
-    limit = _limit(plan, deadline, _CLASSIFYING, max(_CLASSIFYING_SCHEDULES, plan.own_schedules or 0))
-    today = Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential)
+    account = budget.account(ledger.CLASSIFYING, failure.run.points)
+    today = Search(explorer, plan.preemptions, account, plan.seed, gil=True).run(sequential)
     if today.failure is not None:
-        smaller = _smaller(explorer, plan, today, today.failure, deadline, late)
-        return _with_fewer(explorer, plan, smaller, sequential, deadline), Kind.BREAKS_TODAY
+        smaller = _smaller(explorer, today, today.failure, budget)
+        return _with_fewer(explorer, plan, smaller, sequential, budget), Kind.BREAKS_TODAY
     if today.expired:
-        late.append("the search for a failure with a GIL")
+        budget.late.append("the search for a failure with a GIL")
         return failure, None
     if today.too_few:
-        deadline.gave_up("whether it breaks today was not decided")
+        budget.gave_up("whether it breaks today was not decided")
         return failure, None
     return failure, Kind.GIL_MASKED
-
-
-def _limit(plan: FuzzPlan, deadline: Deadline, share: float, runs: int) -> Limit:
-    """This share of the budget; or, if the plan has a number of schedules, so many runs within another budget."""
-    if plan.schedules is None:
-        return limited(deadline.share(share), None)
-    return limited(monotonic() + plan.budget, runs)
 
 
 def _token(explorer: Explorer, failure: Failure) -> str:

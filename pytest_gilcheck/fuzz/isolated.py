@@ -34,8 +34,8 @@ from ..engine.program import Program
 from ..engine.running.journal import Journal, Stage
 from ..engine.running.short_slices import short_slices
 from ..engine.schedule import Token
-from ..search.deadline import Deadline
 from ..search.harness import run_limit
+from ..search.ledger import Ledger
 from ..search.plan import STRESS, FuzzPlan
 from . import forked
 from .check import ReplayDiverged, fuzz, not_repeatable, undecided
@@ -161,7 +161,7 @@ def _examined(
     program: Program, plan: FuzzPlan, dead: Dead, journal: Journal, begun: float, progress: Callable[[str], None]
 ) -> FuzzResult:
     """The result, of how the process of the search has ended."""
-    deadline = Deadline(plan.budget, begun=begun)
+    deadline = Ledger(plan.budget, begun=begun)
     progress("the process of the search has died")
     if plan.replay is not None:
         _check_followed(plan.replay, journal)
@@ -172,12 +172,12 @@ def _examined(
 def _left(program: Program, plan: FuzzPlan, journal: Journal, begun: float, progress: Callable[[str], None]) -> FuzzResult:
     """The result, of a schedule that has left its process in another state."""
     template = replace(undecided(program, plan), schedules=journal.run)
-    result = left_behind(program, plan, template, journal, Deadline(plan.budget, begun=begun), progress)
+    result = left_behind(program, plan, template, journal, Ledger(plan.budget, begun=begun), progress)
     if result is None:  # the state of its process grew, so its schedule is none of the first run
         undecided_ = not_repeatable(program, template, _unpacked(journal.text))
         failure, undecided_ = undecided_.failure, replace(undecided_, failure=None)
         left = Left(undecided_, learnt=journal.learnt, draw=journal.draw, ready=begun)
-        result = first_run.searched(program, plan, left, Deadline(plan.budget, begun=begun), progress)
+        result = first_run.searched(program, plan, left, Ledger(plan.budget, begun=begun), progress)
         if result.verdict is Verdict.INCONCLUSIVE:
             result = replace(result, failure=failure)
     return replace(result, seconds=monotonic() - begun)
@@ -188,7 +188,7 @@ def _once(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     left: Left = loads(journal.text)
     _warn_of(left.changed)
     sources.keep(left.facts)
-    result = first_run.searched(program, plan, left, Deadline(plan.budget, begun=left.ready or begun), progress)
+    result = first_run.searched(program, plan, left, Ledger(plan.budget, begun=left.ready or begun), progress)
     if result.verdict is Verdict.INCONCLUSIVE and left.failure is not None:
         result = replace(result, failure=_with_note(unpacked(left.failure), left.result, result))
     return replace(result, seconds=monotonic() - begun)
@@ -220,7 +220,7 @@ def _with_note(failure: BaseException, before: FuzzResult, after: FuzzResult) ->
 
 def _replay_of_first_run(program: Program, plan: FuzzPlan, token: Token, progress: Callable[[str], None]) -> FuzzResult:
     begun = monotonic()
-    result = first_run.replayed(program, plan, token, undecided(program, plan), Deadline(plan.budget, begun=begun), progress)
+    result = first_run.replayed(program, plan, token, undecided(program, plan), Ledger(plan.budget, begun=begun), progress)
     return replace(result, seconds=monotonic() - begun)
 
 

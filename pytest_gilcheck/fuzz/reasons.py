@@ -8,14 +8,13 @@ from math import floor, log10
 from ..core.durations import seconds
 from ..core.verdict import Verdict
 from ..search.explorer import Explorer
+from ..search.ledger import FEWEST, NEEDED
 from ..search.plan import EXHAUSTIVE, FuzzPlan
-from ..search.search import FEWEST
 from .draws import Drawn
 from .failing import Left, Unrepeatable
 from .result import FuzzResult
 
 _MOST_NAMED = 3  # modules
-_NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
 def left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeatable:
@@ -79,7 +78,7 @@ def unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
         return f"cut short: {reason}; raise budget, or ask for fewer schedules"
     if plan.schedules is None and drawn.too_few:
         left = searched.conflicts_left
-        needed = plan.budget + _NEEDED * max(FEWEST, left) * pace
+        needed = plan.budget + NEEDED * max(FEWEST, left) * pace
         why = f"that is too few for a claim: it takes {FEWEST}, or all of them"
         if left:
             conflicts = "1 conflict was" if left == 1 else f"{left:,} conflicts were"

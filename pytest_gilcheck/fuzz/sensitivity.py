@@ -9,16 +9,15 @@ from ..core.source import place
 from ..core.verdict import Verdict
 from ..engine.running import primitives
 from ..engine.running.record import ScheduleRun
-from ..search.deadline import Deadline
 from ..search.explorer import Explorer
-from ..search.limits import limited
+from ..search.ledger import Ledger, limited
 from ..search.plan import GIL_POINTS, FuzzPlan
 from ..search.search import Search
 from .result import FuzzResult, LockSensitivity
 
 
 def without_each_lock(
-    explorer: Explorer, plan: FuzzPlan, result: FuzzResult, sequential: list[ScheduleRun], deadline: Deadline
+    explorer: Explorer, plan: FuzzPlan, result: FuzzResult, sequential: list[ScheduleRun], deadline: Ledger
 ) -> FuzzResult:
     """Search again without each lock in turn. The program must then fail, or the check says nothing about that lock.
 

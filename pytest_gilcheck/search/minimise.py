@@ -18,14 +18,12 @@ from ..engine.running.record import Observer
 from ..engine.running.task import Task
 from ..engine.schedule import Choice, Schedule
 from ..engine.touched.trace import Trace
+from . import ledger
 from .explorer import Explorer, Failure
-from .limits import Limit
-from .orders import ALL_AT_FIRST
+from .ledger import Account
 from .reordering import reordered
 from .segments import Segment, by_thread, merged, of_order, with_stretch
 from .straighten import straightened
-
-_MOST_REORDERED = 200  # runs for each number of preemptions
 
 
 class Segments:
@@ -74,7 +72,7 @@ class Segments:
         return task
 
 
-def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
+def minimised(explorer: Explorer, failure: Failure, limit: Account) -> Failure:
     """The smallest failure with the same symptom that is found within the limit, which counts runs. If a build with a GIL can show
     the failure, it can show the smallest one too.
 
@@ -112,11 +110,11 @@ def minimised(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
     return _move_earlier(explorer, _reordered(explorer, best, segments, limit), limit)
 
 
-def _reordered(explorer: Explorer, best: Failure, segments: list[Segment], limit: Limit) -> Failure:
+def _reordered(explorer: Explorer, best: Failure, segments: list[Segment], limit: Account) -> Failure:
     """The failure with the threads in another order, if that needs fewer preemptions."""
     count = len(explorer.program.threads)
-    for cuts in range(1 if count <= ALL_AT_FIRST else 0, best.schedule.preemptions):
-        for candidate in islice(reordered(segments, cuts), _MOST_REORDERED):
+    for cuts in range(1 if count <= ledger.ALL_AT_FIRST else 0, best.schedule.preemptions):
+        for candidate in islice(reordered(segments, cuts), ledger.MOST_REORDERED):
             if limit.reached():
                 return best
             found = _try_segments(explorer, Segments(candidate), best)
@@ -125,7 +123,7 @@ def _reordered(explorer: Explorer, best: Failure, segments: list[Segment], limit
     return best
 
 
-def _straightened(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
+def _straightened(explorer: Explorer, failure: Failure, limit: Account) -> Failure:
     """The failure without the switches that turn no conflict round, as far as that is known of what its run touches."""
     trace = Trace(explorer.engine)
     with trace:
@@ -144,7 +142,7 @@ def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
     return with_stretch(segments, start, size, by_thread(segments[start : start + size]))
 
 
-def _move_earlier(explorer: Explorer, failure: Failure, limit: Limit) -> Failure:
+def _move_earlier(explorer: Explorer, failure: Failure, limit: Account) -> Failure:
     """The failure with each preemption at the earliest point at which the run still fails."""
     best = failure
     for position in range(len(failure.schedule.choices)):

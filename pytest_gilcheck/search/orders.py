@@ -7,12 +7,9 @@ from collections.abc import Collection, Generator, Mapping
 from itertools import permutations
 from random import Random
 
-Order = tuple[int, ...]
+from .ledger import ALL_AT_FIRST, ALL_ORDERS, MOST_AT_FIRST, SHUFFLED
 
-ALL_AT_FIRST = 3  # threads, of which every order runs
-_MOST_AT_FIRST = 6
-_ALL = 4  # threads, of which every order runs if need be
-_SHUFFLED = 40  # orders of more threads
+Order = tuple[int, ...]
 
 
 def orders_of(count: int) -> list[Order]:
@@ -20,7 +17,7 @@ def orders_of(count: int) -> list[Order]:
     threads = range(count)
     if count <= ALL_AT_FIRST:
         return list(permutations(threads))
-    return [(*threads[index:], *threads[:index]) for index in threads][:_MOST_AT_FIRST]
+    return [(*threads[index:], *threads[:index]) for index in threads][:MOST_AT_FIRST]
 
 
 def further_orders(late: Mapping[Order, Collection[int]]) -> Generator[Order, Collection[int], None]:
@@ -41,7 +38,7 @@ def further_orders(late: Mapping[Order, Collection[int]]) -> Generator[Order, Co
         if moved not in seen:
             seen.add(moved)
             waiting.append((moved, (yield moved)))
-    for order in permutations(range(count)) if count <= _ALL else _shuffled(count):
+    for order in permutations(range(count)) if count <= ALL_ORDERS else _shuffled(count):
         if order not in seen:
             seen.add(order)
             yield order
@@ -49,6 +46,6 @@ def further_orders(late: Mapping[Order, Collection[int]]) -> Generator[Order, Co
 
 def _shuffled(count: int) -> Generator[Order, None, None]:
     draw, threads = Random(count), list(range(count))  # the same orders in each check
-    for _ in range(_SHUFFLED):
+    for _ in range(SHUFFLED):
         draw.shuffle(threads)
         yield tuple(threads)

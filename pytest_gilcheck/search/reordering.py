@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from random import Random
 
+from .ledger import ORDERS_OF_CUTS
 from .segments import Segment
 
-_MOST_FOR_EACH = 60  # orders of the same cuts; of more, some are drawn
 _TO_THE_END = sys.maxsize  # steps of a thread's last segment
 
 
@@ -43,15 +43,15 @@ def _parts(counts: list[int], kept: list[int]) -> list[int]:
 
 def _orders(threads: list[int], draw: Random) -> Iterator[list[int]]:
     """Generate orders of these entries in which no thread comes twice in a row: all orders if they are few, otherwise some."""
-    found = list(_all_orders(threads, []))[: 10 * _MOST_FOR_EACH] if len(threads) <= 6 else []
+    found = list(_all_orders(threads, []))[: 10 * ORDERS_OF_CUTS] if len(threads) <= 6 else []
     if not found:
-        for _ in range(10 * _MOST_FOR_EACH):
+        for _ in range(10 * ORDERS_OF_CUTS):
             order = list(threads)
             draw.shuffle(order)
             if _apart(order) and order not in found:
                 found.append(order)
-    if len(found) > _MOST_FOR_EACH:
-        found = draw.sample(found, _MOST_FOR_EACH)
+    if len(found) > ORDERS_OF_CUTS:
+        found = draw.sample(found, ORDERS_OF_CUTS)
     yield from found
 
 

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from ..engine.bytecode.visible import Access
 from ..engine.running.policy import NEVER
 from ..engine.running.task import READY, Task
-
-_DELAYED = 0.15  # probability with which a sample considers a thread at a step that only a delay would let run
+from .ledger import DELAYED
 
 
 def _considered(draw: Random, others: Sequence[Task]) -> list[Task]:
     """Those of the others that this choice considers: a schedule may have few delays, and they should not all come first."""
-    return [other for other in others if other.state is READY or draw.random() < _DELAYED]
+    return [other for other in others if other.state is READY or draw.random() < DELAYED]
 
 
 def _one() -> int:

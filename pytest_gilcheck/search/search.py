@@ -26,35 +26,13 @@ from ..engine.running.policy import Policy
 from ..engine.running.record import ScheduleRun
 from ..engine.schedule import CLOCK, Choice, Schedule, preemptions
 from ..engine.summary import RunSummary
+from . import ledger
 from .bound import Bound
 from .conflicts import Conflicts
 from .explorer import Explorer, Failure, Symptom
 from .focus import Focus
-from .limits import Limit
+from .ledger import FEWEST, PCT_DEPTH, SPARE, Account
 from .sampling import PartialOrder, Priorities, UniformWalk
-
-PCT_DEPTH = 3
-FEWEST = 100  # schedules of a search that is limited by time, for any claim
-_FEW_READINGS = 20  # of a clock, each of which may be delayed without counting as a preemption
-_ENUMERATED = 0.9  # of what is left, for one more preemption, if there turn out to be more schedules than were counted
-_FIRST, _NOT_LAST = 0.65, 0.5  # of what is left may go into the first preemption, or one more, if another one is to follow
-_BRANCHING = 1.3  # times a plain run: one of which it is kept where others branch off
-_MOST_DRAWN = 20_000  # schedules, of which some are drawn
-_OF_LEVEL = 0.4  # of what is left, for some of the schedules with one preemption more, if not all can be run
-_WITHOUT_PREEMPTION = 0.3  # of everything, for schedules without preemption: many threads have many orders
-_CONFLICTS = 0.3  # of everything, for schedules that turn a conflict round
-_LIKELY_CONFLICTS = 0.9  # likewise, as long as some of likely conflicts are left
-SPARE = 1.1  # of the time of a plain run: what a sample takes that switches seldom
-_FEWEST_CONFLICTS = 30  # of these, if that is more, and leaves time for as many others as a claim needs
-_SHORT = 1.5  # times the time that a claim takes without conflicts: if there is less, samples may have to leave steps out
-_SHORT_AFTER_CONFLICTS = 10.0  # times that: if there is less, there may be too little once likely conflicts are turned round
-_RECORDED = 0.9  # of the time that is left, for one recorded run, if that is too little for as many samples as a claim needs
-_LEAST_RECORD = 6  # times a plain run, at least
-_FIRST_CONFLICTS = 5  # of these, whatever that leaves: a bug that one preemption shows is among the first
-_AFTER_CONFLICTS = 100  # samples when no conflict is left, at visible steps and again at every instruction
-_AFTER_INDEPENDENCE = 30  # likewise, if the threads share nothing: then only a mistake of ours makes a schedule matter
-_LEAST_TEST, _TESTED_POINTS = 5, 40_000  # likewise, in a long program: so many, and as many as have so many points
-_TESTING = 0.2  # of what is left, for these
 
 
 @dataclass
@@ -287,7 +265,7 @@ class Search:
         self,
         explorer: Explorer,
         preemptions: int,
-        limit: Limit,
+        limit: Account,
         seed: int,
         *,
         gil: bool = False,
@@ -365,27 +343,27 @@ class Search:
             return False
         found, limit = self.found, self._limit
         at_first, pace = limit.left(), SPARE * self._explorer.pace
-        if _LEAST_RECORD * pace > _RECORDED * at_first:
+        if ledger.LEAST_RECORD * pace > ledger.NEARLY_ALL * at_first:
             return False
         needed = FEWEST * pace  # seconds of as many samples as a claim needs
         enough = needed < at_first < inf  # if not, these are the best of what can be run
         events = self._explorer.events
         may_hide = not self._gil and not events.names.looked_into and not events.takes_apart  # frames show each instruction
-        self._pace, short = pace, may_hide and at_first < _SHORT * needed
+        self._pace, short = pace, may_hide and at_first < ledger.SHORT * needed
 
         def until() -> float:
             left = limit.left()
             beside_samples = left - needed if enough and not short else 0.0
-            return monotonic() + (beside_samples if beside_samples > 0 else _RECORDED * left)
+            return monotonic() + (beside_samples if beside_samples > 0 else ledger.NEARLY_ALL * left)
 
-        mark = limit.mark(min(_CONFLICTS, 1 - needed / at_first) if enough else _CONFLICTS, _FEWEST_CONFLICTS)
+        mark = limit.mark(min(ledger.CONFLICTS, 1 - needed / at_first) if enough else ledger.CONFLICTS, ledger.FEWEST_CONFLICTS)
 
-        late = limit.mark(_LIKELY_CONFLICTS)
+        late = limit.mark(ledger.NEARLY_ALL)
 
         def fits(runs: int, seconds: float) -> bool:
-            return at_first == inf or monotonic() + runs * seconds <= mark
+            return limit.fits(runs, seconds, mark)
 
-        focusing = may_hide and at_first < _SHORT_AFTER_CONFLICTS * needed
+        focusing = may_hide and at_first < ledger.SHORT_LATER * needed
         reduction = Conflicts(self._explorer, gil=self._gil, focusing=focusing, fits=fits, until=until)
 
         def stop() -> bool:
@@ -393,14 +371,14 @@ class Search:
             found.focus = max(1, reduction.focus.points) if reduction.focus is not None else found.focus
             if not self._explorer.events.tables_unchanged():
                 raise _MoreSteps
-            if not limit.reached(mark) or (reduction.runs < _FIRST_CONFLICTS and not limit.reached()):
+            if not limit.reached(mark) or (reduction.runs < ledger.FIRST_CONFLICTS and not limit.reached()):
                 return False
             if at_first < inf and not self._gil and not limit.reached(late):
                 for_samples = (FEWEST - reduction.runs) * pace
                 time_for_record = limit.left() - reduction.record_seconds > for_samples
                 if reduction.frontier.likely or (reduction.frontier.revealing and time_for_record):
                     return False
-            if reduction.runs >= _FEWEST_CONFLICTS or limit.reached() or (short and reduction.focus is not None):
+            if reduction.runs >= ledger.FEWEST_CONFLICTS or limit.reached() or (short and reduction.focus is not None):
                 return True
             left = limit.left()
             one_more = (at_first - left) / reduction.runs
@@ -428,7 +406,7 @@ class Search:
         """Run all schedules, by their number of preemptions; returns whether some are left for samples."""
         found, limit = self.found, self._limit
         self._explorer.hide({})
-        branches = self._level([Schedule()], limit.mark(self._beside_samples(_WITHOUT_PREEMPTION), found.threads))
+        branches = self._level([Schedule()], limit.mark(self._beside_samples(ledger.WITHOUT_PREEMPTION), found.threads))
         for level in count(1):
             if branches is None:  # their forced choices made more schedules than expected
                 return True
@@ -440,17 +418,17 @@ class Search:
                 break
             if self._brief_after < inf and level > 1:  # samples can end at any time
                 return True
-            share = 1.0 if level >= self._preemptions else _FIRST if level == 1 else _NOT_LAST
-            if not limit.allows(found.pending, share, _BRANCHING * self._explorer.pace) and (
-                self._sampling or limit.schedules is None
+            share = 1.0 if level >= self._preemptions else ledger.FIRST_LEVEL if level == 1 else ledger.NEXT_LEVEL
+            if not limit.allows(found.pending, share, ledger.BRANCHING * self._explorer.pace) and (
+                self._sampling or not limit.counted
             ):
-                if self._sampling and level <= self._preemptions and found.pending <= _MOST_DRAWN:
+                if self._sampling and level <= self._preemptions and found.pending <= ledger.MOST_DRAWN:
                     self._sample_level(self._with_one_more(level, branches))
                 return True
             self._explorer.progress(f"{found.pending:,} schedules with {preemptions(level)}")
-            mark = limit.mark(self._beside_samples(_ENUMERATED), found.pending)
+            mark = limit.mark(self._beside_samples(ledger.NEARLY_ALL), found.pending)
             schedules = self._with_one_more(level, branches)
-            drawn = self._sampling and limit.schedules is None and found.pending <= _MOST_DRAWN
+            drawn = self._sampling and not limit.counted and found.pending <= ledger.MOST_DRAWN
             branches = self._level(self._shuffled(schedules) if drawn else schedules, mark, drawn=drawn)
         return False
 
@@ -466,12 +444,12 @@ class Search:
         """
         if not self._sampling:
             return 1.0
-        needed, left = (FEWEST - self.found.counting) * _BRANCHING * self._explorer.pace, self._limit.left()
+        needed, left = (FEWEST - self.found.counting) * ledger.BRANCHING * self._explorer.pace, self._limit.left()
         return min(share, 1 - needed / left) if 0 < needed < left else share
 
     def _sample_level(self, schedules: Iterable[Schedule]) -> None:
         """Run some of these, each once: a random walk seldom makes so few preemptions, and a bug seldom needs more."""
-        found, mark = self.found, self._limit.mark(_OF_LEVEL)
+        found, mark = self.found, self._limit.mark(ledger.OF_LEVEL)
         for schedule in self._shuffled(schedules):
             if self._limit.reached(mark) or self._sampled_enough or found.failure is not None:
                 return
@@ -511,7 +489,7 @@ class Search:
                 return None
             last = schedule.choices[-1].point if schedule.choices else 0
             readings = [point for point in run.readings if point > last]
-            if len(readings) <= _FEW_READINGS:
+            if len(readings) <= ledger.FEW_READINGS:
                 queue.extend(
                     Schedule((*run.schedule.choices[: _before(run.schedule, point)], Choice(point, CLOCK, True)))
                     for point in readings
@@ -538,7 +516,7 @@ class Search:
                     continue
                 if not self._explorer.events.tables_unchanged():
                     self._focus = None
-                seldom = self._limit.schedules is None and self.found.sampled < FEWEST
+                seldom = not self._limit.counted and self.found.sampled < FEWEST
                 self._portfolio(draw.randrange(1 << 32), every_step, points, seldom=seldom)
 
     @contextmanager
@@ -578,10 +556,10 @@ class Search:
         """
         found, limit = self.found, self._limit
         with self._samples(sequential) as (draw, every_step, points):
-            fit = max(_LEAST_TEST, _TESTED_POINTS // max(1, points))
-            samples = min(_AFTER_INDEPENDENCE, fit) if found.independent else _AFTER_CONFLICTS
-            few = samples < _AFTER_INDEPENDENCE
-            before, mark, same = found.sampled, limit.mark(_TESTING, samples), True
+            fit = max(ledger.LEAST_TEST, ledger.TESTED_POINTS // max(1, points))
+            samples = min(ledger.AFTER_INDEPENDENCE, fit) if found.independent else ledger.AFTER_CONFLICTS
+            few = samples < ledger.AFTER_INDEPENDENCE
+            before, mark, same = found.sampled, limit.mark(ledger.TESTING, samples), True
             while (left := before + samples - found.sampled) > 0 and found.failure is None and not limit.reached(mark):
                 first = left == samples
                 seen = self._portfolio(

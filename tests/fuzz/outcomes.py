@@ -22,7 +22,7 @@ from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.search import harness
 from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
-from pytest_gilcheck.search.limits import TimeLimit
+from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.reduction import Reduction
 from pytest_gilcheck.search.search import Search
@@ -93,7 +93,7 @@ def outcomes(drawn: Drawn, preemptions: int, seconds: float, *, everything: bool
         _explored(drawn, everything) as (explorer, sequential, found),
         mock.patch.object(Search, "_by_conflicts", return_value=False),
     ):
-        search = Search(explorer, preemptions, TimeLimit(monotonic() + seconds), 1, gil=gil, sampling=False).run(sequential)
+        search = Search(explorer, preemptions, limited(monotonic() + seconds, None), 1, gil=gil, sampling=False).run(sequential)
     complete = preemptions if search.everything else search.complete
     return Outcomes(found, complete, search.enumerated, max(run.points for run in sequential))
 

@@ -4,9 +4,8 @@ import threading
 
 import pytest
 
-from pytest_gilcheck.fuzz import check, draws, failing, sensitivity
-from pytest_gilcheck.search import explorer, limits
-from pytest_gilcheck.search.deadline import Deadline
+from pytest_gilcheck.fuzz import check, draws, sensitivity
+from pytest_gilcheck.search import explorer, ledger
 
 from .programs import Clock, plan
 
@@ -18,7 +17,7 @@ ROUNDING = RUN / 100
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (check, draws, failing, sensitivity, explorer, limits):
+    for module in (check, draws, sensitivity, explorer, ledger):
         monkeypatch.setattr(module, "monotonic", clock)
     return clock
 
@@ -87,18 +86,6 @@ def test_a_search_without_each_lock_shares_the_budget_with_the_search_before(clo
     )
     assert seconds <= 1.1 * 5.0 + FOR_THE_REPORT + ROUNDING
     assert result.verdict in ("holds", "inconclusive")
-
-
-def test_a_phase_gets_its_share_and_never_more_than_a_tenth_beyond_the_budget():
-    clock = Clock()
-    deadline = Deadline(10.0, now=clock)
-    assert deadline.share(0.4) == 1004.0
-    clock.now = 1009.0
-    assert deadline.share(0.4) == 1011.0
-    assert deadline.left() == 2.0
-    clock.now = 1012.0
-    assert deadline.left() == 0.0
-    assert deadline.is_past(deadline.share(0.4))
 
 
 @pytest.mark.slow

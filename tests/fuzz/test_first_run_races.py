@@ -19,7 +19,7 @@ from pytest_gilcheck.engine.summary import RunSummary
 from pytest_gilcheck.fuzz import isolated
 from pytest_gilcheck.fuzz.crashing import first_run
 from pytest_gilcheck.fuzz.crashing.first_run import _FirstRuns, _KnownSchedules
-from pytest_gilcheck.search.deadline import Deadline
+from pytest_gilcheck.search.ledger import Ledger
 from tests.slow import one_in, only
 
 pytestmark = [
@@ -197,8 +197,8 @@ def test_the_first_run_gets_no_more_processes_once_there_is_no_time_for_a_schedu
 
     monkeypatch.setattr(_FirstRuns, "_answer", answer)
     monkeypatch.setattr(first_run, "monotonic", lambda: begun + len(runs))
-    monkeypatch.setattr(Deadline, "is_past", lambda self, time: begun + len(runs) > time)
-    monkeypatch.setattr(isolated, "Deadline", lambda *of, **named: Deadline(orders + 0.5 if orders else -1.0, begun=begun))
+    monkeypatch.setattr(Ledger, "is_past", lambda self, time: begun + len(runs) > time)
+    monkeypatch.setattr(isolated, "Ledger", lambda *of, **named: Ledger(orders + 0.5 if orders else -1.0, begun=begun))
     result = gilcheck.fuzz(threads=[ready(published_early)] * 2, budget=0.001, seed=1, judge=False)
     assert (len(runs) > orders) is schedules_fit, len(runs)
     assert len(runs) >= orders

@@ -16,7 +16,7 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.draws import Drawn
-from pytest_gilcheck.search import search
+from pytest_gilcheck.search import ledger
 from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import Explorer
 from pytest_gilcheck.search.harness import explorer_for
@@ -88,8 +88,8 @@ def both_count(state):
 def short(monkeypatch):
     """There is never time for every step, and no schedule is run by its conflicts but the first."""
     monkeypatch.setattr(Search, "_too_long_for_every_step", lambda self: self._focus is not None)
-    monkeypatch.setattr(search, "_SHORT", math.inf)
-    monkeypatch.setattr(search, "_SHORT_AFTER_CONFLICTS", math.inf)
+    monkeypatch.setattr(ledger, "SHORT", math.inf)
+    monkeypatch.setattr(ledger, "SHORT_LATER", math.inf)
     for name in ("_turn_round", "_follow_hint"):
         whole = getattr(Reduction, name)
         monkeypatch.setattr(Reduction, name, lambda self, *args, whole=whole: whole(self, *args) if self.gil else None)
@@ -122,8 +122,8 @@ def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short)
 
 
 def test_where_conflicts_have_left_no_time_for_every_step_the_samples_after_them_leave_some_out(monkeypatch):
-    monkeypatch.setattr(search, "_SHORT", 0.0)  # at first there seems to be enough
-    monkeypatch.setattr(search, "_SHORT_AFTER_CONFLICTS", math.inf, raising=False)
+    monkeypatch.setattr(ledger, "SHORT", 0.0)  # at first there seems to be enough
+    monkeypatch.setattr(ledger, "SHORT_LATER", math.inf)
     monkeypatch.setattr(Reduction, "_doubt_of", lambda self, *arguments: "there is no time")
     monkeypatch.setattr(Search, "_enumerate", lambda self: True)
     monkeypatch.setattr(Search, "_too_long_for_every_step", lambda self: self._focus is not None and self.found.sampled > 0)

@@ -12,7 +12,7 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.schedule import Choice, Schedule
 from pytest_gilcheck.search.explorer import Symptom
 from pytest_gilcheck.search.harness import explorer_for
-from pytest_gilcheck.search.limits import limited
+from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.minimise import minimised
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.sampling import RandomWalk

@@ -8,6 +8,7 @@ import pytest
 from pytest_gilcheck import ReplayDiverged
 from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
 from pytest_gilcheck.fuzz import failing
+from pytest_gilcheck.search import ledger
 
 from ..slow import one_in
 from .learning import Late, same_twice
@@ -53,7 +54,7 @@ def test_a_replay_that_ends_sooner_than_its_token_has_diverged(token):
 
 
 def test_only_the_replays_that_fail_are_counted_as_failed(monkeypatch):
-    replays, real = iter(range(failing._REPLAYS)), failing.Explorer.follow
+    replays, real = iter(range(ledger.REPLAYS)), failing.Explorer.follow
     counting = threading.Event()
 
     def follow(explorer, schedule, **arguments):

@@ -5,7 +5,7 @@ import pytest
 from pytest_gilcheck.engine.bytecode.changing import Changing
 from pytest_gilcheck.engine.touched import trace
 from pytest_gilcheck.fuzz import check
-from pytest_gilcheck.search import search
+from pytest_gilcheck.search import ledger
 from pytest_gilcheck.search.bound import Bound
 from pytest_gilcheck.search.explorer import Explorer
 from pytest_gilcheck.search.search import Search
@@ -96,7 +96,7 @@ def test_threads_that_share_nothing_are_tested_with_fewer_samples_and_with_ten_i
     result = counted(work_alone, work_alone, schedules=1000)
     assert (result.bound, result.samples) == (Bound.INDEPENDENT, 60)
     assert result.reason == "the threads touched nothing in common that changes: 1 schedule, and 60 samples: no failure"
-    monkeypatch.setattr(search, "_TESTED_POINTS", 20)  # so this one is long
+    monkeypatch.setattr(ledger, "TESTED_POINTS", 20)  # so this one is long
     result = counted(work_alone, work_alone, schedules=1000)
     assert (result.bound, result.samples) == (Bound.INDEPENDENT, 10)
     assert result.schedules < 30, "with the sequential orders"
@@ -107,7 +107,7 @@ def both(one, other, *, state, **arguments):
 
 
 def test_one_shared_counter_beside_all_that_is_their_own_is_found(monkeypatch):
-    monkeypatch.setattr(search, "_TESTED_POINTS", 20)
+    monkeypatch.setattr(ledger, "TESTED_POINTS", 20)
     assert both(count_alone, count_alone, state=Own).bound is Bound.INDEPENDENT
     result = both(count_shared, count_shared, state=Own, invariant=lambda own: own.count == 2)
     assert result.verdict == "violated", str(result)
@@ -117,7 +117,7 @@ def test_one_shared_counter_beside_all_that_is_their_own_is_found(monkeypatch):
 
 
 def test_what_is_shared_in_one_order_only_is_searched(monkeypatch):
-    monkeypatch.setattr(search, "_TESTED_POINTS", 20)
+    monkeypatch.setattr(ledger, "TESTED_POINTS", 20)
     for threads in ((announce, share_if_announced), (share_if_announced, announce)):
         result = both(*threads, state=Own, invariant=lambda own: not own.seen or own.count == 1)
         assert result.verdict == "holds", str(result)

@@ -7,7 +7,7 @@ import pytest
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running.task import READY
 from pytest_gilcheck.search.harness import explorer_for
-from pytest_gilcheck.search.limits import limited
+from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.sampling import Priorities
 from pytest_gilcheck.search.search import Search

@@ -13,9 +13,10 @@ from pytest_gilcheck.engine.running.turns import Turns
 from pytest_gilcheck.engine.touched import trace
 from pytest_gilcheck.engine.touched.trace import Trace
 from pytest_gilcheck.fuzz import check, draws
-from pytest_gilcheck.search import explorer, limits, reduction, search
+from pytest_gilcheck.search import explorer, ledger, reduction, search
 from pytest_gilcheck.search.harness import explorer_for
-from pytest_gilcheck.search.search import FEWEST, SearchOutcome
+from pytest_gilcheck.search.ledger import FEWEST
+from pytest_gilcheck.search.search import SearchOutcome
 
 from ..slow import one_in
 from .programs import Clock, plan
@@ -24,7 +25,7 @@ from .programs import Clock, plan
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (check, draws, explorer, limits, reduction, search, trace):
+    for module in (check, draws, explorer, ledger, reduction, search, trace):
         monkeypatch.setattr(module, "monotonic", clock)
     return clock
 
@@ -166,7 +167,7 @@ def search_of(threads, clock, budget):
     program = check.program(threads, Stepwise, None, None)
     with explorer_for(program, plan(seed=1), lambda label: None) as one:
         sequential = one.sequential()
-        return search.Search(one, 2, limits.TimeLimit(clock.now + budget, clock), 1).run(sequential)
+        return search.Search(one, 2, ledger.Account(clock.now + budget, now=clock), 1).run(sequential)
 
 
 def test_a_level_that_takes_longer_than_expected_was_run_in_a_drawn_order_so_what_was_run_of_it_counts(monkeypatch, clock):
@@ -190,7 +191,7 @@ def test_a_brief_search_ends_when_it_is_enough_for_a_claim(monkeypatch, clock, b
     costs(monkeypatch, clock, Engine, "run", 0.01)
     with explorer_for(check.program([Shared.read] * 2, Shared, None, None), plan(seed=1), lambda label: None) as one:
         sequential, begun = one.sequential(), clock.now
-        found = search.Search(one, 2, limits.TimeLimit(clock.now + 4.0, clock), 1, brief_after=clock.now + brief_after).run(
+        found = search.Search(one, 2, ledger.Account(clock.now + 4.0, now=clock), 1, brief_after=clock.now + brief_after).run(
             sequential
         )
     assert not found.too_few

@@ -9,7 +9,7 @@ import pytest
 from pytest_gilcheck.core.clocks import monotonic
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.search.harness import explorer_for
-from pytest_gilcheck.search.limits import limited
+from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.search import Search
 
 from .programs import plan

@@ -11,7 +11,7 @@ from ...engine.running.policy import Planned, Policy, SequentialOrder
 from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, checksum, preemptions
 from ...search.explorer import Explorer, Symptom
-from ...search.limits import limited
+from ...search.ledger import limited
 from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.search import Search

@@ -21,10 +21,9 @@ from ...engine.running.journal import Journal, Stage
 from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, preemptions
 from ...search.conflicts import Conflicts
-from ...search.deadline import Deadline
 from ...search.explorer import Explorer, Symptom
 from ...search.harness import explorer_for, run_limit
-from ...search.limits import limited
+from ...search.ledger import Ledger, limited
 from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.plan import FuzzPlan
@@ -123,7 +122,7 @@ def crashed(
     template: FuzzResult,
     dead: Dead,
     journal: Journal,
-    deadline: Deadline,
+    deadline: Ledger,
     progress: Callable[[str], None],
 ) -> FuzzResult:
     """The result of a check whose process ended in a run of the program.

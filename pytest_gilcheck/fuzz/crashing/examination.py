@@ -12,9 +12,9 @@ from ...engine.program import Program
 from ...engine.running.journal import Journal
 from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, Token, preemptions
-from ...search.deadline import Deadline
 from ...search.explorer import Explorer, Symptom
 from ...search.harness import run_limit
+from ...search.ledger import Ledger
 from ...search.plan import FuzzPlan
 from ..explaining.recorder import RecordedStep
 from ..explaining.rows import columns_of, rows_of
@@ -86,7 +86,7 @@ class Examination:
         plan: FuzzPlan,
         template: FuzzResult,
         learnt: Learnt,
-        deadline: Deadline,
+        deadline: Ledger,
         progress: Callable[[str], None],
     ) -> None:
         self._program, self._plan, self._template = program, plan, template

@@ -33,14 +33,14 @@ from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Choice, Schedule, Token
 from ...engine.summary import PLAIN, RunSummary, Want
 from ...engine.touched.summarised import alike
-from ...search.deadline import Deadline
 from ...search.explorer import Explorer, SequentialBaseline, Symptom
 from ...search.harness import installed
 from ...search.here import Here
+from ...search.ledger import FEWEST, Ledger
 from ...search.orders import Order, further_orders, orders_of
 from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ...search.reduction import Reduction
-from ...search.search import FEWEST, Branch, forced_alternatives, portfolio
+from ...search.search import Branch, forced_alternatives, portfolio
 from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
 from ..result import FuzzResult
@@ -136,7 +136,7 @@ class _KnownSchedules:
             self.waiting.extend(branch.preempted())
 
 
-def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, progress: Callable[[str], None]) -> FuzzResult:
+def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, progress: Callable[[str], None]) -> FuzzResult:
     """The result of a search of the first run, or that of the search before, with what was tried here.
 
     Args:
@@ -171,7 +171,7 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Deadline, p
 
 
 def replayed(
-    program: Program, plan: FuzzPlan, token: Token, template: FuzzResult, deadline: Deadline, progress: Callable[[str], None]
+    program: Program, plan: FuzzPlan, token: Token, template: FuzzResult, deadline: Ledger, progress: Callable[[str], None]
 ) -> FuzzResult:
     """The result of following a token of a first run.
 

@@ -14,7 +14,7 @@ from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
 from ...engine.program import Program
 from ...engine.running.journal import Journal
-from ...search.deadline import Deadline
+from ...search.ledger import Ledger
 from ...search.plan import FuzzPlan
 from ..result import FuzzResult
 from .apart import ApartExamination
@@ -22,7 +22,7 @@ from .examination import Learnt
 
 
 def left_behind(
-    program: Program, plan: FuzzPlan, template: FuzzResult, journal: Journal, deadline: Deadline, progress: Callable[[str], None]
+    program: Program, plan: FuzzPlan, template: FuzzResult, journal: Journal, deadline: Ledger, progress: Callable[[str], None]
 ) -> FuzzResult | None:
     """The result for a schedule that has left its process in another state (`Stage.LEFT`).
 

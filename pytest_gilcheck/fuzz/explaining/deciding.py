@@ -15,11 +15,10 @@ from ...engine.running.policy import Planned
 from ...engine.schedule import CLOCK, Choice, Schedule
 from ...engine.touched.trace import Trace
 from ...search.explorer import Explorer, Failure
+from ...search.ledger import FARTHEST
 from .pairs import Pair, turned_round
 from .recorder import RecordedStep
 from .trials import Trials, rank, watched
-
-_FARTHEST = 3  # points by which a preemption is moved to find a schedule that passes
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def _passing_neighbours(
     """
     before, after, (point, thread) = choices[:position], choices[position + 1 :], choices[position][:2]
     ran: dict[int, list[list[Pair] | None]] = {-1: [], 1: []}
-    for distance in range(1, _FARTHEST + 1):
+    for distance in range(1, FARTHEST + 1):
         for way, results in ran.items():
             if point + way * distance >= 1 and not over():
                 neighbour = Schedule((*before, Choice(point + way * distance, thread), *after))
@@ -100,7 +99,7 @@ def _passing_neighbours(
         if first < len(results) and (pairs := results[first]) is not None:
             (lasting if None not in results[first:] else passing_at_once).append((first, pairs))
     if not over() and (pairs := _passing(explorer, steps, Schedule((*before, *after)))) is not None:
-        lasting.append((_FARTHEST, pairs))
+        lasting.append((FARTHEST, pairs))
     return [pairs for _, pairs in sorted(lasting or passing_at_once, key=lambda each: each[0])]
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...engine.bytecode.touch import ALL
+from ...search.ledger import MOST_USES
 from .recorder import Location, RecordedStep
 
 # By the number of an object; then by a name in it, a thread, and whether it is changed: the steps so far, of very many the last.
 _Users = defaultdict[int, defaultdict[tuple[str, int, bool], deque[int]]]
-_MOST_USES = 20  # of one name by one thread, that are looked at for each further one: reads and changes
 
 
 class Pair(NamedTuple):
@@ -27,7 +27,7 @@ class Pair(NamedTuple):
         return holder == held and (name == part or ALL in (name, part))
 
 
-def conflicting(steps: Sequence[RecordedStep], most_uses: int = _MOST_USES) -> Iterator[Pair]:
+def conflicting(steps: Sequence[RecordedStep], most_uses: int = MOST_USES) -> Iterator[Pair]:
     """The pairs of a run, in order of their second steps."""
     users: _Users = defaultdict(lambda: defaultdict(lambda: deque(maxlen=most_uses)))
     for later, second in enumerate(steps):

@@ -20,17 +20,12 @@ from ...engine.running.record import ScheduleRun
 from ...engine.running.task import Task
 from ...engine.touched.trace import Trace
 from ...search.explorer import Explorer, Failure
+from ...search.ledger import MOST_MOVED, MOST_ORDERED, MOST_PAIRS, MOST_TURNED, NEAREST_USES
 from ...search.minimise import Segments, observed
 from ...search.segments import Segment
 from .pairs import Pair, conflicting, turned_round
 from .recorder import Location, RecordedStep, Recorder
 from .turning import Turned, Turning
-
-_MOST_TURNED = 16  # runs with a pair turned round
-_MOST_PAIRS = 60  # that are looked at
-_MOST_MOVED = 200_000  # steps of the orders that are looked at
-_MOST_ORDERED = 20_000  # steps of those for which it is found out how few switches they need
-_NEAREST_USES = 3  # of one name by one thread before an access of another one
 
 
 class Trials:
@@ -68,8 +63,8 @@ class Trials:
             return None  # more decides than the order of the steps
         acted_on = _acted_on(steps, pairs)
         left = deque(sorted(map(turning.turned, pairs), key=lambda each: self._order(each, acted_on)))
-        runs, orders = 0, 1 + _MOST_ORDERED // len(steps)
-        while left and runs < _MOST_TURNED and orders > 0 and not self._over():
+        runs, orders = 0, 1 + MOST_ORDERED // len(steps)
+        while left and runs < MOST_TURNED and orders > 0 and not self._over():
             turned = left.popleft()
             if turned.pair in self._asked:
                 continue
@@ -133,14 +128,14 @@ def _candidates(steps: Sequence[RecordedStep]) -> list[Pair]:
     that is between, that is before all of it, or after. Of very many, the nearest of each thing that is touched.
     """
     ends: dict[tuple[int, int, Location], list[Pair]] = {}
-    for pair in conflicting(steps, _NEAREST_USES):
+    for pair in conflicting(steps, NEAREST_USES):
         of_first = ends.setdefault((pair.first, steps[pair.second].thread, pair.where), [])
         of_first[1:] = [pair]
     places: dict[Location, list[Pair]] = {}
     for pair in sorted((pair for pairs in ends.values() for pair in pairs), key=lambda pair: pair.second - pair.first):
         places.setdefault(pair.where, []).append(pair)
     in_turn = sorted((number, pair) for pairs in places.values() for number, pair in enumerate(pairs))
-    return [pair for _, pair in in_turn[: min(_MOST_PAIRS, 1 + _MOST_MOVED // len(steps))]]
+    return [pair for _, pair in in_turn[: min(MOST_PAIRS, 1 + MOST_MOVED // len(steps))]]
 
 
 def _acted_on(steps: Sequence[RecordedStep], pairs: Sequence[Pair]) -> set[Pair]:

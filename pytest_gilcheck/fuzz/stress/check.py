@@ -10,7 +10,7 @@ from ...core.verdict import Verdict
 from ...engine.program import Program
 from ...search.explorer import NotExplorable
 from ...search.harness import explorer_for
-from ...search.limits import limited
+from ...search.ledger import limited
 from ...search.plan import FuzzPlan
 from ...search.search import Search
 from ..result import FuzzResult, Kind
