@@ -204,7 +204,7 @@ def test_an_error_of_ours_between_the_runs_names_what_was_replaced_and_is_raised
         builtins.divmod = None
         add_locked(counter)
 
-    monkeypatch.setattr(check, "_nondeterminism", operator.itemgetter(0))
+    monkeypatch.setattr(check, "differing_steps", operator.itemgetter(0))
     result = counted(thread, thread, setup=Counter, invariant=is_two, schedules=20)
     assert result.verdict == "inconclusive", str(result)
     assert result.reason.startswith("not explorable: the program has replaced builtins.divmod, ")
