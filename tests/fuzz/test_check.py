@@ -5,7 +5,6 @@ import os
 import sys
 import threading
 import time
-from functools import partial
 
 import pytest
 
