@@ -259,8 +259,10 @@ FUZZ_PARTS = (
 
 RUNNING_ROOMS = (
     "probe", "children", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff",
-    "task", "places", "registered", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns",
-    "controlled", "workers", "watchdog", "engine", "undermined", "files", "primitives", "dates", "tables", "callbacks", "events",
+    "task", "places", "registered", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "run_state",
+    "turns",
+    "controlled", "workers", "watchdog", "engine", "undermined", "files", "controlling", "clocks", "threads", "hooks",
+    "primitives", "dates", "tables", "callbacks", "events",
     "contents", "undoing", "replaced", "existing_locks", "patches",
 )  # fmt: skip
 

@@ -75,8 +75,8 @@ MUTANTS = (
     Mutant(
         "fuzz-inner-release",
         "engine/running/primitives.py",
-        "        if active is not None and not self._real_locked():\n",
-        "        if active is not None:\n",
+        "        if controlling.active is not None and not self._real_locked():\n",
+        "        if controlling.active is not None:\n",
         "after the inner release of a re-entrant lock the report of a deadlock does not say who holds it",
         ("tests/fuzz/test_primitives.py",),
     ),

@@ -24,9 +24,10 @@ from typing import Any
 from ...core.classes import file_of_module, is_a, name_of_callable, names_of_module
 from ...core.origin import ours
 from ..bytecode import switch_points
-from . import dates, files, primitives, repeatable
+from . import controlling, dates, files, hooks, primitives, repeatable, threads
 from .children import noting
 from .contents import NOT_CHANGED
+from .controlling import current
 from .engine import Engine
 from .existing_locks import ExistingLocks
 from .repeatable import Repeatable
@@ -63,7 +64,7 @@ class Patches:
     def _replace(self) -> None:
         primitives.locks_used.clear()
         primitives.told_apart = self._locks_apart
-        self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test, self._name)
+        self._repeatable = Repeatable(lambda: current() is not None, self._is_of_module_under_test, self._name)
         self._changes.then(self._repeatable.end)
         self._replace_names_of(self._new_modules())
         for target, name, value in self._others():
@@ -78,13 +79,13 @@ class Patches:
         futures = sys.modules.get("concurrent.futures._base")
         self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._locks.kinds])
         self._engine.chance = self._repeatable
-        primitives.resume(self._engine)
+        controlling.resume(self._engine)
         switch_points.hook = self._engine.at_switch_point
-        self._engine.release_idle = primitives.release_idle_workers
-        self._engine.is_idle_worker = primitives.is_executor_worker
+        self._engine.release_idle = threads.release_idle_workers
+        self._engine.is_idle_worker = threads.is_executor_worker
 
     def __exit__(self, *error: object) -> None:
-        primitives.active = primitives.paused = switch_points.hook = None
+        controlling.active = controlling.paused = switch_points.hook = None
         self._of_program.take_back()
         self._changes.take_back()
 
@@ -144,34 +145,32 @@ class Patches:
     def _others(self) -> list[tuple[Any, str, Any]]:
         found = [
             *self._repeatable.replacements(),
-            *files.replacements(primitives._current),
+            *files.replacements(current),
             *UNDERMINING,
             (_thread, "allocate_lock", primitives.Lock),
             (_thread, "RLock", primitives.RLock),
-            (_thread, "start_new_thread", primitives.start_new_thread),
-            (threading.Thread, "join", primitives.join),
-            (threading.Thread, "is_alive", primitives.is_alive),
+            (_thread, "start_new_thread", threads.start_new_thread),
+            (threading.Thread, "join", threads.join),
+            (threading.Thread, "is_alive", threads.is_alive),
             (threading, "RLock", primitives.RLock),
-            (builtins, "__import__", primitives.importing(builtins.__import__)),
-            (threading, "excepthook", primitives.excepthook_for(threading.excepthook)),
-            (sys, "unraisablehook", primitives.unraisablehook_for(sys.unraisablehook)),
+            (builtins, "__import__", hooks.importing(builtins.__import__)),
+            (threading, "excepthook", hooks.excepthook_for(threading.excepthook)),
+            (sys, "unraisablehook", hooks.unraisablehook_for(sys.unraisablehook)),
         ]
-        if primitives._start_joinable is not None:
-            found.append((_thread, "start_joinable_thread", primitives.start_joinable_thread))
+        if threads._start_joinable is not None:
+            found.append((_thread, "start_joinable_thread", threads.start_joinable_thread))
         for name in ("fork", "forkpty"):
             if hasattr(os, name):
-                found.append((os, name, primitives.refusing(f"it forks (os.{name})", getattr(os, name))))
+                found.append((os, name, hooks.refusing(f"it forks (os.{name})", getattr(os, name))))
         if (processes := sys.modules.get("subprocess")) is not None:
             popen = processes.Popen
-            found.append((popen, "_execute_child", noting(popen._execute_child, primitives.started_process)))
+            found.append((popen, "_execute_child", noting(popen._execute_child, hooks.started_process)))
         if (pools := sys.modules.get("multiprocessing.pool")) is not None and hasattr(pools.Pool, "_wait_for_updates"):
-            wait = primitives.waiting_for_updates(pools.Pool._wait_for_updates)
+            wait = hooks.waiting_for_updates(pools.Pool._wait_for_updates)
             found.append((pools.Pool, "_wait_for_updates", staticmethod(wait)))
         if (loops := sys.modules.get("asyncio.base_events")) is not None:
             loop = loops.BaseEventLoop
-            found.append(
-                (loop, "run_forever", primitives.refusing("it runs an event loop (asyncio)", loop.run_forever, in_setup=True))
-            )
+            found.append((loop, "run_forever", hooks.refusing("it runs an event loop (asyncio)", loop.run_forever, in_setup=True)))
         return found
 
     def _is_of_module_under_test(self, name: object) -> bool:

@@ -10,9 +10,10 @@ import types
 from typing import Any
 
 from ...core.clocks import PUBLIC
-from . import dates, primitives, repeatable, undermined
+from . import clocks, dates, primitives, repeatable, threads, undermined
+from .controlling import current
 
-UNDERMINING = undermined.replacements(primitives._current)
+UNDERMINING = undermined.replacements(current)
 _REPLACEMENTS: dict[Any, Any] = {
     **{getattr(module, name): replacement for module, name, replacement in UNDERMINING},
     _thread.allocate_lock: primitives.Lock,
@@ -20,30 +21,30 @@ _REPLACEMENTS: dict[Any, Any] = {
     threading.RLock: primitives.RLock,
     primitives._RLock: primitives.RLock,
     _queue.SimpleQueue: primitives.SimpleQueue,
-    _thread._local: primitives.Local,
-    PUBLIC["sleep"]: primitives.sleep,
-    PUBLIC["monotonic"]: primitives.monotonic,
-    PUBLIC["monotonic_ns"]: primitives.monotonic_ns,
-    PUBLIC["time"]: primitives.wall_clock,
-    PUBLIC["time_ns"]: primitives.wall_clock_ns,
-    PUBLIC["perf_counter"]: primitives.perf_counter,
-    PUBLIC["perf_counter_ns"]: primitives.perf_counter_ns,
-    PUBLIC["process_time"]: primitives.process_time,
-    PUBLIC["process_time_ns"]: primitives.process_time_ns,
-    PUBLIC["thread_time"]: primitives.process_time,
-    PUBLIC["thread_time_ns"]: primitives.process_time_ns,
+    _thread._local: threads.Local,
+    PUBLIC["sleep"]: clocks.sleep,
+    PUBLIC["monotonic"]: clocks.monotonic,
+    PUBLIC["monotonic_ns"]: clocks.monotonic_ns,
+    PUBLIC["time"]: clocks.wall_clock,
+    PUBLIC["time_ns"]: clocks.wall_clock_ns,
+    PUBLIC["perf_counter"]: clocks.perf_counter,
+    PUBLIC["perf_counter_ns"]: clocks.perf_counter_ns,
+    PUBLIC["process_time"]: clocks.process_time,
+    PUBLIC["process_time_ns"]: clocks.process_time_ns,
+    PUBLIC["thread_time"]: clocks.process_time,
+    PUBLIC["thread_time_ns"]: clocks.process_time_ns,
     dates.REAL["datetime"]: dates.VirtualDatetime,
     dates.REAL["date"]: dates.VirtualDate,
-    _thread.start_new_thread: primitives.start_new_thread,
+    _thread.start_new_thread: threads.start_new_thread,
 }
 if "clock_gettime" in PUBLIC:
-    _REPLACEMENTS[PUBLIC["clock_gettime"]] = primitives.clock_gettime
-    _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = primitives.clock_gettime_ns
+    _REPLACEMENTS[PUBLIC["clock_gettime"]] = clocks.clock_gettime
+    _REPLACEMENTS[PUBLIC["clock_gettime_ns"]] = clocks.clock_gettime_ns
 if "clock_settime" in PUBLIC:
-    _REPLACEMENTS[PUBLIC["clock_settime"]] = primitives.clock_settime
-    _REPLACEMENTS[PUBLIC["clock_settime_ns"]] = primitives.clock_settime_ns
-if primitives._start_joinable is not None:
-    _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
+    _REPLACEMENTS[PUBLIC["clock_settime"]] = clocks.clock_settime
+    _REPLACEMENTS[PUBLIC["clock_settime_ns"]] = clocks.clock_settime_ns
+if threads._start_joinable is not None:
+    _REPLACEMENTS[threads._start_joinable] = threads.start_joinable_thread
 KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)
 _HOMES = (_thread, threading, _queue, *map(sys.modules.get, ("time", "datetime", "os", "sys")))
 _EQUAL = [  # built-in functions that have a second name there, such as `_thread.allocate`, are equal and not identical

@@ -43,6 +43,7 @@ class StartedCode:
         self._foreseen: dict[int, StepTable] = {}  # of code that has not started yet
         self._whole: dict[int, StepTable] = {}  # of those that have become narrower
         self._hidden: Mapping[int, Access] = {}
+        self._files: dict[str, tuple[object, str | None]] = {}  # of modules, by name
 
     def _restart(self) -> None:
         """The tables are others: have each location reported again."""
@@ -131,7 +132,7 @@ class StartedCode:
     def _classes_under_test(self) -> Iterator[type]:
         """The classes of modules of which code has started beside the threads, or that these have imported; and their bases."""
         loaded = dict(sys.modules)
-        modules = {name for name, module in loaded.items() if self.names.has_file(file_of_module(module))}
+        modules = self._seen_among(loaded)
         waiting = list(modules)
         while waiting:
             module = loaded.get(waiting.pop())
@@ -145,6 +146,15 @@ class StartedCode:
         for kind in derived_from(object):
             if module_of_class(kind) in modules:
                 yield from bases_of(kind)[:-1]
+
+    def _seen_among(self, loaded: Mapping[str, object]) -> set[str]:
+        """The names of those modules of which code has started. Nearly all are the same each time, in a thousand programs."""
+        files = self._files
+        for name, module in loaded.items():
+            if name not in files or files[name][0] is not module:
+                files[name] = module, file_of_module(module)
+        has_file = self.names.has_file
+        return {name for name in loaded if has_file(files[name][1])}
 
     @staticmethod
     def _imported_by(module: ModuleType | None) -> Iterator[str]:
