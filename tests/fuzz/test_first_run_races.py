@@ -18,8 +18,9 @@ from pytest_gilcheck.engine.schedule import Choice, Schedule
 from pytest_gilcheck.engine.summary import RunSummary
 from pytest_gilcheck.fuzz import isolated
 from pytest_gilcheck.fuzz.crashing import first_run
-from pytest_gilcheck.fuzz.crashing.first_run import _FirstRuns, _KnownSchedules
+from pytest_gilcheck.fuzz.crashing.first_run import _KnownSchedules
 from pytest_gilcheck.search.deadline import Deadline
+from pytest_gilcheck.search.forks import Forks
 from tests.slow import one_in, only
 
 pytestmark = [
@@ -189,13 +190,13 @@ def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(p
 def test_the_first_run_gets_no_more_processes_once_there_is_no_time_for_a_schedule(orders, schedules_fit, monkeypatch):
     """Each process takes a second of a clock that nothing else moves. Two orders run twice before any schedule."""
     begun = monotonic()
-    runs, real = [], _FirstRuns._answer
+    runs, real = [], Forks.answer
 
     def answer(self, job):
         runs.append(job)
         return real(self, job)
 
-    monkeypatch.setattr(_FirstRuns, "_answer", answer)
+    monkeypatch.setattr(Forks, "answer", answer)
     monkeypatch.setattr(first_run, "monotonic", lambda: begun + len(runs))
     monkeypatch.setattr(Deadline, "is_past", lambda self, time: begun + len(runs) > time)
     monkeypatch.setattr(isolated, "Deadline", lambda *of, **named: Deadline(orders + 0.5 if orders else -1.0, begun=begun))

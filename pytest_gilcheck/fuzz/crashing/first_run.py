@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import monotonic
@@ -30,13 +31,13 @@ from ...engine.running.covered import Covered
 from ...engine.running.events import Events
 from ...engine.running.journal import Journal
 from ...engine.running.policy import Planned, Policy
-from ...engine.schedule import Choice, Schedule, Token
+from ...engine.schedule import Schedule, Token
 from ...engine.summary import PLAIN, RunSummary, Want
 from ...engine.touched.summarised import alike
 from ...search.deadline import Deadline
 from ...search.explorer import Explorer, SequentialBaseline, Symptom
 from ...search.harness import installed
-from ...search.here import Here
+from ...search.here import outcome_of
 from ...search.orders import Order, further_orders, orders_of
 from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ...search.reduction import Reduction
@@ -44,9 +45,8 @@ from ...search.search import FEWEST, Branch, forced_alternatives, portfolio
 from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
 from ..result import FuzzResult
-from .apart import ApartExamination, Seen, recorded
-from .attempt import Attempt
-from .examination import Learnt
+from .apart import ApartExamination, recorded
+from .examination import Broken, Learnt
 
 _PASSES = 2  # of the sequential orders, before any schedule
 _SAMPLES = 60
@@ -83,16 +83,11 @@ class _Order:
     known: bool
 
 
-@dataclass(frozen=True)
-class _Went:
-    """What a run did: the failure, if there was one, where it went, and whether all was under control and known before."""
+class _Went(NamedTuple):
+    """What a run was like, and how it failed, if it did."""
 
-    seen: Seen | None
-    unused: Choice | None
-    schedule: Schedule
-    anchors: list[str]
-    points: int
-    known: bool
+    did: RunSummary
+    seen: Broken | None
 
 
 class _KnownSchedules:
@@ -192,8 +187,9 @@ class _FirstRuns(ApartExamination):
         runs: the number of schedules that were run to find one that fails.
     """
 
-    _why_apart = "only the first run of a process can fail so, and each replay had a process of its own"
+    _besides = "; only the first run of a process can fail so, and each replay had a process of its own"
     _first = True
+    _learns = False  # what one of them learns is known already, in part
 
     _baseline = SequentialBaseline()  # until the sequential orders have run
     _orders: Sequence[_Order] = ()
@@ -204,7 +200,6 @@ class _FirstRuns(ApartExamination):
     _pace = 0.0  # seconds of a run in a process of its own
     _not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
     _minimising_over: Callable[[], bool] | None = None
-    _attempts = 0
     runs = 0
 
     def search(self) -> FuzzResult | None:
@@ -222,16 +217,17 @@ class _FirstRuns(ApartExamination):
         """The result of following a token."""
         with installed(self._program, self._plan) as (self._events, self._explorer_of):
             result = self._replayed(token)
-        return replace(result, schedules=self._attempts)
+        return replace(result, schedules=self._forks.made)
 
     def _replayed(self, token: Token) -> FuzzResult:
         if not self._begins(in_time=False):
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
-        went = self._answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
+        went: _Went | None = self._forks.answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
         if went is None:
             why = "the process of the replay ended before its time"
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=why)
-        check_followed(token, went.unused, went.schedule, went.anchors, went.points if went.seen is None else None)
+        did = went.did
+        check_followed(token, did.unused, did.schedule, did.anchors, None if did.failed else did.points)
         if went.seen is None:
             return replace(self._template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
         result = self.result(token.schedule, broken=False)
@@ -265,8 +261,8 @@ class _FirstRuns(ApartExamination):
         """
         if not self._runs_in_order() or (in_time and self.no_time_for(len(self._orders), self._pace)):
             return False
-        self._learnt = tuple(sorted({*self._learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
-        self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._learnt)
+        self._forks.learnt = tuple(sorted({*self._forks.learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
+        self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._forks.learnt)
         return self._runs_in_order()
 
     def no_time_for(self, runs: int, pace: float) -> bool:
@@ -280,7 +276,7 @@ class _FirstRuns(ApartExamination):
             first = orders_of(len(self._program.threads))
             for order in first:
                 begun = monotonic()
-                did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
+                did = self._forks.answer(partial(_in_order, order))
                 if did is None:  # it has ended its process, or hangs, and so would every other run
                     return False
                 self._pace = monotonic() - begun
@@ -296,7 +292,7 @@ class _FirstRuns(ApartExamination):
         for order in further_orders(dict.fromkeys(first, ())):
             if not (common.expected or common.left) or self._deadline.is_past(self._deadline.until):
                 break
-            did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
+            did = self._forks.answer(partial(_in_order, order))
             if did is not None:
                 common = SequentialBaseline.common((common, did.baseline))
         return common
@@ -377,14 +373,13 @@ class _FirstRuns(ApartExamination):
 
     def _ran(self, how: Policy | Order, want: Want) -> RunSummary | None:
         """What the run in a process of its own was like; None if it has ended that."""
-        begun = monotonic()
-        did: RunSummary | None = self._answer(lambda explorer: Here(explorer, confirms=False).run(how, want))
+        did = self._forks.run(how, want)
         if did is None:
             self._not_known = True
             return None
         gave_up = did.touched is not None and did.touched.gave_up
         self._not_known = self._not_known or not (did.failed or (did.known and not gave_up and not did.readings))
-        return replace(did, seconds=monotonic() - begun)
+        return did
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         before, self._all_with_one = self.runs, False
@@ -393,16 +388,12 @@ class _FirstRuns(ApartExamination):
                 return failed, False
         return None, not self._all_with_one and self.runs - before < FEWEST
 
-    def _answer(self, job: Callable[[Explorer], Any]) -> Any:
-        self._attempts += 1
-        return super()._answer(job)
-
-    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Seen | None:
+    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Broken | None:
         for policy in policies:
             if len(policies) > 1 and self._minimising_over is not None and self._minimising_over():
                 return None
-            went = self._answer(lambda explorer, policy=policy: _follow(explorer, policy))  # type: ignore[misc]
-            self._not_known = self._not_known or went is None or not went.known
+            went: _Went | None = self._forks.answer(partial(_follow, policy=policy))
+            self._not_known = self._not_known or went is None or not went.did.known
             if went is not None and went.seen is not None:
                 self._program.output.keep()
                 return went.seen if symptom in (None, went.seen.symptom) else None
@@ -417,18 +408,14 @@ class _FirstRuns(ApartExamination):
         explorer = self._explorer_of(journal)
         self._program.terse()
         explorer.engine.chance.draw, explorer.engine.gil_only = self._draw, self._plan.mode == GIL_POINTS
-        explorer.events.names.learn_before_any_run(self._learnt)
+        explorer.events.names.learn_before_any_run(self._forks.learnt)
         explorer.baseline, explorer.setup_at_home = self._baseline, self._setup_at_home
         if steps := [order.steps for order in self._orders]:
             explorer.engine.learn_length(min(steps), max(steps), max(order.points for order in self._orders))
         yield explorer
 
-    def _done_with(self, tried: Attempt) -> None:
-        """Close the journal of an attempt: what it has learnt is known already, in part."""
-        tried.journal.close()
 
-
-def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
+def _in_order(order: Sequence[int], explorer: Explorer) -> _Order:
     covered = Covered()
     with explorer.events.covering(covered):
         run, failure = explorer.in_order(order, measuring=True)
@@ -447,10 +434,5 @@ def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
 
 def _follow(explorer: Explorer, policy: Policy) -> _Went:
     run, seen = recorded(explorer, policy)
-    unused = policy.unused if isinstance(policy, Planned) else None
-    return _Went(seen, unused, run.schedule, run.anchors, run.points, _all_known(explorer))
-
-
-def _all_known(explorer: Explorer) -> bool:
-    """Whether a run was under control, and has shown nothing of names that its step tables did not know."""
-    return not (explorer.uncontrolled or explorer.events.names.grown)
+    did = outcome_of(explorer, policy, Want(anchors=True), run, None)
+    return _Went(did if seen is None else replace(did, symptom=str(seen.symptom), message=seen.message), seen)
