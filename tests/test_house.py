@@ -250,7 +250,7 @@ ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "summary", "touche
 SEARCH_ROOMS = (
     "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten",
     "focus", "reordering", "explorer", "harness", "hang_watch", "here", "forks", "minimise", "reduction", "conflicts",
-    "search",
+    "search", "first_runs",
 )  # fmt: skip
 FUZZ_PARTS = (
     "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
