@@ -249,7 +249,8 @@ def test_every_public_name_exists():
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched")
 SEARCH_ROOMS = (
     "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "reordered", "races", "straighten",
-    "focus", "reordering", "explorer", "harness", "here", "minimise", "reduction", "conflicts", "search",
+    "focus", "reordering", "explorer", "harness", "hang_watch", "here", "forks", "minimise", "reduction", "conflicts",
+    "search", "first_runs",
 )  # fmt: skip
 FUZZ_PARTS = (
     "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "determinism", "reasons", "check", "crashing",

@@ -12,23 +12,21 @@ from pickle import dumps, loads  # bound here: the program may replace those of 
 from typing import NoReturn
 
 from ..core import own_modules
-from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
-from ..core.clocks import monotonic
+from ..core.child import ChildSide, Ending, Outcome, fork
 from ..core.packing import packed, unpacked
 from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from ..engine.bytecode import sources
 from ..engine.program import Program
 from ..engine.running.journal import Journal, Stage
+from ..search.forks import awaited
+from ..search.hang_watch import HangWatch
 from ..search.harness import run_limit
 from ..search.plan import FuzzPlan
 from .check import fuzz
-from .crashing.hang_watch import HangWatch
 from .failing import StateLeft, Unrepeatable
 from .kept import SharedValues
 from .result import FuzzResult
-
-_LOOK = 0.05  # seconds between two looks at the child
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def search(program: Program, plan: FuzzPlan, journal: Journal, longest: float, p
     side = fork(longest)
     if isinstance(side, ChildSide):
         _search_and_answer(side, program, plan, journal)
-    outcome, overdue = _followed(side, HangWatch(journal, run_limit(plan), plan.timeout), longest, progress)
+    outcome, overdue = awaited(side, HangWatch(journal, run_limit(plan), plan.timeout), longest, progress)
     if outcome.ending is not Ending.ANSWERED:
         return Searched(outcome, overdue)
     result, failure, error, changed, learnt = loads(outcome.payload)
@@ -112,20 +110,3 @@ def _search_and_answer(side: ChildSide, program: Program, plan: FuzzPlan, journa
 
 def _packed(error: BaseException | None) -> str | None:
     return None if error is None else packed(error)
-
-
-def _followed(side: ParentSide, watch: HangWatch, longest: float, progress: Callable[[str], None]) -> tuple[Outcome, bool]:
-    """Wait for the end of the child, and end it if it hangs or is overdue; an exception here, such as a Ctrl-C, ends it too."""
-    until = monotonic() + longest
-    try:
-        while side.gone_at is None:
-            for label in side.receive_notes(_LOOK):
-                progress(label.decode())
-                until = monotonic() + longest
-            overdue = monotonic() > until
-            if side.gone_at is None and (side.stopped or watch.hangs(side.pid) or overdue):
-                return side.hung(), overdue
-    except BaseException:
-        side.end()
-        raise
-    return side.finish(), False

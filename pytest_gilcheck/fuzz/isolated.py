@@ -34,15 +34,14 @@ from ..engine.program import Program
 from ..engine.running.journal import Journal, Stage
 from ..engine.running.short_slices import short_slices
 from ..engine.schedule import Token
+from ..search.hang_watch import HangWatch
 from ..search.harness import run_limit
 from ..search.ledger import Ledger
 from ..search.plan import STRESS, FuzzPlan
 from . import forked
 from .check import ReplayDiverged, fuzz, not_repeatable, undecided
 from .crashing import first_run
-from .crashing.attempt import Attempt
 from .crashing.crash import Dead, crashed, dead_of, seen_in
-from .crashing.hang_watch import HangWatch
 from .crashing.left_behind import left_behind
 from .failing import Left, StateLeft, Unrepeatable
 from .result import FuzzResult
@@ -153,7 +152,7 @@ def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: floa
     elif journal.stage is not Stage.THREADS and outcome.ending is Ending.KILLED and not is_crash(outcome.signed_status):
         reason = f"{ended}, from outside or for its memory"
     else:
-        return _examined(program, plan, dead_of(Attempt(outcome, journal), run_limit(plan)), journal, begun, progress)
+        return _examined(program, plan, dead_of(outcome, journal, run_limit(plan)), journal, begun, progress)
     return replace(undecided(program, plan, reason), story="\n".join(stacks), seconds=monotonic() - begun)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 from ..core.clocks import monotonic
 from ..engine.running.policy import Planned, Policy
@@ -13,6 +14,13 @@ from ..engine.touched.summarised import Written, doubt_of, summarised, touched_o
 from ..engine.touched.trace import Trace
 from .explorer import Explorer, Failure, Symptom
 from .orders import Order
+
+
+class Executor(Protocol):
+    """What makes runs of one program."""
+
+    def run(self, how: Policy | Order, want: Want = PLAIN) -> RunSummary | None:
+        """What one run was like; None if it has ended its process."""
 
 
 class Here:

@@ -9,7 +9,7 @@ from pytest_gilcheck import gilcheck
 from pytest_gilcheck.engine.running import watchdog
 from pytest_gilcheck.engine.running.events import Events
 from pytest_gilcheck.engine.running.journal import Journal, Stage
-from pytest_gilcheck.fuzz.crashing.hang_watch import HangWatch
+from pytest_gilcheck.search.hang_watch import HangWatch
 
 from ..undecided import expect
 from .programs import Counter, counted, is_two
@@ -156,8 +156,8 @@ def test_a_first_run_that_never_ends_is_ended_by_the_timeout():
 
 def test_another_process_gives_a_run_without_reports_more_time(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("pytest_gilcheck.fuzz.crashing.hang_watch.monotonic", lambda: now[0])
-    monkeypatch.setattr("pytest_gilcheck.fuzz.crashing.hang_watch._cpu_seconds", lambda pid: now[0])
+    monkeypatch.setattr("pytest_gilcheck.search.hang_watch.monotonic", lambda: now[0])
+    monkeypatch.setattr("pytest_gilcheck.search.hang_watch._cpu_seconds", lambda pid: now[0])
     journal = Journal()
     watch = HangWatch(journal, 2.0, 8.0)
 

@@ -14,11 +14,9 @@ from pytest_gilcheck import ReplayDiverged, gilcheck
 from pytest_gilcheck.calls import Gilcheck
 from pytest_gilcheck.core.build_flags import FREE_THREADED_BUILD
 from pytest_gilcheck.core.clocks import monotonic
-from pytest_gilcheck.engine.schedule import Choice, Schedule
-from pytest_gilcheck.engine.summary import RunSummary
 from pytest_gilcheck.fuzz import isolated
 from pytest_gilcheck.fuzz.crashing import first_run
-from pytest_gilcheck.fuzz.crashing.first_run import _FirstRuns, _KnownSchedules
+from pytest_gilcheck.search.forks import Forks
 from pytest_gilcheck.search.ledger import Ledger
 from tests.slow import one_in, only
 
@@ -189,13 +187,13 @@ def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(p
 def test_the_first_run_gets_no_more_processes_once_there_is_no_time_for_a_schedule(orders, schedules_fit, monkeypatch):
     """Each process takes a second of a clock that nothing else moves. Two orders run twice before any schedule."""
     begun = monotonic()
-    runs, real = [], _FirstRuns._answer
+    runs, real = [], Forks.answer
 
     def answer(self, job):
         runs.append(job)
         return real(self, job)
 
-    monkeypatch.setattr(_FirstRuns, "_answer", answer)
+    monkeypatch.setattr(Forks, "answer", answer)
     monkeypatch.setattr(first_run, "monotonic", lambda: begun + len(runs))
     monkeypatch.setattr(Ledger, "is_past", lambda self, time: begun + len(runs) > time)
     monkeypatch.setattr(isolated, "Ledger", lambda *of, **named: Ledger(orders + 0.5 if orders else -1.0, begun=begun))
@@ -269,16 +267,6 @@ def test_what_a_fork_does_not_make_anew_is_no_pass(tmp_path):
     assert result.verdict == "inconclusive"
     assert "not repeatable" in result.reason
     assert re.search(r"\d schedules of the first run were tried, each in a process of its own, and none failed", result.reason)
-
-
-def test_schedules_with_one_preemption_are_all_known_only_if_each_run_has_said_what_branches_off():
-    known = _KnownSchedules()
-    assert not known.complete, "nothing was run"
-    known.add(Schedule(), RunSummary(points=2, spans=[(1, 0, (1,))]), gil=False)
-    assert [known.next(), known.next(), known.next()] == [Schedule((Choice(1, 1),)), Schedule((Choice(2, 1),)), None]
-    assert known.complete
-    known.add(Schedule((Choice(1, 1),)), None, gil=False)  # its process has died
-    assert not known.complete
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from ...core.child import Ending, Outcome
 from ...core.exit_status import describe_exit, is_crash
@@ -22,18 +23,16 @@ from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, preemptions
 from ...search.conflicts import Conflicts
 from ...search.explorer import Explorer, Symptom
+from ...search.forks import Forks
 from ...search.harness import explorer_for, run_limit
 from ...search.ledger import Ledger, limited
 from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.plan import FuzzPlan
 from ...search.search import Search
-from ..explaining.recorder import RecordedStep
-from ..result import FuzzResult, Kind
-from .attempt import Attempt, attempt
-from .examination import CLASSIFYING, REPLAYS, Examination, Learnt
+from ..result import FuzzResult
+from .examination import Broken, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps
-from .smaller import smaller
 
 _FATAL = {
     "Segmentation fault": "SIGSEGV",
@@ -47,29 +46,21 @@ _OWN_END = "it ends its own process (os._exit, os.kill): take that call out, or 
 _LINE = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
 
-@dataclass(frozen=True)
-class Dead:
+@dataclass(frozen=True, kw_only=True)
+class Dead(Broken):
     """The end of a process that ran a program: its schedule, and what it died of.
 
     Attributes:
-        what: completes "the process ...".
         where: ``"file:line (function)"`` of the user's innermost frame in the thread that was running; empty if unknown.
-        trace: what ``faulthandler`` wrote, without our own frames.
         status: its exit status, or minus the number of the signal that killed it; None if it is unknown.
     """
 
-    schedule: Schedule
-    masked: bool
-    anchors: tuple[int, ...]
-    what: str
-    where: str
-    trace: str
-    hung: bool = False
+    where: str = ""
     status: int | None = None
 
-    @property
-    def message(self) -> str:
-        return f"the process {self.what}" + (f", in {self.where}" if self.where else "")
+    def at(self, where: str) -> Dead:
+        """The same, with where it was if that is not known yet."""
+        return replace(self, where=where, message=f"{self.message}, in {where}") if where and not self.where else self
 
     @property
     def on_purpose(self) -> bool:
@@ -83,29 +74,34 @@ class Dead:
             return "does it end itself (os._exit) by what an earlier run has left? Then make that anew in setup"
         return "was it killed from outside, for its memory, or by the program itself (os.kill)?"
 
-    @property
-    def symptom(self) -> Symptom:
-        return Symptom.HANGS if self.hung else Symptom.CRASHED
-
 
 def seen_in(trace: str, journal: Journal, hung: bool, limit: float, status: int | None = None) -> Dead:
     """What is known of a process that is no child of this one: its stacks, and what it was doing."""
     where, shown = _place_in(trace, hung=hung)
     fatal = next((name for text, name in _FATAL.items() if f"Fatal Python error: {text}" in trace), "")
     what = f"was killed by {fatal}" if fatal else _never_returns(limit) if hung else _ended(status)
-    return Dead(journal.schedule, journal.masked, (), what, where, shown, hung, status)
+    return _dead(journal, what, where, trace=shown, hung=hung, status=status)
 
 
-def dead_of(tried: Attempt, limit: float) -> Dead:
+def dead_of(outcome: Outcome, journal: Journal, limit: float) -> Dead:
     """What is known of a child of this process that died."""
-    where, shown = _place_in(tried.outcome.trace, hung=tried.hung)
-    journal = tried.journal
-    what, status = _what(tried.outcome, limit), None if tried.hung else tried.outcome.signed_status
-    return Dead(journal.schedule, journal.masked, journal.anchors, what, where, shown, tried.hung, status)
+    hung = outcome.ending in (Ending.HUNG, Ending.STOPPED)
+    where, shown = _place_in(outcome.trace, hung=hung)
+    status = None if hung else outcome.signed_status
+    what = _never_returns(limit) if hung else _ended(status)
+    return _dead(journal, what, where, trace=shown, hung=hung, status=status, anchors=journal.anchors)
 
 
-def _what(outcome: Outcome, limit: float) -> str:
-    return _never_returns(limit) if outcome.ending in (Ending.HUNG, Ending.STOPPED) else _ended(outcome.signed_status)
+def _dead(journal: Journal, what: str, where: str, *, hung: bool, **of: Any) -> Dead:
+    """The end of a process.
+
+    Args:
+        what: completes "the process ...".
+        of: more of it.
+    """
+    symptom = Symptom.HANGS if hung else Symptom.CRASHED
+    made = {"schedule": journal.schedule, "masked": journal.masked, **of}
+    return Dead(symptom=symptom, message=f"the process {what}", hung=hung, **made).at(where)
 
 
 def _ended(status: int | None) -> str:
@@ -164,30 +160,20 @@ def crashed(
         return replace(violated, reason=f"{reason}; not replayed, because {error}")
 
 
-class _CrashExamination(Examination):
+class _CrashExamination(Examination[Dead]):
     """Replays, minimises, classifies and explains a schedule that ends its process."""
-
-    _points = 0
 
     def in_order(self) -> Dead | None:
         """How a process ends in which the sequential orders run, if it does, and after which step."""
         self._progress("replaying what ended the process")
-        with scratch_file() as file:
 
-            def job(explorer: Explorer, journal: Journal) -> None:
-                with observed(explorer.engine, StreamedRecorder(explorer.engine.takes_part, file.fileno())):
-                    for order in orders_of(len(self._program.threads)):
-                        explorer.in_order(order)
+        def job(explorer: Explorer) -> None:
+            for order in orders_of(len(self._program.threads)):
+                explorer.in_order(order)
 
-            begin = partial(explorer_for, self._program, self._plan, lambda label: None)  # before any order has run
-            tried = attempt(begin, job, run_limit(self._plan), max(1.0, self._deadline.left()))
-            try:
-                if not tried.died or tried.journal.stage is not Stage.THREADS:
-                    return None
-                dead, steps = dead_of(tried, run_limit(self._plan)), recorded_steps(file.fileno())
-            finally:
-                tried.journal.close()
-        return replace(dead, where=steps[-1].place) if steps and not dead.where else dead
+        program, plan = self._program, self._plan
+        begin = partial(explorer_for, program, plan, lambda label: None)  # before any order has run
+        return self._with_steps(Forks(begin, plan, self._deadline, ()), job, sequential=True)
 
     def result(self, first: Dead) -> FuzzResult:
         """The result, of the first end of a process that was seen."""
@@ -196,19 +182,8 @@ class _CrashExamination(Examination):
             if (followed := self._with_every_step(first)) is None:
                 return self._not_again(first)
             first = followed
-        dead, steps = self._recorded(first.schedule)
-        if dead is None:
-            return self._not_again(first)
-        if self._plan.replay is None and not dead.hung:
-            dead, steps = self._smaller(dead, steps)
-        kind = self._kind(dead)
-        if kind is Kind.BREAKS_TODAY and dead.masked:
-            dead, steps = self._today or (dead, steps)
-        replays = 1 if dead.hung or self._deadline.left() <= 0 else REPLAYS
-        again = 1 + sum(self._dies(dead.schedule) is not None for _ in range(replays - 1))
-        return self._described(dead, self._points, steps, kind, (again, replays), trace=dead.trace)
-
-    _today: tuple[Dead, list[RecordedStep]] | None = None
+        found = self._recorded(first.schedule)
+        return self._not_again(first) if found is None else self._examined(found)
 
     def _not_again(self, first: Dead) -> FuzzResult:
         reason = f"{first.symptom}: {first.message}; with {preemptions(first.schedule.preemptions)}"
@@ -220,94 +195,63 @@ class _CrashExamination(Examination):
     def _with_every_step(self, first: Dead) -> Dead | None:
         """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""
 
-        def job(explorer: Explorer, journal: Journal) -> None:
-            reduction = Conflicts(explorer, focusing=True)
-            reduction.search(lambda: True)
-            if reduction.focus is not None:
-                explorer.follow_without(first.schedule, reduction.focus.hidden)
+        def job(explorer: Explorer) -> None:
+            conflicts = Conflicts(explorer, focusing=True)
+            conflicts.search(lambda: True)
+            if conflicts.focus is not None:
+                explorer.follow_without(first.schedule, conflicts.focus.hidden)
 
-        return self._died(self._attempt(job))
+        return self._died(self._forks, job)[0]
 
-    def _dies(self, schedule: Schedule) -> Dead | None:
-        """How the process of this schedule ends; None if it does not."""
-        return self._died(self._attempt(lambda explorer, journal: explorer.once(Planned(schedule)) and None))
+    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Dead | None:
+        def job(explorer: Explorer) -> None:
+            for policy in policies:
+                explorer.once(policy)
 
-    def _died(self, tried: Attempt) -> Dead | None:
-        try:
-            if not tried.died or tried.journal.stage is not Stage.THREADS or tried.journal.sequential:
-                return None
-            return dead_of(tried, run_limit(self._plan))
-        finally:
-            self._done_with(tried)
+        found, _ = self._died(self._forks, job)
+        return found if found is not None and symptom in (None, found.symptom) else None
 
-    def _recorded(self, schedule: Schedule) -> tuple[Dead | None, list[RecordedStep]]:
-        """How the process of this schedule ends, and its steps."""
+    def _died(self, forks: Forks, job: Callable[[Explorer], Any], *, sequential: bool = False) -> tuple[Dead | None, Any]:
+        """How the process of a job ends, if the threads of a schedule end it, or those of a sequential order; or its answer."""
+        with forks.attempt(job) as tried:
+            if tried.died and (sequential or not tried.journal.sequential):
+                return dead_of(tried.outcome, tried.journal, run_limit(self._plan)), None
+            return None, tried.answer
+
+    def _with_steps(self, forks: Forks, job: Callable[[Explorer], Any], *, sequential: bool = False) -> Dead | None:
+        """How the process of a job ends, with its steps; None if it does not."""
         with scratch_file() as file:
 
-            def job(explorer: Explorer, journal: Journal) -> None:
+            def streamed(explorer: Explorer) -> None:
                 self._program.output.drop()
                 with observed(explorer.engine, StreamedRecorder(explorer.engine.takes_part, file.fileno())):
-                    explorer.once(Planned(schedule))
+                    job(explorer)
 
-            dead = self._died(self._attempt(job))
+            dead, _ = self._died(forks, streamed, sequential=sequential)
             steps = recorded_steps(file.fileno())
+        if dead is None or not steps:
+            return dead
+        return replace(dead.at(steps[-1].place), points=steps[-1].point, steps=tuple(steps))
+
+    def _recorded(self, schedule: Schedule, symptom: Symptom | None = None) -> Dead | None:
+        dead = self._with_steps(self._forks, lambda explorer: explorer.once(Planned(schedule)) and None)
         if dead is None:  # looking at the steps may be what saves it
-            return self._dies(schedule), []
+            return self._fails([Planned(schedule)], symptom)
         self._program.output.keep()
-        self._points = steps[-1].point if steps else 0
-        if steps and not dead.where:
-            dead = replace(dead, where=steps[-1].place)
-        return dead, steps
+        return dead
 
-    def _smaller(self, dead: Dead, steps: list[RecordedStep]) -> tuple[Dead, list[RecordedStep]]:
-        over = self._minimising()
-
-        def tries(policies: Sequence[Policy]) -> Schedule | None:
-            def job(explorer: Explorer, journal: Journal) -> None:
-                for policy in policies:
-                    explorer.once(policy)
-
-            found = self._died(self._attempt(job))
-            return found.schedule if found is not None and not found.hung and found.masked <= dead.masked else None
-
-        best = smaller(dead.schedule, [step.thread for step in steps], tries, over)
-        if best == dead.schedule:
-            return dead, steps
-        again, shorter = self._recorded(best)
-        return (dead, steps) if again is None else (again, shorter)
-
-    def _kind(self, dead: Dead) -> Kind | None:
-        """Whether it happens on a build with a GIL, too; None if that was not decided."""
-        if not dead.masked:
-            return Kind.BREAKS_TODAY
-        if self._plan.replay is not None:
-            return Kind.GIL_MASKED
-        if dead.hung:  # each further run may take as long
-            return None
-        self._progress("does it break today?")
-        until = self._deadline.share(CLASSIFYING)
+    def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         if self._deadline.is_past(until):
-            self._kind_not_decided()
-            return None
+            return None, True
         plan = self._plan
 
-        def job(explorer: Explorer, journal: Journal) -> bool:
+        def job(explorer: Explorer) -> bool:
             limit = limited(until, plan.own_schedules)
             sequential = explorer.measured()
             return not Search(explorer, plan.preemptions, limit, plan.seed, gil=True).run(sequential).too_few
 
-        tried = self._attempt(job)
-        enough = tried.answer
-        found = self._died(tried)
-        if found is not None:
-            again, steps = self._recorded(found.schedule)
-            if again is not None and not again.masked:
-                self._today = self._smaller(again, steps)
-                return Kind.BREAKS_TODAY
-        if enough:
-            return Kind.GIL_MASKED
-        self._kind_not_decided()
-        return None
+        found, enough = self._died(self._forks, job)
+        return (None if found is None else found.schedule), not enough
 
 
 def _place_in(trace: str, *, hung: bool) -> tuple[str, str]:

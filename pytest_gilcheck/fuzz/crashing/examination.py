@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Generic, TypeVar
 
 from ...engine.bytecode.visible import Access
 from ...engine.program import Program
 from ...engine.running.journal import Journal
+from ...engine.running.policy import Planned, Policy
 from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, Token, preemptions
 from ...search.explorer import Explorer, Symptom
-from ...search.harness import run_limit
+from ...search.forks import Forks, after_sequential_orders
 from ...search.ledger import Ledger
 from ...search.plan import FuzzPlan
 from ..explaining.recorder import RecordedStep
 from ..explaining.rows import columns_of, rows_of
 from ..result import FuzzResult, Kind
-from .attempt import Attempt, after_sequential_orders, attempt
+from .smaller import smaller
 
 REPLAYS = 3  # each needs a process of its own
-CLASSIFYING = 0.3  # of the budget
+_CLASSIFYING = 0.3  # of the budget
 _MINIMISING = 0.3  # of the budget
-_LEAST = 1.0  # seconds for what must be done, however little of the budget is left
 
 
-class Failing(Protocol):
-    """A run that failed in a process of its own: how, by which schedule, and a checksum of the place of each of its choices.
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    """A run that failed in a process of its own, or ended it.
 
     Attributes:
+        message: what is broken, in one line.
         masked: whether a build with a GIL cannot follow the schedule.
+        anchors: a checksum of the place of each choice.
+        points: of the run; 0 if they are not known.
+        steps: of the run; empty if they are not known.
+        trace: stacks that follow these for a reader.
+        hung: whether it made no step any more, and so would take as long again.
     """
 
-    @property
-    def symptom(self) -> Symptom: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def schedule(self) -> Schedule: ...
-    @property
-    def masked(self) -> bool: ...
-    @property
-    def anchors(self) -> tuple[int, ...]: ...
+    symptom: Symptom
+    message: str
+    schedule: Schedule
+    masked: bool
+    anchors: tuple[int, ...] = ()
+    points: int = 0
+    steps: tuple[RecordedStep, ...] = ()
+    trace: str = ""
+    hung: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,10 @@ class Learnt:
         return cls(journal.learnt, journal.draw, journal.narrow)
 
 
-class Examination:
+Found = TypeVar("Found", bound=Broken)
+
+
+class Examination(Generic[Found]):
     """Runs a program in child processes, and says what became of one of its schedules.
 
     Args:
@@ -79,6 +88,9 @@ class Examination:
     """
 
     _again = "did"  # what a replay does that is like the schedule
+    _besides = ""  # what the reason says after how the schedule came
+    _first = False  # whether the schedule is one of a process's first run
+    _learns = True
 
     def __init__(
         self,
@@ -90,22 +102,49 @@ class Examination:
         progress: Callable[[str], None],
     ) -> None:
         self._program, self._plan, self._template = program, plan, template
-        self._learnt, self._draw, self._narrow = learnt.names, learnt.draw, learnt.narrow
-        self._setup_at_home = learnt.setup_at_home
+        self._draw, self._narrow, self._setup_at_home = learnt.draw, learnt.narrow, learnt.setup_at_home
         self._deadline, self._progress = deadline, progress
-
-    def _attempt(self, job: Callable[[Explorer, Journal], Any]) -> Attempt:
-        seconds = max(_LEAST, self._deadline.left())
-        return attempt(self._begin, job, run_limit(self._plan), seconds)
+        self._forks = Forks(self._begin, plan, deadline, learnt.names, learns=self._learns)
 
     def _begin(self, journal: Journal) -> AbstractContextManager[Explorer]:
         """The explorer of a child process."""
-        return after_sequential_orders(self._program, self._plan, self._learnt, self._draw, journal)
+        return after_sequential_orders(self._program, self._plan, self._forks.learnt, self._draw, journal)
 
-    def _done_with(self, tried: Attempt) -> None:
-        """Keep what an attempt has learnt, and close its journal."""
-        self._learnt = tried.journal.learnt or self._learnt
-        tried.journal.close()
+    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Found | None:
+        """The first run of these that fails, with this symptom; None if none does."""
+        raise NotImplementedError
+
+    def _recorded(self, schedule: Schedule, symptom: Symptom | None = None) -> Found | None:
+        """How this schedule fails, with its steps; None if it does not."""
+        return self._fails([Planned(schedule)], symptom)
+
+    def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
+        """A schedule of a build with a GIL that fails; or none, and whether too few were run to claim anything."""
+        raise NotImplementedError
+
+    def _examined(self, found: Found) -> FuzzResult:
+        """The result of a run that failed: minimised, classified, replayed and described."""
+        if self._plan.replay is None:
+            found = self._smaller(found)
+        found, kind = self._classified(found)
+        replays = 1 if found.hung or self._deadline.left() <= 0 else REPLAYS
+        again = 1 + sum(self._fails([Planned(found.schedule)]) is not None for _ in range(replays - 1))
+        return self._described(found, kind, (again, replays))
+
+    def _smaller(self, found: Found) -> Found:
+        """With as few preemptions as are found to do."""
+        if found.hung or found.schedule.preemptions <= 1:
+            return found
+        over = self._minimising()
+
+        def tries(policies: Sequence[Policy]) -> Schedule | None:
+            other = self._fails(policies, found.symptom)
+            return None if other is None or other.masked > found.masked else other.schedule
+
+        best = smaller(found.schedule, [step.thread for step in found.steps], tries, over)
+        if best == found.schedule:
+            return found
+        return self._recorded(best, found.symptom) or found  # a candidate before it may have left something as well
 
     def _minimising(self) -> Callable[[], bool]:
         """Begin to minimise; the answer is called to ask whether the time for that is over."""
@@ -120,34 +159,32 @@ class Examination:
 
         return over
 
-    def _kind_not_decided(self) -> None:
-        self._deadline.gave_up("whether it breaks today was not decided")
+    def _classified(self, found: Found) -> tuple[Found, Kind | None]:
+        """In a form that a build with a GIL can show, if there is one; and its kind, None if that was not decided."""
+        if not found.masked:
+            return found, Kind.BREAKS_TODAY
+        if self._plan.replay is not None:
+            return found, Kind.GIL_MASKED
+        if found.hung:  # each further run may take as long
+            return found, None
+        self._progress("does it break today?")
+        schedule, too_few = self._fails_with_a_gil(self._deadline.share(_CLASSIFYING))
+        if schedule is not None and (today := self._recorded(schedule)) is not None and not today.masked:
+            return self._smaller(today), Kind.BREAKS_TODAY
+        if too_few:
+            self._deadline.gave_up("whether it breaks today was not decided")
+            return found, None
+        return found, Kind.GIL_MASKED
 
-    def _described(
-        self,
-        found: Failing,
-        points: int,
-        steps: list[RecordedStep],
-        kind: Kind | None,
-        replays: tuple[int, int],
-        *,
-        besides: str = "",
-        first: bool = False,
-        trace: str = "",
-    ) -> FuzzResult:
+    def _described(self, found: Found, kind: Kind | None, replays: tuple[int, int]) -> FuzzResult:
         """The template with what is known of a run.
 
         Args:
-            points, steps: of it; the steps may be empty.
             replays: how many of how many failed.
-            besides: what the reason says after how the schedule came.
-            first: whether it was the first run of its process.
-            trace: stacks that follow the steps.
         """
         schedule, few = found.schedule, found.schedule.preemptions
-        reason = (
-            f"{found.symptom}: {found.message}; with {preemptions(few)}{'' if self._plan.replay is None else '; replayed'}{besides}"
-        )
+        followed = "" if self._plan.replay is None else "; replayed"
+        reason = f"{found.symptom}: {found.message}; with {preemptions(few)}{followed}{self._besides}"
         if replays[0] < replays[1]:
             again = f"only {replays[0]} of {replays[1]} replays {self._again}"
             reason += f"; {again}: the outcome also depends on something other than the schedule"
@@ -155,17 +192,18 @@ class Examination:
             reason += f"; {' and '.join(self._deadline.unfinished)}: the budget was spent"
         run = ScheduleRun()
         run.choices += [(choice, Access("wait", "", 0), None, found.masked) for choice in schedule.choices]
-        rows = rows_of(steps, run)
+        rows = rows_of(list(found.steps), run)
         threads = len(self._program.threads)
-        story = columns_of(rows, max([threads, *(step.thread + 1 for step in steps)])) if rows else []
+        story = columns_of(rows, max([threads, *(step.thread + 1 for step in found.steps)])) if rows else []
+        names, draw, checked = self._forks.learnt, self._draw, self._program.checksum
         return replace(
             self._template,
             reason=reason,
             kind=kind,
             symptom=str(found.symptom),
-            token=str(Token(self._program.checksum, threads, schedule, found.anchors, points, self._learnt, self._draw, first)),
+            token=str(Token(checked, threads, schedule, found.anchors, found.points, names, draw, self._first)),
             preemptions=few,
             replays=replays,
-            story="\n".join([*story, *(f"  {line}" for line in trace.splitlines())]),
+            story="\n".join([*story, *(f"  {line}" for line in found.trace.splitlines())]),
             rows=tuple(rows),
         )

@@ -13,12 +13,11 @@ another process, is the same in every fork.
 
 from __future__ import annotations
 
-from _random import Random
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import monotonic
@@ -30,31 +29,24 @@ from ...engine.running.covered import Covered
 from ...engine.running.events import Events
 from ...engine.running.journal import Journal
 from ...engine.running.policy import Planned, Policy
-from ...engine.schedule import Choice, Schedule, Token
-from ...engine.summary import PLAIN, RunSummary, Want
+from ...engine.schedule import Schedule, Token
+from ...engine.summary import RunSummary, Want
 from ...engine.touched.summarised import alike
 from ...search.explorer import Explorer, SequentialBaseline, Symptom
+from ...search.first_runs import FirstRuns
 from ...search.harness import installed
-from ...search.here import Here
+from ...search.here import outcome_of
 from ...search.ledger import FEWEST, Ledger
 from ...search.orders import Order, further_orders, orders_of
-from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
-from ...search.reduction import Reduction
-from ...search.search import Branch, forced_alternatives, portfolio
+from ...search.plan import GIL_POINTS, FuzzPlan
 from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
 from ..result import FuzzResult
-from .apart import ApartExamination, Seen, recorded
-from .attempt import Attempt
-from .examination import Learnt
+from .apart import ApartExamination, recorded
+from .examination import Broken, Learnt
 
 _PASSES = 2  # of the sequential orders, before any schedule
-_SAMPLES = 60
 _FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run
-_SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
-_TO_TELL = 5  # schedules, after which it is told whether the others of their kind fit
-_DOUBT = "each schedule is of a first run"  # so hints count, and samples follow
-_LIKELY = 0.9  # likewise, as long as some of likely conflicts are left
 
 
 @dataclass(frozen=True)
@@ -83,57 +75,11 @@ class _Order:
     known: bool
 
 
-@dataclass(frozen=True)
-class _Went:
-    """What a run did: the failure, if there was one, where it went, and whether all was under control and known before."""
+class _Went(NamedTuple):
+    """What a run was like, and how it failed, if it did."""
 
-    seen: Seen | None
-    unused: Choice | None
-    schedule: Schedule
-    anchors: list[str]
-    points: int
-    known: bool
-
-
-class _KnownSchedules:
-    """The schedules with at most one preemption that are known, and were not run.
-
-    Attributes:
-        waiting: those, and perhaps some that have been run.
-        complete: whether all are known once none is left: the first was run, and each run has said what branches off from it.
-    """
-
-    def __init__(self) -> None:
-        self.waiting = deque[Schedule]()
-        self._run = set[Schedule]()
-        self._lost = False
-
-    @property
-    def complete(self) -> bool:
-        return bool(self._run) and not self._lost
-
-    def next(self) -> Schedule | None:
-        """The next one; None if none is left."""
-        while self.waiting:
-            if (schedule := self.waiting.popleft()) not in self._run:
-                return schedule
-        return None
-
-    def add(self, schedule: Schedule, did: RunSummary | None, *, gil: bool) -> None:
-        """Take note of what branches off from a schedule that was run.
-
-        Args:
-            did: what its run was like, with its choices; None if its process has died.
-        """
-        self._run.add(schedule)
-        if did is None or did.failed:
-            self._lost = self._lost or did is None
-            return
-        branch = Branch.off(schedule, did, gil=gil)
-        if schedule.preemptions <= 1:
-            self.waiting.extend(forced_alternatives(did, branch.last))
-        if not schedule.preemptions:
-            self.waiting.extend(branch.preempted())
+    did: RunSummary
+    seen: Broken | None
 
 
 def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, progress: Callable[[str], None]) -> FuzzResult:
@@ -156,7 +102,7 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, pro
         found = examination.search()
     except NoFork:
         found = None
-    runs = examination.runs
+    runs = examination.schedules.runs
     if found is not None:
         coverage = f"{runs:,} schedule{'s' * (runs != 1)} of a first run until one failed"
         return replace(found, schedules=left.result.schedules + runs, coverage=coverage)
@@ -189,49 +135,60 @@ class _FirstRuns(ApartExamination):
     """Searches the schedules of a first run, and examines one that fails.
 
     Attributes:
-        runs: the number of schedules that were run to find one that fails.
+        schedules: those that were run to find one that fails.
     """
 
-    _why_apart = "only the first run of a process can fail so, and each replay had a process of its own"
+    _besides = "; only the first run of a process can fail so, and each replay had a process of its own"
     _first = True
+    _learns = False  # what one of them learns is known already, in part
 
     _baseline = SequentialBaseline()  # until the sequential orders have run
     _orders: Sequence[_Order] = ()
     _events: Events
     _explorer_of: Callable[[Journal], Explorer]
-    _all_with_one = False  # whether all schedules with one preemption were run
-    _untried = 0  # likely conflicts that were not turned round
     _pace = 0.0  # seconds of a run in a process of its own
-    _not_known = False  # whether a run was not all under control, or showed of names what its step tables did not know
     _minimising_over: Callable[[], bool] | None = None
-    _attempts = 0
-    runs = 0
+
+    def __init__(
+        self,
+        program: Program,
+        plan: FuzzPlan,
+        template: FuzzResult,
+        learnt: Learnt,
+        deadline: Ledger,
+        progress: Callable[[str], None],
+    ) -> None:
+        super().__init__(program, plan, template, learnt, deadline, progress)
+        self.schedules = FirstRuns(self._forks, alike(program), plan, deadline)
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
         with installed(self._program, self._plan) as (self._events, self._explorer_of):
             if not self._begins(in_time=True):
                 return None
-            for found in self._failing():
+            self.schedules.pace = self._pace
+            longest = max(self._orders, key=lambda order: order.points)
+            for found in self.schedules.failing(longest.lengths, longest.points):
                 if (result := self.result(found, broken=True)) is not None:
                     return result
-                self._not_known = True  # it failed once, and not again
+                self.schedules.not_known = True  # it failed once, and not again
         return None
 
     def replayed(self, token: Token) -> FuzzResult:
         """The result of following a token."""
         with installed(self._program, self._plan) as (self._events, self._explorer_of):
             result = self._replayed(token)
-        return replace(result, schedules=self._attempts)
+        return replace(result, schedules=self._forks.made)
 
     def _replayed(self, token: Token) -> FuzzResult:
         if not self._begins(in_time=False):
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
-        went = self._answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
+        went: _Went | None = self._forks.answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
         if went is None:
             why = "the process of the replay ended before its time"
             return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=why)
-        check_followed(token, went.unused, went.schedule, went.anchors, went.points if went.seen is None else None)
+        did = went.did
+        check_followed(token, did.unused, did.schedule, did.anchors, None if did.failed else did.points)
         if went.seen is None:
             return replace(self._template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
         result = self.result(token.schedule, broken=False)
@@ -244,15 +201,10 @@ class _FirstRuns(ApartExamination):
         Args:
             path: a checksum of where the first of all runs came.
         """
-        orders, plan = self._orders, self._plan
+        orders = self._orders
         if not orders or orders[0].path != path or any(order.fails or not order.known for order in orders):
             return ""
-        if self._not_known or self.runs < FEWEST or plan.mode == EXHAUSTIVE or plan.share[1] > 1:
-            return ""
-        if not self._all_with_one and self._untried:
-            return ""
-        which = "all with at most one preemption" if self._all_with_one else "all that turn a likely conflict round"
-        return f"{self.runs:,} schedules, each in a process of its own, {which} among them: no failure"
+        return self.schedules.claim
 
     def _begins(self, *, in_time: bool) -> bool:
         """Run the sequential orders; returns whether one of them does not fail.
@@ -265,8 +217,8 @@ class _FirstRuns(ApartExamination):
         """
         if not self._runs_in_order() or (in_time and self.no_time_for(len(self._orders), self._pace)):
             return False
-        self._learnt = tuple(sorted({*self._learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
-        self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._learnt)
+        self._forks.learnt = tuple(sorted({*self._forks.learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
+        self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._forks.learnt)
         return self._runs_in_order()
 
     def no_time_for(self, runs: int, pace: float) -> bool:
@@ -280,7 +232,7 @@ class _FirstRuns(ApartExamination):
             first = orders_of(len(self._program.threads))
             for order in first:
                 begun = monotonic()
-                did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
+                did = self._forks.answer(partial(_in_order, order))
                 if did is None:  # it has ended its process, or hangs, and so would every other run
                     return False
                 self._pace = monotonic() - begun
@@ -296,113 +248,23 @@ class _FirstRuns(ApartExamination):
         for order in further_orders(dict.fromkeys(first, ())):
             if not (common.expected or common.left) or self._deadline.is_past(self._deadline.until):
                 break
-            did = self._answer(lambda explorer, order=order: _in_order(explorer, order))  # type: ignore[misc]
+            did = self._forks.answer(partial(_in_order, order))
             if did is not None:
                 common = SequentialBaseline.common((common, did.baseline))
         return common
 
-    def _failing(self) -> Iterator[Schedule]:
-        """Schedules that have failed once: by conflicts, then all with one preemption, then samples."""
-        until, most = self._deadline.until, self._plan.own_schedules
-
-        def over() -> bool:
-            return self._deadline.is_past(until) or (most is not None and self.runs >= most)
-
-        yield from self._by_conflicts_and_one_preemption(until, over, gil=self._plan.mode == GIL_POINTS)
-        longest = max(self._orders, key=lambda order: order.points)
-        lengths = [longest.lengths.get(index, 1) for index in range(max(longest.lengths, default=0) + 1)]
-        draw = Random(f"{self._plan.seed}.{self._plan.share[0]}.first")
-        samples = 0
-        while (samples < _SAMPLES or self.runs < FEWEST) and not over() and self._plan.mode != EXHAUSTIVE:
-            few = most is None and self.runs < FEWEST  # of a long program, those that switch seldom take a fraction of the time
-            for policy in portfolio(draw, lengths, longest.points, seldom=few):
-                if over():
-                    break
-                samples += 1
-                self.runs += 1
-                if (did := self._ran(policy, PLAIN)) is not None and did.failed:
-                    yield did.schedule
-
-    def _by_conflicts_and_one_preemption(self, until: float, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
-        known = _KnownSchedules()
-        yield from self._by_conflicts(until, over, known, gil=gil)
-        yield from self._with_one_preemption(until, over, known, gil=gil)
-
-    def _by_conflicts(self, until: float, over: Callable[[], bool], known: _KnownSchedules, *, gil: bool) -> Iterator[Schedule]:
-        begun, before, by_count = monotonic(), self.runs, gil or self._by_count
-        samples = FEWEST * self._pace / max(until - begun, self._pace)
-        share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
-        record_until = until if by_count else begun + share * (until - begun)  # the rest is for runs without a record
-
-        def past(part: float) -> bool:
-            return over() or monotonic() > begun + part * (until - begun)
-
-        def fits(runs: int, seconds: float) -> bool:
-            return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
-
-        reduction = Reduction(alike(self._program), gil, _DOUBT, fits=fits, until=lambda: record_until)
-        while not past(share) or (reduction.frontier.likely and not past(_LIKELY)):
-            if (proposed := reduction.propose()) is None or proposed.schedule is None:
-                break
-            self.runs = before + reduction.runs
-            did = self._ran(proposed.how, proposed.want)
-            if did is not None:
-                reduction.saw(proposed, did)
-            if proposed.want.touched:
-                known.add(proposed.schedule, did, gil=gil)
-            if did is not None and did.failed:
-                yield did.schedule
-        self._untried = reduction.frontier.likely
-        self._not_known = self._not_known or bool(reduction.torn)
-
-    def _with_one_preemption(
-        self, until: float, over: Callable[[], bool], known: _KnownSchedules, *, gil: bool
-    ) -> Iterator[Schedule]:
-        begun, made = monotonic(), 0
-        while (schedule := known.next()) is not None:
-            each = (monotonic() - begun) / made if made >= _TO_TELL and not (gil or self._by_count) else 0.0
-            if over() or monotonic() + each * len(known.waiting) > until:
-                return  # samples see more of a long run than its first steps
-            self.runs, made = self.runs + 1, made + 1
-            did = self._ran(Planned(schedule), Want(choices=True, switches=gil))
-            known.add(schedule, did, gil=gil)
-            if did is not None and did.failed:
-                yield did.schedule
-        self._all_with_one = known.complete
-
-    @property
-    def _by_count(self) -> bool:
-        """Whether a number of schedules is asked for: such a search decides by counts alone."""
-        return self._plan.own_schedules is not None
-
-    def _ran(self, how: Policy | Order, want: Want) -> RunSummary | None:
-        """What the run in a process of its own was like; None if it has ended that."""
-        begun = monotonic()
-        did: RunSummary | None = self._answer(lambda explorer: Here(explorer, confirms=False).run(how, want))
-        if did is None:
-            self._not_known = True
-            return None
-        gave_up = did.touched is not None and did.touched.gave_up
-        self._not_known = self._not_known or not (did.failed or (did.known and not gave_up and not did.readings))
-        return replace(did, seconds=monotonic() - begun)
-
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
-        before, self._all_with_one = self.runs, False
-        for failed in self._by_conflicts_and_one_preemption(until, lambda: self._deadline.is_past(until), gil=True):
+        schedules = FirstRuns(self._forks, alike(self._program), self._plan, self._deadline)
+        for failed in schedules.by_conflicts_and_one_preemption(until, lambda: self._deadline.is_past(until), gil=True):
             if self._fails([Planned(failed)]) is not None:
                 return failed, False
-        return None, not self._all_with_one and self.runs - before < FEWEST
+        return None, not schedules.all_with_one and schedules.runs < FEWEST
 
-    def _answer(self, job: Callable[[Explorer], Any]) -> Any:
-        self._attempts += 1
-        return super()._answer(job)
-
-    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Seen | None:
+    def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Broken | None:
         for policy in policies:
             if len(policies) > 1 and self._minimising_over is not None and self._minimising_over():
                 return None
-            went = self._answer(lambda explorer, policy=policy: _follow(explorer, policy))  # type: ignore[misc]
-            self._not_known = self._not_known or went is None or not went.known
+            went: _Went | None = self._forks.answer(partial(_follow, policy=policy))
             if went is not None and went.seen is not None:
                 self._program.output.keep()
                 return went.seen if symptom in (None, went.seen.symptom) else None
@@ -417,18 +279,14 @@ class _FirstRuns(ApartExamination):
         explorer = self._explorer_of(journal)
         self._program.terse()
         explorer.engine.chance.draw, explorer.engine.gil_only = self._draw, self._plan.mode == GIL_POINTS
-        explorer.events.names.learn_before_any_run(self._learnt)
+        explorer.events.names.learn_before_any_run(self._forks.learnt)
         explorer.baseline, explorer.setup_at_home = self._baseline, self._setup_at_home
         if steps := [order.steps for order in self._orders]:
             explorer.engine.learn_length(min(steps), max(steps), max(order.points for order in self._orders))
         yield explorer
 
-    def _done_with(self, tried: Attempt) -> None:
-        """Close the journal of an attempt: what it has learnt is known already, in part."""
-        tried.journal.close()
 
-
-def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
+def _in_order(order: Sequence[int], explorer: Explorer) -> _Order:
     covered = Covered()
     with explorer.events.covering(covered):
         run, failure = explorer.in_order(order, measuring=True)
@@ -447,10 +305,5 @@ def _in_order(explorer: Explorer, order: Sequence[int]) -> _Order:
 
 def _follow(explorer: Explorer, policy: Policy) -> _Went:
     run, seen = recorded(explorer, policy)
-    unused = policy.unused if isinstance(policy, Planned) else None
-    return _Went(seen, unused, run.schedule, run.anchors, run.points, _all_known(explorer))
-
-
-def _all_known(explorer: Explorer) -> bool:
-    """Whether a run was under control, and has shown nothing of names that its step tables did not know."""
-    return not (explorer.uncontrolled or explorer.events.names.grown)
+    did = outcome_of(explorer, policy, Want(anchors=True), run, None)
+    return _Went(did if seen is None else replace(did, symptom=str(seen.symptom), message=seen.message), seen)

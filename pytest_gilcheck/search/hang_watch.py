@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from math import inf
 
-from ...core.clocks import monotonic
-from ...core.stat import stat_of
-from ...core.system import HAS_PROC, entries
-from ...engine.running.journal import Journal, Stage
+from ..core.clocks import monotonic
+from ..core.stat import stat_of
+from ..core.system import HAS_PROC, entries
+from ..engine.running.journal import Journal, Stage
 
 _PATIENCE = 1.0  # seconds beyond the limit of a run
 _OWN_WATCH = 0.5  # seconds of CPU time in which the process would have ended the run by itself, if it could

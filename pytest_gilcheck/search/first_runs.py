@@ -1,0 +1,195 @@
+"""The schedules of runs of which each is the first one of its process: by conflicts, then all with one preemption, then samples.
+
+There is no sequential order that shows first what a search in one process knows, and each run is dear. So conflicts come first
+(`Reduction`), without a record where records take too long, and what each run says of its branches is kept (`KnownSchedules`).
+"""
+
+from __future__ import annotations
+
+from _random import Random
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+
+from ..core.clocks import monotonic
+from ..engine.running.policy import Planned, Policy
+from ..engine.schedule import Schedule
+from ..engine.summary import PLAIN, RunSummary, Want
+from .here import Executor
+from .ledger import FEWEST, Ledger
+from .orders import Order
+from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
+from .reduction import Reduction
+from .search import Branch, forced_alternatives, portfolio
+
+_SAMPLES = 60
+_SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
+_LIKELY = 0.9  # likewise, as long as some of likely conflicts are left
+_TO_TELL = 5  # schedules, after which it is told whether the others of their kind fit
+_DOUBT = "each schedule is of a first run"  # so hints count, and samples follow
+
+
+class KnownSchedules:
+    """The schedules with at most one preemption that are known, and were not run.
+
+    Attributes:
+        waiting: those, and perhaps some that have been run.
+        complete: whether all are known once none is left: the first was run, and each run has said what branches off from it.
+    """
+
+    def __init__(self) -> None:
+        self.waiting = deque[Schedule]()
+        self._run = set[Schedule]()
+        self._lost = False
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._run) and not self._lost
+
+    def next(self) -> Schedule | None:
+        """The next one; None if none is left."""
+        while self.waiting:
+            if (schedule := self.waiting.popleft()) not in self._run:
+                return schedule
+        return None
+
+    def add(self, schedule: Schedule, did: RunSummary | None, *, gil: bool) -> None:
+        """Take note of what branches off from a schedule that was run.
+
+        Args:
+            did: what its run was like, with its choices; None if its process has died.
+        """
+        self._run.add(schedule)
+        if did is None or did.failed:
+            self._lost = self._lost or did is None
+            return
+        branch = Branch.off(schedule, did, gil=gil)
+        if schedule.preemptions <= 1:
+            self.waiting.extend(forced_alternatives(did, branch.last))
+        if not schedule.preemptions:
+            self.waiting.extend(branch.preempted())
+
+
+class FirstRuns:
+    """Searches such schedules.
+
+    Args:
+        executor: has a process of its own for each run.
+        alike: by thread of the program, the first one that does the same.
+
+    Attributes:
+        pace: seconds of a run; 0 if that is not known.
+        runs: the number of schedules that were run to find one that fails.
+        all_with_one: whether all schedules with one preemption were run.
+        untried: likely conflicts that were not turned round.
+        not_known: whether a run was not all under control, or showed of names what its step tables did not know.
+    """
+
+    def __init__(self, executor: Executor, alike: tuple[int, ...], plan: FuzzPlan, deadline: Ledger) -> None:
+        self._executor, self._alike, self._plan, self._deadline = executor, alike, plan, deadline
+        self.pace = 0.0
+        self.runs = self.untried = 0
+        self.all_with_one = self.not_known = False
+
+    @property
+    def claim(self) -> str:
+        """What can be said of the schedules that were run, in words; empty if that is too little for a claim."""
+        if self.not_known or self.runs < FEWEST or self._plan.mode == EXHAUSTIVE or self._plan.share[1] > 1:
+            return ""
+        if not self.all_with_one and self.untried:
+            return ""
+        which = "all with at most one preemption" if self.all_with_one else "all that turn a likely conflict round"
+        return f"{self.runs:,} schedules, each in a process of its own, {which} among them: no failure"
+
+    def failing(self, lengths: Mapping[int, int], points: int) -> Iterator[Schedule]:
+        """Schedules that have failed once.
+
+        Args:
+            lengths, points: of the longest run in order: the visible steps of each thread, and all points.
+        """
+        until, most = self._deadline.until, self._plan.own_schedules
+
+        def over() -> bool:
+            return self._deadline.is_past(until) or (most is not None and self.runs >= most)
+
+        yield from self.by_conflicts_and_one_preemption(until, over, gil=self._plan.mode == GIL_POINTS)
+        each = [lengths.get(index, 1) for index in range(max(lengths, default=0) + 1)]
+        draw = Random(f"{self._plan.seed}.{self._plan.share[0]}.first")
+        samples = 0
+        while (samples < _SAMPLES or self.runs < FEWEST) and not over() and self._plan.mode != EXHAUSTIVE:
+            few = most is None and self.runs < FEWEST  # of a long program, those that switch seldom take a fraction of the time
+            for policy in portfolio(draw, each, points, seldom=few):
+                if over():
+                    break
+                samples += 1
+                self.runs += 1
+                if (did := self._ran(policy, PLAIN)) is not None and did.failed:
+                    yield did.schedule
+
+    def by_conflicts_and_one_preemption(self, until: float, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
+        """Likewise, without samples.
+
+        Args:
+            until: by `monotonic`, when the time for them ends.
+            over: whether no more are to be run.
+            gil: whether to preempt only where a build with a GIL can switch.
+        """
+        known = KnownSchedules()
+        yield from self._by_conflicts(until, over, known, gil=gil)
+        yield from self._with_one_preemption(until, over, known, gil=gil)
+
+    def _by_conflicts(self, until: float, over: Callable[[], bool], known: KnownSchedules, *, gil: bool) -> Iterator[Schedule]:
+        begun, before, by_count = monotonic(), self.runs, gil or self._by_count
+        samples = FEWEST * self.pace / max(until - begun, self.pace, 0.001)
+        share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
+        record_until = until if by_count else begun + share * (until - begun)  # the rest is for runs without a record
+
+        def past(part: float) -> bool:
+            return over() or monotonic() > begun + part * (until - begun)
+
+        def fits(runs: int, seconds: float) -> bool:
+            return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
+
+        reduction = Reduction(self._alike, gil, _DOUBT, fits=fits, until=lambda: record_until)
+        while not past(share) or (reduction.frontier.likely and not past(_LIKELY)):
+            if (proposed := reduction.propose()) is None or proposed.schedule is None:
+                break
+            self.runs = before + reduction.runs
+            did = self._ran(proposed.how, proposed.want)
+            if did is not None:
+                reduction.saw(proposed, did)
+            if proposed.want.touched:
+                known.add(proposed.schedule, did, gil=gil)
+            if did is not None and did.failed:
+                yield did.schedule
+        self.untried = reduction.frontier.likely
+        self.not_known = self.not_known or bool(reduction.torn)
+
+    def _with_one_preemption(
+        self, until: float, over: Callable[[], bool], known: KnownSchedules, *, gil: bool
+    ) -> Iterator[Schedule]:
+        begun, made = monotonic(), 0
+        while (schedule := known.next()) is not None:
+            each = (monotonic() - begun) / made if made >= _TO_TELL and not (gil or self._by_count) else 0.0
+            if over() or monotonic() + each * len(known.waiting) > until:
+                return  # samples see more of a long run than its first steps
+            self.runs, made = self.runs + 1, made + 1
+            did = self._ran(Planned(schedule), Want(choices=True, switches=gil))
+            known.add(schedule, did, gil=gil)
+            if did is not None and did.failed:
+                yield did.schedule
+        self.all_with_one = known.complete
+
+    @property
+    def _by_count(self) -> bool:
+        """Whether a number of schedules is asked for: such a search decides by counts alone."""
+        return self._plan.own_schedules is not None
+
+    def _ran(self, how: Policy | Order, want: Want) -> RunSummary | None:
+        """What the run in a process of its own was like; None if it has ended that."""
+        did = self._executor.run(how, want)
+        if did is None:
+            self.not_known = True
+            return None
+        gave_up = did.touched is not None and did.touched.gave_up
+        self.not_known = self.not_known or not (did.failed or (did.known and not gave_up and not did.readings))
+        return did
