@@ -16,6 +16,7 @@ from __future__ import annotations
 import io
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,10 +33,11 @@ from ..engine.touched.objects import Objects
 from ..engine.touched.trace import Trace, told
 from .explorer import Explorer, Failure, Symptom
 from .focus import Focus, focus_of
-from .frontier import LIKELY, POSSIBLE, Frontier, Item, Node, Rank, WithoutRecord
+from .frontier import LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
 from .races import Race, Races
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
+_SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
 _NO_TIME = "there was no time to record every run"
 
@@ -216,6 +218,8 @@ class Reduction:
         if self.gil:
             for pair in races.contended:
                 self._start_in_vain(pair, run, trace, races)
+        if run.schedule.preemptions == 0 and not self.gil:
+            self._hint_at_ends(run, trace)
         if run.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, run, trace, races)
@@ -305,6 +309,30 @@ class Reduction:
         if thread in trace.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
             self._enter(self.frontier.hints, node, thread, self._rank(pair, trace, _likely(pair, trace)), trace)
+
+    def _hint_at_ends(self, run: ScheduleRun, trace: Trace) -> None:
+        """Enter hints for another thread to come right before, and right after, each step that may end an object: no race says so.
+
+        In a long program, few samples switch there.
+        """
+        ends = {point: trace.spots[point] for point, access in trace.accesses.items() if access.kind == "end"}
+        uses = Counter(ends.values())
+        for point, spot in ends.items():
+            if uses[spot] <= _SELDOM:
+                rank = self._rank(Race(point, point, uses[spot]), trace, UNLIKELY)
+                for at in (point, point + 1):
+                    if trace.owners.get(at) == trace.owners[point]:
+                        self._hint(at, run, trace, rank)
+
+    def _hint(self, point: int, run: ScheduleRun, trace: Trace, rank: Rank) -> None:
+        """Enter hints for all other threads to run from this point on."""
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        self.frontier.tried.setdefault(node, {trace.owners[point]})
+        hinted = self.frontier.hinted.setdefault(node, {trace.owners[point]})
+        for thread in trace.enabled(point):
+            if thread not in hinted:
+                hinted.add(thread)
+                self._enter(self.frontier.hints, node, thread, rank, trace)
 
     def _node(self, transition: int, run: ScheduleRun, trace: Trace) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""

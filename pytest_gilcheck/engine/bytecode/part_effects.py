@@ -110,4 +110,4 @@ def touches_of_element(container: Any, key: Any, verb: str, *, asks: bool = True
         return [of_key] if verb == "get" or (verb == "set" and there) else [of_key, Touch(container, ALL, True)]
     if kind is list and type(key) is int and verb != "delete" and 0 <= key < len(container):
         return [Touch(container, (key,), changes)]
-    return [*reached([container], deep=0, changes=changes), *reached([key])]
+    return [*reached([container], shallow=True, changes=changes), *reached([key])]
