@@ -111,7 +111,7 @@ def reached(
         elif what.through:
             waiting += [(each, level, changed) for each in gc.get_referents(thing)]
         elif what.iterates:
-            found.append(Touch(thing, ALL, True, guess=guess))
+            found.append(Touch(thing, ALL, not level or owns, guess=guess))
             inner = [] if type(thing) is GeneratorType else gc.get_referents(thing)
             guess = guess or any(type(each) in _BY_NAME for each in inner)
             shallow = shallow and type(thing) not in _CALLING
