@@ -38,9 +38,6 @@ class Rank(NamedTuple):
         return self.tier // 2 == LIKELY
 
 
-ANOTHER_BEGINS = Rank(0, -1, 0)  # no thread is interrupted, and another one is the first: no run before shows where that can be
-
-
 class Item(NamedTuple):
     """A schedule that is to be tried.
 
@@ -90,12 +87,10 @@ class Frontier:
 
     @property
     def likely(self) -> int:
-        """The number of schedules with one preemption that turn a likely conflict round and have not been run; and of those in
-        which another thread begins, and that were not recorded."""
+        """The number of schedules with one preemption that turn a likely conflict round and have not been run."""
         heaps = [heap for heap in (self.waiting, self.hints) if heap and (not self._by_rank or heap[0].rank.likely)]
         left = [item for heap in heaps for item in heap if heap is self.waiting or not self._is_tried(item)]
-        orders = sum(item.rank == ANOTHER_BEGINS for item in [*left, *self.passed])
-        return orders + sum(item.rank.likely and item.schedule.preemptions == 1 for item in left)
+        return sum(item.rank.likely and item.schedule.preemptions == 1 for item in left)
 
     @property
     def revealing(self) -> bool:

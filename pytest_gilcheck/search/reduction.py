@@ -18,6 +18,7 @@ afterwards, to learn what branches off from it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -29,10 +30,11 @@ from ..engine.running.record import Deed
 from ..engine.schedule import Choice, Schedule
 from ..engine.summary import PLAIN, RunSummary, Touched, Want
 from .focus import Focus, focus_of
-from .frontier import LIKELY, POSSIBLE, Frontier, Item, Node, Rank, WithoutRecord
+from .frontier import LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
 from .orders import Order
 from .races import Race, Races
 
+_SELDOM = 20  # times that a run makes a step, at most, for hints at each
 _HINTED = 2  # preemptions of a run that gives no more hints
 
 
@@ -192,6 +194,8 @@ class Reduction:
         if self.gil:
             for pair in races.contended:
                 self._start_in_vain(pair, summary, touched, races)
+        if summary.schedule.preemptions == 0 and not self.gil:
+            self._hint_at_ends(summary, touched)
         if summary.schedule.preemptions < _HINTED:
             for pair in races.unguarded():
                 self._follow_hint(pair, summary, touched, races)
@@ -260,6 +264,30 @@ class Reduction:
         if thread in run.enabled(point) and thread not in hinted and not self._same_as_one_of(hinted, thread, point, races):
             hinted.add(thread)
             self._enter(self.frontier.hints, node, thread, self._rank(pair, touched, _likely(pair, touched)), touched)
+
+    def _hint_at_ends(self, run: RunSummary, touched: Touched) -> None:
+        """Enter hints for another thread to come right before, and right after, each step that may end an object: no race says so.
+
+        In a long program, few samples switch there.
+        """
+        ends = {point: touched.spots[point] for point in touched.ends}
+        uses = Counter(ends.values())
+        for point, spot in ends.items():
+            if uses[spot] <= _SELDOM:
+                rank = self._rank(Race(point, point, uses[spot]), touched, UNLIKELY)
+                for at in (point, point + 1):
+                    if touched.owners.get(at) == touched.owners[point]:
+                        self._hint(at, run, touched, rank)
+
+    def _hint(self, point: int, run: RunSummary, touched: Touched, rank: Rank) -> None:
+        """Enter hints for all other threads to run from this point on."""
+        node: Node = tuple([choice for choice in run.schedule.choices if choice.point < point]), point
+        self.frontier.tried.setdefault(node, {touched.owners[point]})
+        hinted = self.frontier.hinted.setdefault(node, {touched.owners[point]})
+        for thread in run.enabled(point):
+            if thread not in hinted:
+                hinted.add(thread)
+                self._enter(self.frontier.hints, node, thread, rank, touched)
 
     def _node(self, transition: int, run: RunSummary, touched: Touched) -> tuple[Node, set[int]]:
         """Where a schedule branches off that lets another thread come before a transition, and the threads tried there."""

@@ -75,7 +75,7 @@ Point.other = Point.x  # the slot has two names
         (lambda p: p.other, "LOAD_ATTR", {("x", READ)}),
         (lambda p: p.y, "LOAD_ATTR", {("y", READ)}),
         (lambda p: p.computed, "LOAD_ATTR", set()),
-        (lambda p: p.same, "LOAD_ATTR", {(ALL, READ), ("same", WRITE)}),
+        (lambda p: p.same, "LOAD_ATTR", {(ALL, READ)}),
         (lambda p: setattr(p, "x", 2), "CALL", {("x", WRITE)}),
         (lambda p: getattr(p, "y"), "CALL", {("y", READ)}),  # noqa: B009 # that is what it is about
         (lambda p: isinstance(p, int), "CALL", set()),

@@ -145,62 +145,6 @@ def change(state):
     spend(state)
 
 
-CLOSED = []
-
-
-class Door:
-    def get(self):
-        return 1
-
-    def put(self, value):
-        self.value = value
-
-    opened = property(get, put, CLOSED.append)
-
-
-class WithDoor(State):
-    def __init__(self):
-        super().__init__()
-        CLOSED.clear()
-        self.door = Door()
-
-
-def shut(state):
-    del state.door.opened
-
-
-def look_at_doors(state):
-    state.bad = len(CLOSED) == 1
-
-
-# A condition whose predicate comes after its timeout.
-
-
-class WithCondition(State):
-    def __init__(self):
-        super().__init__()
-        self.condition, self.items = threading.Condition(), []
-
-
-class Answer:
-    def __init__(self, items):
-        self.items = items
-
-    def __bool__(self):
-        return bool(self.items)
-
-
-def await_items(state):
-    with state.condition:
-        state.condition.wait_for(timeout=None, predicate=lambda: Answer(state.items))
-
-
-def add_item(state):
-    state.items.append(1)
-    with state.condition:
-        state.condition.notify()
-
-
 # Threads and queues whose state is asked for.
 
 

@@ -83,7 +83,7 @@ def _of_making(kind: Any, arguments: list[Any], under_test: UnderTest) -> list[T
     makes = in_class(type(kind), "__call__")
     if type(makes) is FunctionType and function_makes_steps(makes, under_test):
         return []
-    found = reached(arguments, deep=int(kind in (str, set, frozenset, dict)))
+    found = reached(arguments, shallow=kind not in (str, set, frozenset, dict))
     bases = bases_of(kind)
     known = not made_at_run_time(kind) or container_of(kind) is not kind or any(each in bases for each in VALUES)
     return found if known else [*found, Touch(kind, ALL, False, guess=True)]
@@ -109,9 +109,7 @@ def _of_c(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touc
     if base in DICTS and name in ("get", "__getitem__", "__contains__") and len(arguments) > 0:
         return touches_of_element(owner, arguments[0], "get", asks=name == "__getitem__")
     known, reads = what.plain or what.through or what.iterates or what.container is not None, name in READING_METHODS
-    found = reached([owner], deep=int(reads), guess=not known)
-    if not reads:
-        found = [each._replace(changes=True) if each.holder is owner else each for each in found]
+    found = reached([owner], shallow=not reads, owns=not reads, guess=not known)
     given = [] if name in KEEPING_METHODS else arguments
     return [*found, *reached(given, changes=not known, guess=not known or name in ("format", "format_map"))]
 
@@ -127,7 +125,7 @@ def _of_module_function(callee: Any, name: str, arguments: list[Any], under_test
     if effect == LOOKS:
         return []
     if effect in (READS, GOES_THROUGH):
-        return reached(arguments, deep=int(effect == READS))
+        return reached(arguments, shallow=effect == GOES_THROUGH)
     if effect == CHANGES_FIRST:
         return [*reached(arguments[:1], changes=True), *reached(arguments[1:])]
     first = Touch(_OUTSIDE, ALL, True, guess=True) if effect == OUTSIDE else Touch(callee, ALL, False, guess=True)

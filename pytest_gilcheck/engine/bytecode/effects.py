@@ -1,8 +1,8 @@
 """What a visible step touches: objects, what of them, and whether it changes them, told from the operands of its instruction.
 
-Attributes, names and elements of a plain key are exact; otherwise a container is a whole. A method in C changes its object, unless
-its name is one that reads. Of any other call it is guessed (`Touch.guess`): it touches what its arguments are and lead to, one
-level deep, and may change the containers and the objects in C among them. So a search tries too many conflicts rather than too few.
+Attributes, names and elements of a plain key are exact; otherwise a container is a whole. A method in C changes its object,
+unless its name is one that reads. Of any other call it is guessed (`Touch.guess`): it touches what its arguments are and lead to
+(`reach`), and may change the containers and the objects in C among them. So a search tries too many conflicts rather than too few.
 An instruction that calls code under test touches nothing by itself, because that code makes steps of its own.
 
 `known_calls` is the table of what calls in C touch. Nothing here runs code of the program, nor asks its objects anything.
@@ -69,7 +69,7 @@ def _of_unpacking(at: At) -> Touches:
         return UNKNOWN
     first, second, packed, *_ = found
     if packed is not NOTHING:
-        return without_gil.with_torn(reached([packed], deep=0), Doer(frozenset({"f(*x)"}), arguments=(packed,)))
+        return without_gil.with_torn(reached([packed], shallow=True), Doer(frozenset({"f(*x)"}), arguments=(packed,)))
     callee, given = (second, []) if first is NOTHING else (first, _given((second,)))
     return touches_of_call(callee, given, at.under_test)
 
@@ -164,7 +164,7 @@ def _of_element(verb: str, operands: int) -> Rule:
         if type(method) is FunctionType:
             return touches_of_call(method, [container, key], at.under_test)
         copied = [found[0]] if verb == "set" and type(key) is slice else []
-        return [*touches_of_element(container, key, verb), *reached(copied, deep=0)]
+        return [*touches_of_element(container, key, verb), *reached(copied, shallow=True)]
 
     return rule
 
@@ -185,10 +185,10 @@ def _contains(at: At) -> Touches:
     return touches_of_element(found[1], found[0], "get", asks=False) if type(found[1]) in DICTS else reached(found)
 
 
-def _reads(operands: int, deep: int) -> Rule:
+def _reads(operands: int, *, shallow: bool = False) -> Rule:
     def rule(at: At) -> Touches:
         found = at.top(operands)
-        return UNKNOWN if found is None else reached(_given(found), deep=deep)
+        return UNKNOWN if found is None else reached(_given(found), shallow=shallow)
 
     return rule
 
@@ -197,18 +197,18 @@ def _begun(at: At) -> Touches:
     found = at.top(1)
     if found is None:
         return UNKNOWN
-    return [] if role_of(found[0]).iterates or type(found[0]) is list else reached(found, deep=0)
+    return [] if role_of(found[0]).iterates or type(found[0]) is list else reached(found, shallow=True)
 
 
 def _advanced(at: At) -> Touches:
     found = at.top(2 if at.name == "SEND" else 1)
     if found is not None and found[0] is NOTHING:  # from 3.15 on, an index or a null is above what is iterated
         found = at.top(2)
-    return UNKNOWN if found is None or found[0] is NOTHING else reached(found[:1], deep=0)
+    return UNKNOWN if found is None or found[0] is NOTHING else reached(found[:1], shallow=True)
 
 
 def _formatted(at: At) -> Touches:
-    return _reads(2 if at.name == "FORMAT_WITH_SPEC" or (at.name == "FORMAT_VALUE" and at.argument & 4) else 1, 1)(at)
+    return _reads(2 if at.name == "FORMAT_WITH_SPEC" or (at.name == "FORMAT_VALUE" and at.argument & 4) else 1)(at)
 
 
 def _keys(at: At) -> Touches:
@@ -255,17 +255,17 @@ for _names, _rule in {
     "STORE_SLICE": _of_element("set", 4),
     "DELETE_SUBSCR": _of_element("delete", 2),
     "BINARY_OP": _operated,
-    "COMPARE_OP": _reads(2, 1),
+    "COMPARE_OP": _reads(2),
     "CONTAINS_OP": _contains,
-    "UNARY_NEGATIVE UNARY_INVERT UNARY_POSITIVE": _reads(1, 1),
+    "UNARY_NEGATIVE UNARY_INVERT UNARY_POSITIVE": _reads(1),
     "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE": _formatted,
     "BUILD_MAP BUILD_SET MAP_ADD SET_ADD": _keys,
     "TO_BOOL UNARY_NOT POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE "
-    "POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP": _reads(1, 0),
-    "GET_LEN LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE UNPACK_SEQUENCE UNPACK_EX": _reads(1, 0),
+    "POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP": _reads(1, shallow=True),
+    "GET_LEN LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE UNPACK_SEQUENCE UNPACK_EX": _reads(1, shallow=True),
     "GET_ITER GET_YIELD_FROM_ITER": _begun,
     "FOR_ITER SEND": _advanced,
-    "MATCH_KEYS": _reads(2, 0),
+    "MATCH_KEYS": _reads(2, shallow=True),
     "MATCH_CLASS": _match_class,
     "MATCH_MAPPING MATCH_SEQUENCE END_SEND LOAD_SPECIAL YIELD_VALUE RETURN_VALUE RETURN_CONST": _nothing,
 }.items():

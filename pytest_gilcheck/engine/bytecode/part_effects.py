@@ -17,7 +17,11 @@ from types import (
 from typing import Any
 
 from ...core.classes import bases_of, dictionary_of, in_class, is_a, made_at_run_time, names_of
+from ...core.lookup import looked_up
+from ...core.origin import standard
+from ...core.source import with_nested
 from .calls import function_makes_steps
+from .library import makes_steps_always
 from .reach import reached, role_of
 from .touch import ALL, CHANGING, DICTS, SCALARS, Touch, UnderTest, container_of
 
@@ -58,7 +62,7 @@ def touches_of_attribute(holder: Any, name: str, verb: str, under_test: UnderTes
     if type(finds) is FunctionType and not by_object:
         steps = function_makes_steps(finds, under_test)
         return of_classes if steps else [*of_classes, Touch(holder, ALL, changes, guess=True)]
-    found, own = in_class(kind, name), Touch(holder, name, changes)
+    found, own = in_class(kind, name), Touch(holder, name, changes, guess=changes and _used_by_library(kind, name))
     if type(found) is MemberDescriptorType:
         return [*of_classes, own._replace(part=found.__name__)]  # a slot may have several names
     if type(found) in _BOUND and not changes:  # of a container, its contents are a whole
@@ -71,15 +75,20 @@ def touches_of_attribute(holder: Any, name: str, verb: str, under_test: UnderTes
             return [*of_classes, own]
     if type(computes) is FunctionType and function_makes_steps(computes, under_test):
         return of_classes if found is not None else [*of_classes, own]
-    return [*of_classes, *_computed(holder, name, changes)]
+    return [*of_classes, *_computed(holder, name, changes, keeps=type(found) is not property)]
 
 
-def _computed(holder: Any, name: str, changes: bool) -> list[Touch]:
-    """What C, or code of the library, may touch that computes an attribute: all of the object; if it is kept there, that alone."""
+def _computed(holder: Any, name: str, changes: bool, *, keeps: bool) -> list[Touch]:
+    """What C, or code of the library, may touch that computes an attribute: all of the object; if it is kept there, that alone.
+
+    Args:
+        keeps: whether it may also keep what it has computed.
+    """
     kept = None if changes else dictionary_of(holder)
     if kept is not None and name in kept:
         return [Touch(holder, name, False)]
-    return [Touch(holder, ALL, changes, guess=True), Touch(holder, name, True, guess=True), *reached([holder], guess=True)]
+    own = [Touch(holder, name, True, guess=True)] if keeps else []
+    return [Touch(holder, ALL, changes, guess=True), *own, *reached([holder], guess=True)]
 
 
 def _computes(found: Any, verb: str) -> Any:
@@ -87,6 +96,27 @@ def _computes(found: Any, verb: str) -> Any:
     if type(found) is property:
         return {"get": found.fget, "set": found.fset, "delete": found.fdel}[verb] or found
     return in_class(type(found), f"__{verb}__")
+
+
+def _used_by_library(kind: type, name: str) -> bool:
+    """Whether a class is derived from one of the library whose code may look the attribute up, and makes no steps."""
+    return any(name in _names_used(base) for base in bases_of(kind) if made_at_run_time(base))
+
+
+_used: dict[int, tuple[type, frozenset[str]]] = {}  # by class, which it keeps
+
+
+def _names_used(kind: type) -> frozenset[str]:
+    known = looked_up(_used, id(kind))
+    if known is None:
+        values = list(names_of(kind).values())
+        values += [part for each in values if type(each) is property for part in (each.fget, each.fset)]
+        codes = [each.__code__ for each in values if type(each) is FunctionType]
+        one_step = [
+            each for code in codes if standard(code.co_filename) and not makes_steps_always(code) for each in with_nested(code)
+        ]
+        known = _used[id(kind)] = kind, frozenset(name for code in one_step for name in code.co_names)
+    return known[1]
 
 
 def touches_of_classes(kind: type, name: str) -> list[Touch]:
@@ -110,4 +140,4 @@ def touches_of_element(container: Any, key: Any, verb: str, *, asks: bool = True
         return [of_key] if verb == "get" or (verb == "set" and there) else [of_key, Touch(container, ALL, True)]
     if kind is list and type(key) is int and verb != "delete" and 0 <= key < len(container):
         return [Touch(container, (key,), changes)]
-    return [*reached([container], deep=0, changes=changes), *reached([key])]
+    return [*reached([container], shallow=True, changes=changes), *reached([key])]

@@ -8,6 +8,7 @@ from _thread import _local
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
+from operator import attrgetter, methodcaller
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -21,14 +22,17 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from ...core.classes import attributes_of, bases_of, module_of_class, names_of
+from ...core.classes import attributes_of, bases_of, made_at_run_time, module_of_class, names_of
 from ...core.lookup import looked_up
 from . import torn
 from .known_calls import READING_METHODS, VALUES
 from .touch import ALL, CHANGING, SCALARS, VIEWS, Touch, container_of
 
 _MOST = 24  # objects, of what one step is given
+_DEEP = 3  # containers in each other
 _PLAIN = (*VALUES, FunctionType, ModuleType, CodeType, FrameType, type, ContextVar, _local)
+_BY_NAME = (attrgetter, methodcaller)  # they ask an object for its attributes
+_CALLING = (map, filter, itertools.starmap, itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.groupby)
 _THROUGH = (tuple, frozenset, slice, partial, MethodType, MappingProxyType, CellType, *VIEWS)
 
 
@@ -67,7 +71,9 @@ def role_of(thing: Any) -> Role:
             any(each in bases for each in _THROUGH),
             torn.is_iterator(thing) or kind is itertools.count,
             base if base in CHANGING else None,
-            BaseException not in bases and any("__dict__" in names_of(each) or "__slots__" in names_of(each) for each in bases),
+            made_at_run_time(kind)
+            and BaseException not in bases
+            and any("__dict__" in names_of(each) or "__slots__" in names_of(each) for each in bases),
         )
     return known
 
@@ -77,12 +83,15 @@ def is_a_lock(kind: type) -> bool:
     return kind is object or module_of_class(kind).partition(".")[0] in ("pytest_gilcheck", "_thread")
 
 
-def reached(things: Iterable[Any], *, deep: int = 1, changes: bool = False, owns: bool = False, guess: bool = False) -> list[Touch]:
-    """What a step touches that is given these: they, and what they lead to, so many levels deep.
+def reached(
+    things: Iterable[Any], *, shallow: bool = False, changes: bool = False, owns: bool = False, guess: bool = False
+) -> list[Touch]:
+    """What a step touches that is given these: they, and what they lead to; of an object, what its attributes are.
 
     Of an iterator that is what it goes through as well, and of a method its object.
 
     Args:
+        shallow: whether it only looks which elements they have.
         changes: whether it may change those that are given; of instances of Python classes, only an owner is changed.
         owns: whether it may change all of it.
         guess: whether to guess. Otherwise such instances are asked for nothing, or for methods that make steps.
@@ -102,16 +111,19 @@ def reached(things: Iterable[Any], *, deep: int = 1, changes: bool = False, owns
         elif what.through:
             waiting += [(each, level, changed) for each in gc.get_referents(thing)]
         elif what.iterates:
-            found.append(Touch(thing, ALL, True, guess=guess))
-            waiting += [(each, level, owns) for each in ([] if type(thing) is GeneratorType else gc.get_referents(thing))]
-        elif type(thing) is dict and "__builtins__" in thing:
+            found.append(Touch(thing, ALL, not level or owns, guess=guess))
+            inner = [] if type(thing) is GeneratorType else gc.get_referents(thing)
+            guess = guess or any(type(each) in _BY_NAME for each in inner)
+            shallow = shallow and type(thing) not in _CALLING
+            waiting += [(each, level, owns) for each in inner]
+        elif type(thing) is dict and "__builtins__" in thing and not changed:
             continue
         elif what.container or guess or not what.in_python:
-            found.append(
-                Touch(thing, ALL, owns or (changed and not what.in_python) or (changed and what.container is not None), guess=guess)
-            )
-            if level < deep:
-                waiting += [(each, level + 1, owns) for each in itertools.islice(_parts(thing, what), _MOST)]
+            changes_it = owns or (changed and (what.container is not None or not what.in_python))
+            found.append(Touch(thing, ALL, changes_it, guess=guess))
+            if level < _DEEP and not (shallow and (what.container or what.in_python)):
+                below = level + 1 if what.container else _DEEP
+                waiting += [(each, below, owns) for each in itertools.islice(_parts(thing, what), _MOST)]
     return found
 
 

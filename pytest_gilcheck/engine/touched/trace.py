@@ -158,6 +158,8 @@ class Trace:
             return
         if any(each.guess for each in found):
             self.guessed.add(now)
+            if access.kind == "write" and any(each.guess and each.changes and each.part is not ALL for each in found):
+                self.not_known[now] = "code of the library that may look an attribute up"
         self._touched(found)
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
