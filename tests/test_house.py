@@ -249,7 +249,8 @@ def test_every_public_name_exists():
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "touched")
 SEARCH_ROOMS = (
     "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
-    "reordering", "explorer", "harness", "minimise", "reduction", "search",
+    "reordering", "explorer", "harness", "outcome", "reduction", "strategy", "failing_orders", "conflicts", "enumeration",
+    "samples", "minimise", "replays", "today", "search",
 )  # fmt: skip
 FUZZ_PARTS = (
     "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",

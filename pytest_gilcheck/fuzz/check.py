@@ -31,8 +31,8 @@ from ..engine.schedule import Choice, Schedule, Token, checksum
 from ..search.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
 from ..search.harness import explorer_for
 from ..search.ledger import FEWEST, NEEDED, OF_FIRST_RUN, Ledger
-from ..search.minimise import observed
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
+from ..search.strategy import observed
 from .draws import Drawn, search_all_draws
 from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated

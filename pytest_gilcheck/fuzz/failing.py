@@ -18,8 +18,12 @@ from ..search import ledger
 from ..search.explorer import Explorer, Failure, Symptom
 from ..search.ledger import Ledger
 from ..search.minimise import minimised
+from ..search.outcome import SearchOutcome
 from ..search.plan import FuzzPlan
-from ..search.search import Search, SearchOutcome
+from ..search.replays import Replays
+from ..search.search import Search
+from ..search.strategy import run_all
+from ..search.today import LikelyToday
 from .explaining.explain import explain
 from .result import FuzzResult, Kind
 
@@ -141,13 +145,15 @@ def violated(
         failure = _with_fewer(explorer, plan, failure, sequential, budget)
     failure, kind = _classified(explorer, plan, failure, sequential, budget)
     explorer.progress("replaying")
-    again = _replayed(explorer, failure, budget, ledger.REPLAYS_BY_CHANCE if unrepeatable else ledger.REPLAYS)
+    replays = Replays(failure.schedule, ledger.REPLAYS_BY_CHANCE if unrepeatable else ledger.REPLAYS, budget.over)
+    run_all(explorer, replays)
+    again = replays.failures
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
     if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
         raise StateLeft(searched.failure)
     if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), budget.over)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
-    explanation, last = explain(explorer, failure, over=budget.over)
+    explanation, last = explain(explorer, failure, over=_enough_explained(explorer, failure, budget))
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
@@ -249,14 +255,6 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
     return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 
-def _replayed(explorer: Explorer, failure: Failure, budget: Ledger, most: int) -> list[Failure | None]:
-    """How the schedule fails when it is followed again: once, and more often if there is time."""
-    again: list[Failure | None] = []
-    while len(again) < most and not (again and budget.over()):
-        again.append(explorer.follow(failure.schedule)[1])
-    return again
-
-
 def _smaller(explorer: Explorer, searched: SearchOutcome, failure: Failure, budget: Ledger) -> Failure:
     """The failure of a search with as few preemptions as are found to do.
 
@@ -293,18 +291,30 @@ def _classified(
     if not failure.run.masked:
         return failure, Kind.BREAKS_TODAY
     explorer.progress("does it break today?")
+    likely = LikelyToday(failure)
+    run_all(explorer, likely)
+    if likely.failure is not None:
+        return _with_fewer(explorer, plan, likely.failure, sequential, budget), Kind.BREAKS_TODAY
     account = budget.account(ledger.CLASSIFYING, failure.run.points)
-    today = Search(explorer, plan.preemptions, account, plan.seed, gil=True).run(sequential)
+    search = Search(explorer, plan.preemptions, account, plan.seed, gil=True)
+    today = search.run(sequential)
     if today.failure is not None:
         smaller = _smaller(explorer, today, today.failure, budget)
         return _with_fewer(explorer, plan, smaller, sequential, budget), Kind.BREAKS_TODAY
     if today.expired:
         budget.late.append("the search for a failure with a GIL")
         return failure, None
-    if today.too_few:
+    if today.too_few and (search.likely or today.counting < ledger.FEWEST_TO_CLASSIFY):
         budget.gave_up("whether it breaks today was not decided")
         return failure, None
     return failure, Kind.GIL_MASKED
+
+
+def _enough_explained(explorer: Explorer, failure: Failure, budget: Ledger) -> Callable[[], bool]:
+    """Whether no more runs are to be made to explain it: each counts as a recorded one. The first ones are always made."""
+    account, begun = budget.account(ledger.EXPLAINING, failure.run.points), explorer.runs + ledger.FIRST_TRIALS
+    account.start(lambda: ledger.RECORD * max(0, explorer.runs - begun))
+    return lambda: budget.over() or account.reached()
 
 
 def _token(explorer: Explorer, failure: Failure) -> str:

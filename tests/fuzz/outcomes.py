@@ -26,6 +26,7 @@ from pytest_gilcheck.search.reduction import Reduction
 from pytest_gilcheck.search.search import Search
 
 from .generated import Drawn
+from .programs import turn_round
 
 # This code runs a thread of the program. It counts as code of the package, so it makes no steps. It looks at nothing that the
 # threads share: their results become text when the run is over.
@@ -43,11 +44,11 @@ def observer(observe, seen):
         seen.append(observe(state))
     return observed
 
-def follower(follow, results, seen, found, address):
-    def followed(schedule, **how):
+def follower(once, results, seen, found, address):
+    def followed(policy, **how):
         results[:] = [""] * len(results)
         seen.clear()
-        run, failure = follow(schedule, **how)
+        run, failure = once(policy, **how)
         found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *map(shown, results), *seen)]), run.schedule)
         return run, failure
     return followed
@@ -119,7 +120,7 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_reco
         with mock.patch.object(Reduction, "_doubt_of_state", return_value=""):  # the set-up gives globals their values again
             while True:
                 try:
-                    reduction.search(stop)
+                    turn_round(reduction, stop)
                     break
                 except MoreSteps:
                     sequential = explorer.measured()
@@ -160,7 +161,7 @@ def _explored(drawn: Drawn, everything: bool):
             sequential = explorer.sequential()
         except SequentialFailure:
             reject()  # it gets stuck in every order
-        explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
+        explorer.once = made["follower"](explorer.once, results, seen, found, _ADDRESS)
         explorer._classify = made["passed"]  # a deadlock is an outcome like others
         yield explorer, sequential, found
 

@@ -1,6 +1,7 @@
 """Small programs: each as a state, what threads do to it, and what must then be true."""
 
 import itertools
+import math
 import threading
 import time
 from contextlib import contextmanager
@@ -9,9 +10,12 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.search import plan as plans
 from pytest_gilcheck.search.bound import Bound
+from pytest_gilcheck.search.conflicts import TurnedConflicts
 from pytest_gilcheck.search.explorer import NotExplorable
 from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.ledger import Account
 from pytest_gilcheck.search.reduction import Reduction
+from pytest_gilcheck.search.strategy import run_all
 
 from ..given import given
 from ..undecided import undecided
@@ -166,6 +170,11 @@ def under_the_lock(thread):
     return locked
 
 
+def turn_round(reduction, ended=lambda: False):
+    """Run the schedules of a reduction until none is left, one fails, or ``ended``, which is asked after each."""
+    run_all(reduction.explorer, TurnedConflicts(reduction, Account(math.inf), ended))
+
+
 def no_time_for_records(runs, seconds):
     return False
 
@@ -178,7 +187,7 @@ def reduced(*threads, setup=Counter, invariant=is_two, most=FEW, fits=no_time_fo
         explorer.sequential()
         reduction = Reduction(explorer, fits=fits, focusing=focusing)
         try:
-            reduction.search(lambda: reduction.runs >= most)
+            turn_round(reduction, lambda: reduction.runs >= most)
         except NotExplorable as error:
             if "has not ended after" in str(error):  # a run with its record, on a busy machine
                 undecided(str(error))

@@ -18,8 +18,8 @@ from pytest_gilcheck.engine.schedule import Choice, Schedule
 from pytest_gilcheck.fuzz import isolated
 from pytest_gilcheck.fuzz.crashing import first_run
 from pytest_gilcheck.fuzz.crashing.first_run import _Branched, _FirstRuns, _KnownSchedules
+from pytest_gilcheck.search.enumeration import Branch
 from pytest_gilcheck.search.ledger import Ledger
-from pytest_gilcheck.search.search import Branch
 from tests.slow import one_in, only
 
 pytestmark = [

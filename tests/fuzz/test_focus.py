@@ -22,12 +22,15 @@ from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.search import focus, ledger
 from pytest_gilcheck.search.explorer import Explorer
 from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.outcome import SearchOutcome
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.reduction import Reduction
 from pytest_gilcheck.search.sampling import PartialOrder, Priorities, UniformWalk
-from pytest_gilcheck.search.search import Search, SearchOutcome
+from pytest_gilcheck.search.search import Search
 from tests.quality.corpus import CASES
 from tests.undecided import undecided
+
+from .programs import turn_round
 
 PRIVATE = 50  # elements that each thread puts into a list of its own
 
@@ -201,7 +204,7 @@ def focused(searched):
     with explorer_for(searched, FuzzPlan(timeout=20.0), lambda label: None) as explorer:
         explorer.sequential()
         reduction = Reduction(explorer, focusing=True)
-        reduction.search(lambda: True)
+        turn_round(reduction, lambda: True)
         yield explorer, reduction.focus
 
 

@@ -32,6 +32,7 @@ from ...engine.running.journal import Journal
 from ...engine.running.policy import Planned, PlannedAndLeft, Policy
 from ...engine.schedule import Choice, Schedule, Token
 from ...engine.touched.trace import Trace
+from ...search.enumeration import Branch, forced_alternatives
 from ...search.explorer import Explorer, SequentialBaseline, Symptom
 from ...search.frontier import Frontier, WithoutRecord
 from ...search.harness import installed
@@ -39,7 +40,7 @@ from ...search.ledger import FEWEST, Ledger
 from ...search.orders import Order, further_orders, orders_of
 from ...search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from ...search.reduction import Reduction
-from ...search.search import Branch, forced_alternatives, portfolio
+from ...search.samples import portfolio
 from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
 from ..result import FuzzResult
