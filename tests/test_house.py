@@ -253,7 +253,8 @@ SEARCH_ROOMS = (
     "samples", "minimise", "replays", "today", "search",
 )  # fmt: skip
 FUZZ_PARTS = (
-    "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
+    "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "kept", "check", "crashing", "forked",
+    "isolated", "entry",
 )  # fmt: skip
 
 

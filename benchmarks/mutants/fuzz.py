@@ -58,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-kind-unknown",
-        "fuzz/failing.py",
+        "fuzz/after_failure.py",
         "    if today.too_few and (search.likely or today.counting < ledger.FEWEST_TO_CLASSIFY):\n",
         "    if False:\n",
         "a bug that users meet today is reported as masked by the GIL, because there was no time to find out",

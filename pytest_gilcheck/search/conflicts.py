@@ -20,7 +20,7 @@ from .frontier import WithoutRecord
 from .ledger import FEWEST, SPARE, Account
 from .outcome import SearchOutcome
 from .reduction import Reduction
-from .strategy import Executor, How, MoreSteps, PartOfSearch, Proposal, Steps, Strategy, following, in_order
+from .strategy import Executor, How, MoreSteps, PartOfSearch, Proposal, Steps, Strategy, following, in_order, run_all
 
 
 class TurnedConflicts(Strategy):
@@ -61,8 +61,8 @@ class TurnedConflicts(Strategy):
                     return True
                 reduction.runs += 1
             self.explorer.hide({})
-            reduction._codes = self.explorer.events.codes
-            trace = reduction._trace(focusing=reduction.focusing and reduction.focus is None, until=reduction.until())
+            reduction.codes = self.explorer.events.codes
+            trace = reduction.trace(focusing=reduction.focusing and reduction.focus is None, until=reduction.until())
             yield from self._examined(schedule, trace, counts=counts)
             reduction.record_seconds = monotonic() - begun
             reduction.blind = reduction.blind or (trace.gave_up and reduction.records == 1)
@@ -80,7 +80,7 @@ class TurnedConflicts(Strategy):
         order, reduction.failure = yield in_order(range(len(self.explorer.program.threads) - 1, -1, -1), counts=False)
         if reduction.failure is not None:
             return
-        yield from self._examined(order.schedule, reduction._trace(until=reduction.until()), counts=False)
+        yield from self._examined(order.schedule, reduction.trace(until=reduction.until()), counts=False)
         if reduction.failure is None:
             reduction.independent = reduction.finished and not (reduction.doubt or reduction.shared)
 
@@ -91,7 +91,7 @@ class TurnedConflicts(Strategy):
         failure that comes and goes is one, whatever the reason.
         """
         reduction = self.reduction
-        reduction._written.let_go()
+        reduction.written.let_go()
         reduction.records += 1
         run, failure = yield following(schedule, recording=True, measuring=reduction.gil, counts=counts, trace=trace)
         if failure is not None and failure.symptom is not Symptom.HANGS:  # which would take as long again
@@ -100,7 +100,7 @@ class TurnedConflicts(Strategy):
             if failure is None:
                 what = f"it is not known what {trace.objects.disturbed} touches"
                 if not trace.objects.disturbed:
-                    again = following(schedule, recording=True, measuring=reduction.gil, counts=False, trace=reduction._trace())
+                    again = following(schedule, recording=True, measuring=reduction.gil, counts=False, trace=reduction.trace())
                     what = "the program notices that it is recorded"
                     failure = recorded if (yield again).failure is None else None
                 if failure is None:
@@ -125,6 +125,13 @@ class TurnedConflicts(Strategy):
             reduction.focus, reduction.focusing = None, False  # its points are others than in the recorded run
         self.explorer.hide({})
         _, reduction.failure = yield Proposal(PlannedAndLeft(schedule), measuring=measuring, counts=focus is None)
+
+
+def first_focus(explorer: Explorer) -> Focus | None:
+    """The steps of a plain run that touch what several threads touch; None if that is not known."""
+    reduction = Reduction(explorer, focusing=True)
+    run_all(explorer, TurnedConflicts(reduction, Account(inf), lambda: True))
+    return reduction.focus
 
 
 class Conflicts(PartOfSearch):

@@ -21,19 +21,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..core.classes import bases_of
-from ..core.clocks import monotonic
 from ..core.origin import foreign, ours
 from ..engine.bytecode.calling import called
 from ..engine.bytecode.touch import UNKNOWN
 from ..engine.bytecode.visible import place_in_code
-from ..engine.running.policy import PlannedAndLeft
 from ..engine.running.record import Deed, ScheduleRun
 from ..engine.schedule import Choice, Schedule
 from ..engine.touched.objects import Objects
 from ..engine.touched.trace import Trace, told
-from .explorer import Explorer, Failure, Symptom
+from .explorer import Explorer, Failure
 from .focus import Focus, focus_of
-from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
+from .frontier import ANOTHER_BEGINS, LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank
 from .races import Race, Races
 
 _REMEMBERED = 8  # runs whose changed objects are looked for in later runs
@@ -85,9 +83,9 @@ class Reduction:
     torn: str = ""
     apart: str = ""
     frontier: Frontier = field(default_factory=Frontier)
-    _written: Objects = field(default_factory=Objects)  # by earlier runs
+    written: Objects = field(default_factory=Objects)  # by earlier runs
     _begins: int = 0  # the thread that made the first step of the present record
-    _codes: frozenset[int] = frozenset()  # the ids of code that had started before the present record
+    codes: frozenset[int] = frozenset()  # the ids of code that had started before the present record
 
     @property
     def finished(self) -> bool:
@@ -101,103 +99,10 @@ class Reduction:
         if (ours_ and not program.calls) or any(called(each, [], takes_part) is UNKNOWN for each in calls):
             self.doubt = "its threads begin in code that is not under test"
 
-    def search(self, stop: Callable[[], bool]) -> None:
-        """Run schedules until none is left, one fails, or ``stop``, which is asked after each, returns True.
-
-        A record takes up to 30 times as long as the run. So if there is no time to record all that waits, each schedule is first
-        run without a record, and what passed is recorded afterwards, to learn what branches off from it.
-        """
-        frontier, without = self.frontier, WithoutRecord(self.frontier)
-        while self.failure is None:
-            begun = monotonic()
-            if (schedule := without.next(bool(self.doubt))) is not None:
-                self._run_without_record(schedule)
-                without.took(monotonic() - begun)
-                if stop():
-                    return
-                continue
-            schedule = frontier.again()
-            if schedule is None:
-                if (schedule := frontier.next(bool(self.doubt))) is None:
-                    break
-                self.runs += 1
-            self.explorer.hide({})
-            self._codes = self.explorer.events.codes
-            focusing = self.focusing and self.focus is None
-            trace = self._trace(focusing=focusing, until=self.until())
-            run, self.failure = self._recorded(schedule, trace)
-            if self.failure is None:
-                self.examine(schedule, run, trace)
-            self.record_seconds = monotonic() - begun
-            self.blind = self.blind or (trace.gave_up and self.records == 1)
-            if stop() or trace.gave_up:  # the next record would take as long
-                return
-            without.recorded(self.record_seconds, fits=self.fits)
-        if self.records == 1 and self.failure is None and not self.doubt:
-            self._record_in_reverse()
-            if self.frontier.waiting:
-                self.search(stop)
-
-    def _record_in_reverse(self) -> None:
-        """Record the order in which the last thread comes first, after a run that has shown no conflict.
-
-        It shows what depends on who comes first, and whether one run changes what the next one finds.
-        """
-        order, self.failure = self.explorer.in_order(range(len(self.explorer.program.threads) - 1, -1, -1))
-        if self.failure is not None:
-            return
-        trace = self._trace(until=self.until())
-        run, self.failure = self._recorded(order.schedule, trace)
-        if self.failure is None:
-            self.examine(order.schedule, run, trace)
-            self.independent = self.finished and not (self.doubt or self.shared)
-
-    def _trace(self, *, focusing: bool = False, until: float = math.inf) -> Trace:
+    def trace(self, *, focusing: bool = False, until: float = math.inf) -> Trace:
         names = self.explorer.events.names
         by_dictionaries = names.anything or names.dictionaries
         return Trace(self.explorer.engine, focusing=focusing, until=until, by_dictionaries=by_dictionaries)
-
-    def _recorded(self, schedule: Schedule, trace: Trace) -> tuple[ScheduleRun, Failure | None]:
-        """Run the program and record what it touches.
-
-        What fails each time that it is recorded, and not otherwise, is no failure of the program: it may count references, say. A
-        failure that comes and goes is one, whatever the reason.
-        """
-        self._written.let_go()
-        self.records += 1
-        with trace:
-            run, failure = self.explorer.follow(schedule, recording=True, measuring=self.gil)
-        if failure is None or failure.symptom is Symptom.HANGS:  # which would take as long again
-            return run, failure
-        if (plain := self.explorer.follow(schedule, measuring=self.gil)[1]) is not None:
-            return run, plain
-        if trace.objects.disturbed:
-            what = f"it is not known what {trace.objects.disturbed} touches"
-        else:
-            with self._trace():
-                if self.explorer.follow(schedule, recording=True, measuring=self.gil)[1] is None:
-                    return run, failure
-            what = "the program notices that it is recorded"
-        self.doubt = self.doubt or what
-        return run, None
-
-    def _run_without_record(self, schedule: Schedule) -> None:
-        """Run a schedule; in `focus`, if it branches off from the run of which that is."""
-        self.runs += 1
-        if self.focus is None or len(schedule.choices) > 1:
-            self.explorer.hide({})
-            _, self.failure = self.explorer.once(PlannedAndLeft(schedule), measuring=self.gil)
-            return
-        self.explorer.hide(self.focus.hidden)
-        run, failure = self.explorer.once(PlannedAndLeft(self.focus.without(schedule)))
-        if failure is None and not self.focus.led(run, schedule):
-            self.focus, self.focusing = None, False  # its points are others than in the recorded run
-            self.runs -= 1
-            self._run_without_record(schedule)
-            return
-        self.focused += 1
-        if failure is not None:
-            self.failure = self.explorer.with_every_step(failure, self.focus.hidden)
 
     def examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
         """Enter what branches off from a run that did not fail, and was recorded with `Trace` and ``recording``."""
@@ -206,7 +111,7 @@ class Reduction:
             return
         self.shared = self.shared or trace.shares()
         if self.focusing and self.focus is None:
-            self.focus = focus_of(trace, self._codes)
+            self.focus = focus_of(trace, self.codes)
         races = Races(trace, run.points)
         if trace.torn and not self.gil:
             self._look_for_torn(races, trace)
@@ -246,11 +151,11 @@ class Reduction:
     def _doubt_of_state(self, trace: Trace) -> str:
         """Whether a run has changed what an earlier one had changed: it is not made anew for each run."""
         written = {number: each for number, each in trace.written().items() if not _only_grows(each)}
-        if any(self._written.knows(each) for each in written.values()):
+        if any(self.written.knows(each) for each in written.values()):
             return "what one run changes, the next one finds"
         if self.records <= _REMEMBERED:
             for each in written.values():
-                self._written.number(each)
+                self.written.number(each)
         return ""
 
     def _doubt_of(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> str:

@@ -20,6 +20,7 @@ from pytest_gilcheck.engine.touched.trace import Trace
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.search import focus, ledger
+from pytest_gilcheck.search.conflicts import first_focus
 from pytest_gilcheck.search.explorer import Explorer
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.outcome import SearchOutcome
@@ -29,8 +30,6 @@ from pytest_gilcheck.search.sampling import PartialOrder, Priorities, UniformWal
 from pytest_gilcheck.search.search import Search
 from tests.quality.corpus import CASES
 from tests.undecided import undecided
-
-from .programs import turn_round
 
 PRIVATE = 50  # elements that each thread puts into a list of its own
 
@@ -203,9 +202,7 @@ def focused(searched):
     """An explorer of a program, and the focus of its recorded run."""
     with explorer_for(searched, FuzzPlan(timeout=20.0), lambda label: None) as explorer:
         explorer.sequential()
-        reduction = Reduction(explorer, focusing=True)
-        turn_round(reduction, lambda: True)
-        yield explorer, reduction.focus
+        yield explorer, first_focus(explorer)
 
 
 def test_when_more_is_known_of_names_every_step_is_a_point_of_the_new_tables():

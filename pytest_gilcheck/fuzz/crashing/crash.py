@@ -20,13 +20,13 @@ from ...engine.program import Program
 from ...engine.running.journal import Journal, Stage
 from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, preemptions
+from ...search.conflicts import first_focus
 from ...search.explorer import Explorer, Symptom
 from ...search.harness import explorer_for, run_limit
 from ...search.ledger import Ledger, limited
 from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.plan import FuzzPlan
-from ...search.reduction import Reduction
 from ...search.search import Search
 from ..explaining.recorder import RecordedStep
 from ..result import FuzzResult, Kind
@@ -221,10 +221,8 @@ class _CrashExamination(Examination):
         """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""
 
         def job(explorer: Explorer, journal: Journal) -> None:
-            reduction = Reduction(explorer, focusing=True)
-            reduction.search(lambda: True)
-            if reduction.focus is not None:
-                explorer.follow_without(first.schedule, reduction.focus.hidden)
+            if (focus := first_focus(explorer)) is not None:
+                explorer.follow_without(first.schedule, focus.hidden)
 
         return self._died(self._attempt(job))
 
