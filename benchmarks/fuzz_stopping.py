@@ -16,7 +16,6 @@ import multiprocessing
 import re
 import statistics
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -24,13 +23,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pytest_gilcheck.engine.program import Program
-from pytest_gilcheck.search import search
-from pytest_gilcheck.search.conflicts import Conflicts
+from pytest_gilcheck.search import conflicts
+from pytest_gilcheck.search.conflicts import TurnedConflicts
 from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.ledger import Account
+from pytest_gilcheck.search.outcome import SearchOutcome
 from pytest_gilcheck.search.plan import FuzzPlan
-from pytest_gilcheck.search.search import Search, SearchOutcome
+from pytest_gilcheck.search.search import Search
+from pytest_gilcheck.search.strategy import Steps
 from tests.quality import correct
 from tests.quality.corpus import CASES, Twin
 
@@ -44,15 +45,15 @@ _ALL = {
 _PLACE = re.compile(r"\S+/(\S+\.py)")
 
 
-class Remembered(Conflicts):
+class Remembered(TurnedConflicts):
     """Keeps why the last reduction did not settle."""
 
     why = ""
 
-    def search(self, *arguments: Callable[[], bool]) -> None:
+    def _search(self) -> Steps[None]:
         Remembered.why = "it did not end"
-        super().search(*arguments)
-        Remembered.why = self.doubt or ("" if self.finished else "there are more schedules")
+        yield from super()._search()
+        Remembered.why = self.reduction.doubt or ("" if self.reduction.finished else "there are more schedules")
 
 
 class WithoutReduction(Search):
@@ -73,7 +74,7 @@ def searched(kind: type[Search], twin: Twin, most: int, *, sampling: bool) -> Se
 
 def row(name: str, most: int, connection: Any) -> None:
     """Send (said, schedules with the reduction, schedules without, why the search went on) of a program."""
-    search.Conflicts = Remembered  # type: ignore[misc]
+    conflicts.TurnedConflicts = Remembered  # type: ignore[misc]
     try:
         found = searched(Search, _ALL[name], most, sampling=True)
         why = "" if found.settled else Remembered.why

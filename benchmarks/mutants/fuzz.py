@@ -50,7 +50,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-cut-short",
-        "search/search.py",
+        "search/outcome.py",
         "        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_open)\n",
         "        return False\n",
         "a search that ran out of its budget passes",
@@ -58,8 +58,8 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-kind-unknown",
-        "fuzz/failing.py",
-        "    if today.too_few:\n",
+        "fuzz/after_failure.py",
+        "    if today.too_few and (search.likely or today.counting < ledger.FEWEST_TO_CLASSIFY):\n",
         "    if False:\n",
         "a bug that users meet today is reported as masked by the GIL, because there was no time to find out",
         ("tests/fuzz/test_classification.py",),
@@ -194,7 +194,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-neighbouring-preemptions",
-        "search/search.py",
+        "search/enumeration.py",
         "            for point in range(max(first, self.last + 1), end):\n",
         "            for point in range(max(first, self.last + 2), end):\n",
         "schedules with two preemptions at neighbouring steps are never run, although 'all' are claimed",
@@ -202,7 +202,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-free-choices",
-        "search/search.py",
+        "search/enumeration.py",
         "        if point > last:\n            for other in (*candidates, *late):\n",
         "        if point < last:\n            for other in (*candidates, *late):\n",
         "when a thread has to wait, only the first of the others is ever tried",

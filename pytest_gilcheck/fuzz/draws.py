@@ -15,8 +15,9 @@ from ..core.clocks import monotonic
 from ..engine.running.record import ScheduleRun
 from ..search.explorer import Explorer
 from ..search.ledger import FEWEST, FEWEST_OF_DRAW, FIRST_DRAW, MOST_DRAWS, SPARE, limited
+from ..search.outcome import SearchOutcome
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
-from ..search.search import Search, SearchOutcome
+from ..search.search import Search
 
 
 @dataclass(frozen=True)

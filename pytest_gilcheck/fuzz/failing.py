@@ -17,11 +17,13 @@ from ..engine.schedule import Token, checksum, preemptions
 from ..search import ledger
 from ..search.explorer import Explorer, Failure, Symptom
 from ..search.ledger import Ledger
-from ..search.minimise import minimised
+from ..search.outcome import SearchOutcome
 from ..search.plan import FuzzPlan
-from ..search.search import Search, SearchOutcome
+from ..search.replays import Replays
+from ..search.strategy import run_all
+from .after_failure import classified, slept_instead, smaller, with_fewer
 from .explaining.explain import explain
-from .result import FuzzResult, Kind
+from .result import FuzzResult
 
 
 class StateLeft(Exception):
@@ -137,21 +139,23 @@ def violated(
     if unrepeatable and (alone := _fails_alone(explorer, failure, ledger.RUNS_ALONE)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
     if not unrepeatable:
-        failure = _smaller(explorer, searched, failure, budget)
-        failure = _with_fewer(explorer, plan, failure, sequential, budget)
-    failure, kind = _classified(explorer, plan, failure, sequential, budget)
+        failure = smaller(explorer, searched, failure, budget)
+        failure = with_fewer(explorer, plan, failure, sequential, budget)
+    failure, kind = classified(explorer, plan, failure, sequential, budget)
     explorer.progress("replaying")
-    again = _replayed(explorer, failure, budget, ledger.REPLAYS_BY_CHANCE if unrepeatable else ledger.REPLAYS)
+    replays = Replays(failure.schedule, ledger.REPLAYS_BY_CHANCE if unrepeatable else ledger.REPLAYS, budget.over)
+    run_all(explorer, replays)
+    again = replays.failures
     count = sum(other is not None and other.symptom is failure.symptom for other in again)
     if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
         raise StateLeft(searched.failure)
     if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), budget.over)):
         return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
-    explanation, last = explain(explorer, failure, over=budget.over)
+    explanation, last = explain(explorer, failure, over=_enough_explained(explorer, failure, budget))
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
-    reason += _slept_instead(explorer, plan, failure, sequential, budget)
+    reason += slept_instead(explorer, plan, failure, sequential, budget)
     if any(access is IN_C for _, access, _, _ in failure.run.choices):
         reason += "; simulated: this call is several steps without a GIL"
     if budget.late:
@@ -223,25 +227,6 @@ def _delays(run: ScheduleRun) -> str:
     return f", and a delay of {' and of '.join(each)}"
 
 
-def _slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger) -> str:
-    """That a sleep stands for a wait, if no schedule fails in which it lasts until the others wait; otherwise empty."""
-    places, clock = tuple(dict.fromkeys(failure.run.cut_short)), explorer.engine.clock
-    if not places or budget.over():
-        return ""
-    explorer.progress("a sleep for a wait?")
-    limit = budget.account(ledger.SLEEPING, failure.run.points)
-    most, clock.most_delays = clock.most_delays, 0
-    try:
-        gil = not failure.run.masked
-        found = Search(explorer, failure.schedule.preemptions, limit, plan.seed, gil=gil, sampling=False).run(sequential)
-    finally:
-        clock.most_delays = most
-    if found.failure is not None or not (found.all_enumerated or found.explored >= ledger.FEWEST_OF_SLEEP):
-        return ""
-    tried = f"none of {found.explored:,} schedules fails in which it lasts until the other threads wait"
-    return f"; a sleep stands for a wait at {' and '.join(places)}: {tried}. Wait for what they do: join, result(), an event"
-
-
 def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResult:
     reason = f"{failure.symptom}: {failure.message}, for timeout={plan.timeout:g} s"
     if failure.run.uncontrolled:
@@ -249,62 +234,11 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
     return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 
-def _replayed(explorer: Explorer, failure: Failure, budget: Ledger, most: int) -> list[Failure | None]:
-    """How the schedule fails when it is followed again: once, and more often if there is time."""
-    again: list[Failure | None] = []
-    while len(again) < most and not (again and budget.over()):
-        again.append(explorer.follow(failure.schedule)[1])
-    return again
-
-
-def _smaller(explorer: Explorer, searched: SearchOutcome, failure: Failure, budget: Ledger) -> Failure:
-    """The failure of a search with as few preemptions as are found to do.
-
-    An enumeration comes to the fewest first; samples, and runs that turn a conflict round, do not.
-    """
-    if not searched.sampled and failure.schedule.preemptions <= 1:
-        return failure
-    explorer.progress("minimising")
-    account = budget.account(ledger.MINIMISING, failure.run.points)
-    smaller = minimised(explorer, failure, account)
-    budget.closed(account, "minimising", "not fully minimised")
-    return smaller
-
-
-def _with_fewer(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger) -> Failure:
-    """The same failure with fewer preemptions, if all schedules that have fewer can be run and one of them fails so.
-
-    Minimising takes switches out of the schedule that was found, and the smallest one may be another.
-    """
-    few = failure.schedule.preemptions
-    if few <= 1:
-        return failure
-    limit = budget.account(ledger.ENUMERATING, failure.run.points)
-    search = Search(explorer, few - 1, limit, plan.seed, gil=not failure.run.masked, sampling=False)
-    found = search.run(sequential).failure
-    same = found is not None and found.symptom is failure.symptom and found.schedule.preemptions < few
-    return found if same and found is not None else failure
-
-
-def _classified(
-    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger
-) -> tuple[Failure, Kind | None]:
-    """The failure in a form that a build with a GIL can show, if there is one; and its kind, None if that was not decided."""
-    if not failure.run.masked:
-        return failure, Kind.BREAKS_TODAY
-    explorer.progress("does it break today?")
-    account = budget.account(ledger.CLASSIFYING, failure.run.points)
-    today = Search(explorer, plan.preemptions, account, plan.seed, gil=True).run(sequential)
-    if today.failure is not None:
-        smaller = _smaller(explorer, today, today.failure, budget)
-        return _with_fewer(explorer, plan, smaller, sequential, budget), Kind.BREAKS_TODAY
-    if today.expired:
-        budget.late.append("the search for a failure with a GIL")
-        return failure, None
-    if today.too_few:
-        budget.gave_up("whether it breaks today was not decided")
-        return failure, None
-    return failure, Kind.GIL_MASKED
+def _enough_explained(explorer: Explorer, failure: Failure, budget: Ledger) -> Callable[[], bool]:
+    """Whether no more runs are to be made to explain it: each counts as a recorded one. The first ones are always made."""
+    account, begun = budget.account(ledger.EXPLAINING, failure.run.points), explorer.runs + ledger.FIRST_TRIALS
+    account.start(lambda: ledger.RECORD * max(0, explorer.runs - begun))
+    return lambda: budget.over() or account.reached()
 
 
 def _token(explorer: Explorer, failure: Failure) -> str:

@@ -14,12 +14,13 @@ from ..core.clocks import monotonic
 from ..engine.running.policy import Planned, Policy
 from ..engine.schedule import Schedule
 from ..engine.summary import PLAIN, RunSummary, Want
+from .enumeration import Branch, forced_alternatives
 from .here import Executor
 from .ledger import FEWEST, Ledger
 from .orders import Order
 from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from .reduction import Reduction
-from .search import Branch, forced_alternatives, portfolio
+from .samples import portfolio
 
 _SAMPLES = 60
 _SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round

@@ -85,12 +85,16 @@ OF_FIRST_RUN = _entry("OF_FIRST_RUN", 0.25, "share", "for first runs, where each
 # From a failure to the report.
 OVERTIME = _entry("OVERTIME", 0.1, "share", "of the budget: for what makes a result of a failure that was found at the end")
 REPORT = _entry("REPORT", 1_000_000, "points", "of the runs of a report: one second")
-REPORT_RUNS = _entry("REPORT_RUNS", 40, "runs", "beside those, however long they are: a record, and some schedules")
+REPORT_EACH = _entry("REPORT_EACH", 250, "points", "that each run takes beside its own: setup, threads, invariant")
+REPORT_RUNS = _entry("REPORT_RUNS", 80, "runs", "beside those, however long they are: a record, and some schedules")
 MINIMISING = _entry("MINIMISING", 0.4, "share", "of the budget: people read the schedule")
 ENUMERATING = _entry(
     "ENUMERATING", 0.15, "share", "of the budget, for schedules with fewer preemptions than the smallest one found"
 )
 CLASSIFYING = _entry("CLASSIFYING", 0.5, "share", "of the budget: whether it breaks today decides how urgent it is")
+LIKELY_TODAY = _entry("LIKELY_TODAY", 8, "schedules", "that fail if any does: the failing one with its switches moved a little")
+EXPLAINING = _entry("EXPLAINING", 0.15, "share", "of the budget, beside the first runs: most pairs that decide come first")
+FIRST_TRIALS = _entry("FIRST_TRIALS", 2, "runs", "to explain a failure, always: the schedule itself, and its segments")
 FEWEST_TO_CLASSIFY = _entry(
     "FEWEST_TO_CLASSIFY", 20, "schedules", "with a GIL that pass, and no likely conflict left: it is masked"
 )
@@ -235,7 +239,7 @@ class Ledger:
 
     def account(self, share: float, points: int) -> Account:
         """What a phase of the report may spend, of runs that have so many points."""
-        runs = int(share * (REPORT_RUNS + REPORT / max(1, points)))
+        runs = int(share * (REPORT_RUNS + REPORT / (REPORT_EACH + points)))
         until = self._now() + self.budget if self.counted else self.share(share)
         return Account(until, runs, counted=self.counted, records=True, now=self._now)
 

@@ -8,7 +8,7 @@ moving those between them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -24,6 +24,7 @@ from .ledger import Account
 from .reordering import reordered
 from .segments import Segment, by_thread, merged, of_order, with_stretch
 from .straighten import straightened
+from .strategy import Driver, InThisProcess, Proposal, Steps, Strategy, following
 
 
 class Segments:
@@ -72,88 +73,123 @@ class Segments:
         return task
 
 
-def minimised(explorer: Explorer, failure: Failure, limit: Account) -> Failure:
-    """The smallest failure with the same symptom that is found within the limit, which counts runs. If a build with a GIL can show
-    the failure, it can show the smallest one too.
+class Minimising(Strategy):
+    """Looks for the smallest failure with the same symptom. If a build with a GIL can show the failure, it can show that one too.
 
     First the switches are left out that turn no conflict round. Then whole stretches of segments are sorted by thread, half of them
     at once, then smaller ones (as delta debugging does, Zeller and Hildebrandt, TSE 2002); then single switches are removed.
     Finally, other orders of the threads are tried (`reordering`).
+
+    Args:
+        threads: of the program.
+        traced: makes what records a run; None to begin with whole stretches.
+
+    Attributes:
+        best: the smallest failure so far.
     """
-    before = explorer.runs
-    limit.start(lambda: explorer.runs - before)
-    if limit.reached():
-        return failure
-    best = _straightened(explorer, failure, limit)
-    segments = None if limit.reached() else _segments(explorer, best)
-    if segments is None:
-        return best
-    size = len(segments)
-    while size >= 2 and not limit.reached():
-        start, shorter = 0, False
-        while start < len(segments) and not limit.reached():
-            joined = _joined(segments, start) if size == 2 else ()
-            for candidate in (_sorted(segments, start, size), *joined):
-                if len(candidate) >= len(segments):
-                    continue
-                found = _try_segments(explorer, Segments(candidate), failure)
-                if found is None or found.schedule.preemptions >= best.schedule.preemptions:
-                    continue
-                again = _segments(explorer, found)
-                if again is not None and len(again) < len(segments):
-                    best, segments, shorter = found, again, True
+
+    def __init__(self, failure: Failure, account: Account, threads: int, traced: Callable[[], Trace] | None = None) -> None:
+        super().__init__()
+        self._failure, self._account, self._threads, self._traced = failure, account, threads, traced
+        self.best = failure
+
+    def _search(self) -> Steps[None]:
+        over = self._account.reached
+        if over():
+            return
+        if self._traced is not None:
+            yield from self._straighten(self._traced())
+        segments = None if over() else (yield from self._segments(self.best))
+        if segments is None:
+            return
+        size = len(segments)
+        while size >= 2 and not over():
+            start, shorter = 0, False
+            while start < len(segments) and not over():
+                joined = _joined(segments, start) if size == 2 else ()
+                for candidate in (_sorted(segments, start, size), *joined):
+                    if len(candidate) >= len(segments):
+                        continue
+                    found = yield from self._fewer(candidate)
+                    if found is None:
+                        continue
+                    again = yield from self._segments(found)
+                    if again is not None and len(again) < len(segments):
+                        self.best, segments, shorter = found, again, True
+                        break
+                else:
+                    start += max(1, size // 2)
+            if not shorter or size > 2:
+                size = min(size, len(segments)) // 2 if size > 3 else size - 1
+        self._failure = self.best  # from here on, what a build with a GIL can show by now, it can show in the end
+        yield from self._reorder(segments)
+        yield from self._move_earlier()
+
+    def _straighten(self, trace: Trace) -> Steps[None]:
+        """Leave out the switches that turn no conflict round, as far as that is known of what the run touches."""
+        run, _ = yield following(self._failure.schedule, recording=True, trace=trace)
+        for cautious in (False, True):
+            if self._account.reached():
+                return
+            found = yield from self._fewer(straightened(trace, run.points, cautious=cautious))
+            if found is not None:
+                self.best = found
+                return
+
+    def _reorder(self, segments: list[Segment]) -> Steps[None]:
+        """Put the threads in another order, if that needs fewer preemptions."""
+        for cuts in range(1 if self._threads <= ledger.ALL_AT_FIRST else 0, self.best.schedule.preemptions):
+            for candidate in islice(reordered(segments, cuts), ledger.MOST_REORDERED):
+                if self._account.reached():
+                    return
+                found = yield from self._fewer(candidate)
+                if found is not None:
+                    self.best = found
+                    return
+
+    def _move_earlier(self) -> Steps[None]:
+        """Move each preemption to the earliest point at which the run still fails."""
+        for position in range(len(self.best.schedule.choices)):
+            for candidate in earlier(self.best.schedule, position):
+                if self._account.reached():
+                    return
+                _, found = yield following(candidate)
+                if self._as_bad(found) and found is not None and len(found.schedule.choices) <= len(self.best.schedule.choices):
+                    self.best = found
                     break
-            else:
-                start += max(1, size // 2)
-        if not shorter or size > 2:
-            size = min(size, len(segments)) // 2 if size > 3 else size - 1
-    return _move_earlier(explorer, _reordered(explorer, best, segments, limit), limit)
+
+    def _fewer(self, segments: Sequence[Segment]) -> Steps[Failure | None]:
+        """The failure with these segments, in the form in which it will be replayed, if it has fewer preemptions than the best."""
+        _, found = yield Proposal(Segments(segments))
+        if not self._as_bad(found) or found is None:
+            return None
+        _, again = yield following(found.schedule)
+        if not self._as_bad(again) or again is None or again.schedule.preemptions >= self.best.schedule.preemptions:
+            return None
+        return again
+
+    def _segments(self, failure: Failure) -> Steps[list[Segment] | None]:
+        """How many steps each thread made, in order; None if the schedule does not fail again."""
+        order: list[int] = []
+        _, again = yield following(failure.schedule, observer=lambda task, point, access, frame: order.append(task.index))
+        return of_order(order) if self._as_bad(again) else None
+
+    def _as_bad(self, found: Failure | None) -> bool:
+        """Whether a run failed with the same symptom, and on a build with a GIL too if the failure does."""
+        failure = self._failure
+        return found is not None and found.symptom is failure.symptom and found.run.masked <= failure.run.masked
 
 
-def _reordered(explorer: Explorer, best: Failure, segments: list[Segment], limit: Account) -> Failure:
-    """The failure with the threads in another order, if that needs fewer preemptions."""
-    count = len(explorer.program.threads)
-    for cuts in range(1 if count <= ledger.ALL_AT_FIRST else 0, best.schedule.preemptions):
-        for candidate in islice(reordered(segments, cuts), ledger.MOST_REORDERED):
-            if limit.reached():
-                return best
-            found = _try_segments(explorer, Segments(candidate), best)
-            if found is not None and found.schedule.preemptions < best.schedule.preemptions:
-                return found
-    return best
-
-
-def _straightened(explorer: Explorer, failure: Failure, limit: Account) -> Failure:
-    """The failure without the switches that turn no conflict round, as far as that is known of what its run touches."""
-    trace = Trace(explorer.engine)
-    with trace:
-        run, _ = explorer.follow(failure.schedule, recording=True)
-    for cautious in (False, True):
-        if limit.reached():
-            break
-        found = _try_segments(explorer, Segments(straightened(trace, run.points, cautious=cautious)), failure)
-        if found is not None and found.schedule.preemptions < failure.schedule.preemptions:
-            return found
-    return failure
+def minimised(explorer: Explorer, failure: Failure, account: Account) -> Failure:
+    """The smallest failure that is found within the account."""
+    minimising = Minimising(failure, account, len(explorer.program.threads), lambda: Trace(explorer.engine))
+    Driver(InThisProcess(explorer), account).run(minimising)
+    return minimising.best
 
 
 def _sorted(segments: list[Segment], start: int, size: int) -> list[Segment]:
     """The segments with those of one stretch joined, thread by thread, in the order of first appearance in it."""
     return with_stretch(segments, start, size, by_thread(segments[start : start + size]))
-
-
-def _move_earlier(explorer: Explorer, failure: Failure, limit: Account) -> Failure:
-    """The failure with each preemption at the earliest point at which the run still fails."""
-    best = failure
-    for position in range(len(failure.schedule.choices)):
-        for candidate in earlier(best.schedule, position):
-            if limit.reached():
-                return best
-            _, found = explorer.follow(candidate)
-            if _as_bad(found, failure) and found is not None and len(found.schedule.choices) <= len(best.schedule.choices):
-                best = found
-                break
-    return best
 
 
 def earlier(schedule: Schedule, position: int) -> Iterator[Schedule]:
@@ -164,29 +200,6 @@ def earlier(schedule: Schedule, position: int) -> Iterator[Schedule]:
     first = choices[position - 1].point + 1 if position else 1
     for point in range(first, choices[position].point):
         yield Schedule((*choices[:position], Choice(point, choices[position].thread), *choices[position + 1 :]))
-
-
-def _try_segments(explorer: Explorer, policy: Segments, failure: Failure) -> Failure | None:
-    _, found = explorer.once(policy)
-    if not _as_bad(found, failure) or found is None:
-        return None
-    _, again = explorer.follow(found.schedule)  # in the form in which it will be replayed
-    return again if _as_bad(again, failure) else None
-
-
-def _as_bad(found: Failure | None, failure: Failure) -> bool:
-    """Whether a run failed with the same symptom, and on a build with a GIL too if the failure does."""
-    return found is not None and found.symptom is failure.symptom and found.run.masked <= failure.run.masked
-
-
-def _segments(explorer: Explorer, failure: Failure) -> list[Segment] | None:
-    """How many steps each thread made, in order; None if the schedule does not fail again."""
-    order: list[int] = []
-    with observed(explorer.engine, lambda task, point, access, frame: order.append(task.index)):
-        _, again = explorer.follow(failure.schedule)
-    if not _as_bad(again, failure):
-        return None
-    return of_order(order)
 
 
 def _joined(segments: list[Segment], first: int) -> Iterator[list[Segment]]:

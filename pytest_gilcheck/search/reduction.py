@@ -31,6 +31,7 @@ from ..engine.schedule import Choice, Schedule
 from ..engine.summary import PLAIN, RunSummary, Touched, Want
 from .focus import Focus, focus_of
 from .frontier import LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
+from .ledger import RECORD
 from .orders import Order
 from .races import Race, Races
 
@@ -64,6 +65,7 @@ class Reduction:
         focusing: whether `focus` is wanted.
         fits: whether there is time for so many runs of so many seconds each.
         until: says when a run that has not ended is no longer recorded, by `monotonic`.
+        counted: whether what runs take is told by counts: a record takes as long as so many runs (`ledger.RECORD`).
         take_apart: has a call in C be several steps from here on; returns whether it was one before: then the search begins anew.
         frontier: what is to be tried.
         focus: the steps of the first run that touch what several threads touch.
@@ -86,6 +88,7 @@ class Reduction:
     focusing: bool = False
     fits: Callable[[int, float], bool] = lambda runs, seconds: True
     until: Callable[[], float] = lambda: math.inf
+    counted: bool = False
     take_apart: Callable[[str], bool] = lambda call: False
     frontier: Frontier = field(default_factory=Frontier)
     focus: Focus | None = None
@@ -149,9 +152,9 @@ class Reduction:
             gave_up = summary.touched is not None and summary.touched.gave_up
             self.blind = self.blind or (gave_up and self.records == 1)
             self.record_seconds = summary.seconds + monotonic() - begun
-            self._without.recorded(self.record_seconds, fits=self.fits)
+            self._without.recorded(RECORD if self.counted else self.record_seconds, fits=self.fits)
         else:
-            self._without.took(summary.seconds)
+            self._without.took(1.0 if self.counted else summary.seconds)
             if not proposed.want.hidden:
                 return
             if summary.failed or self.focus is None or self.focus.led(summary, schedule):

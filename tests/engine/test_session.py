@@ -15,8 +15,8 @@ from pytest_gilcheck.engine.running import primitives
 from pytest_gilcheck.engine.running.policy import Planned
 from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.engine.session import Session, operation_begins
-from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import Explorer
+from tests.fuzz.conflicts_here import Conflicts
 
 MOST = 60  # schedules
 

@@ -20,14 +20,15 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running import events
 from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.search import harness
-from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.reduction import Reduction
 from pytest_gilcheck.search.search import Search
+from tests.fuzz.conflicts_here import Conflicts
 
 from .generated import Drawn
+from .programs import turn_round
 
 # This code runs a thread of the program. It counts as code of the package, so it makes no steps. It looks at nothing that the
 # threads share: their results become text when the run is over.
@@ -45,11 +46,11 @@ def observer(observe, seen):
         seen.append(observe(state))
     return observed
 
-def follower(follow, results, seen, found, address):
-    def followed(schedule, **how):
+def follower(once, results, seen, found, address):
+    def followed(policy, **how):
         results[:] = [""] * len(results)
         seen.clear()
-        run, failure = follow(schedule, **how)
+        run, failure = once(policy, **how)
         found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *map(shown, results), *seen)]), run.schedule)
         return run, failure
     return followed
@@ -121,7 +122,7 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_reco
         with mock.patch.object(Reduction, "_doubt_of_state", return_value=""):  # the set-up gives globals their values again
             while True:
                 try:
-                    reduction.search(stop)
+                    turn_round(reduction, stop)
                     break
                 except MoreSteps:
                     sequential = explorer.measured()

@@ -9,12 +9,12 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.search import plan as plans
 from pytest_gilcheck.search.bound import Bound
-from pytest_gilcheck.search.conflicts import Conflicts
 from pytest_gilcheck.search.explorer import NotExplorable
 from pytest_gilcheck.search.harness import explorer_for
 
 from ..given import given
 from ..undecided import undecided
+from .conflicts_here import Conflicts
 
 FEW = 8  # schedules
 SETTLED = (Bound.INDEPENDENT, Bound.CONFLICTS)  # of a search that has turned all conflicts round

@@ -17,13 +17,14 @@ from pytest_gilcheck.engine.schedule import Choice, Schedule, Token
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.search import ledger
-from pytest_gilcheck.search.conflicts import Conflicts
+from pytest_gilcheck.search.conflicts import first_focus
 from pytest_gilcheck.search.explorer import Explorer
 from pytest_gilcheck.search.harness import explorer_for
+from pytest_gilcheck.search.outcome import SearchOutcome
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.reduction import Reduction
 from pytest_gilcheck.search.sampling import PartialOrder, Priorities, UniformWalk
-from pytest_gilcheck.search.search import Search, SearchOutcome
+from pytest_gilcheck.search.search import Search
 from tests.quality.corpus import CASES
 from tests.undecided import undecided
 
@@ -179,9 +180,7 @@ def focused(searched):
     """An explorer of a program, and the focus of its recorded run."""
     with explorer_for(searched, FuzzPlan(timeout=20.0), lambda label: None) as explorer:
         explorer.sequential()
-        reduction = Conflicts(explorer, focusing=True)
-        reduction.search(lambda: True)
-        yield explorer, reduction.focus
+        yield explorer, first_focus(explorer)
 
 
 def test_when_more_is_known_of_names_every_step_is_a_point_of_the_new_tables():

@@ -17,8 +17,8 @@ from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.fuzz.draws import Drawn
 from pytest_gilcheck.search.focus import Focus
 from pytest_gilcheck.search.frontier import Frontier, Rank, WithoutRecord
+from pytest_gilcheck.search.outcome import SearchOutcome
 from pytest_gilcheck.search.plan import FuzzPlan
-from pytest_gilcheck.search.search import SearchOutcome
 
 from ..undecided import undecided
 from .programs import FEW, Counter, add, add_locked, is_two, no_time_for_records, reduced

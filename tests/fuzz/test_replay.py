@@ -54,17 +54,17 @@ def test_a_replay_that_ends_sooner_than_its_token_has_diverged(token):
 
 
 def test_only_the_replays_that_fail_are_counted_as_failed(monkeypatch):
-    replays, real = iter(range(ledger.REPLAYS)), failing.Explorer.follow
+    replays, real = iter(range(ledger.REPLAYS)), failing.Explorer.once
     counting = threading.Event()
 
-    def follow(explorer, schedule, **arguments):
-        run, failure = real(explorer, schedule, **arguments)
-        return run, None if counting.is_set() and next(replays, 1) % 2 else failure
+    def once(explorer, policy, **arguments):
+        run, failure = real(explorer, policy, **arguments)
+        return run, None if counting.is_set() and next(replays, 0) % 2 else failure
 
     def progress(label):
         (counting.set if label == "replaying" else counting.clear)()
 
-    monkeypatch.setattr(failing.Explorer, "follow", follow)
+    monkeypatch.setattr(failing.Explorer, "once", once)
     result = counted(add, add, setup=Counter, invariant=is_two, schedules=60, progress=progress)
     result.assert_violated()
     assert result.replays == (5, 10)

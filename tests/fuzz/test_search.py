@@ -38,8 +38,8 @@ def test_two_preemptions_at_neighbouring_points_are_among_all_schedules():
     program = Program((add_locked, add_locked), Counter, is_two)
     with explorer_for(program, FuzzPlan(), lambda label: None) as explorer:
         sequential = explorer.sequential()
-        follow = explorer.follow
-        explorer.follow = lambda schedule, **how: (followed.add(schedule), follow(schedule, **how))[1]
+        once = explorer.once
+        explorer.once = lambda policy, **how: (followed.add(policy._schedule), once(policy, **how))[1]
         Search(explorer, 2, limited(monotonic() + 600, None), 1, sampling=False).run(sequential)
     points = [[choice.point for choice in schedule.choices if not choice.forced] for schedule in followed]
     assert any(len(each) == 2 and each[1] == each[0] + 1 for each in points)

@@ -13,10 +13,10 @@ from pytest_gilcheck.engine.running.turns import Turns
 from pytest_gilcheck.engine.touched import trace
 from pytest_gilcheck.engine.touched.trace import Trace
 from pytest_gilcheck.fuzz import check, draws
-from pytest_gilcheck.search import explorer, ledger, reduction, search
+from pytest_gilcheck.search import conflicts, explorer, ledger, search, strategy
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.ledger import FEWEST
-from pytest_gilcheck.search.search import SearchOutcome
+from pytest_gilcheck.search.outcome import SearchOutcome
 
 from ..slow import one_in
 from .programs import Clock, plan
@@ -25,7 +25,7 @@ from .programs import Clock, plan
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (check, draws, explorer, ledger, reduction, search, trace):
+    for module in (check, draws, explorer, ledger, conflicts, strategy, trace):
         monkeypatch.setattr(module, "monotonic", clock)
     return clock
 

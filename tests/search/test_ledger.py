@@ -9,7 +9,7 @@ import pytest
 
 from pytest_gilcheck import fuzz, search
 from pytest_gilcheck.search import ledger
-from pytest_gilcheck.search.ledger import RECORD, REPORT, REPORT_RUNS, TABLE, UNITS, Account, Ledger
+from pytest_gilcheck.search.ledger import RECORD, REPORT, REPORT_EACH, REPORT_RUNS, TABLE, UNITS, Account, Ledger
 
 from ..fuzz.programs import Clock
 
@@ -136,7 +136,11 @@ def test_a_record_fits_by_time_if_it_ends_before_the_mark():
 def test_a_report_has_so_many_runs_as_make_so_many_steps_and_some_however_long_they_are(counted):
     clock = Clock()
     budget = Ledger(1000.0, counted=counted, now=clock)
-    for points, runs in ((100, REPORT // 100 + REPORT_RUNS), (REPORT, 1 + REPORT_RUNS), (100 * REPORT, REPORT_RUNS)):
+    for points, runs in (
+        (0, REPORT // REPORT_EACH + REPORT_RUNS),
+        (750, REPORT // 1000 + REPORT_RUNS),
+        (100 * REPORT, REPORT_RUNS),
+    ):
         ran = []
         account = budget.account(0.5, points)
         account.start(lambda ran=ran: len(ran))

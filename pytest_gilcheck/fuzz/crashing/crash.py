@@ -21,7 +21,7 @@ from ...engine.program import Program
 from ...engine.running.journal import Journal, Stage
 from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, preemptions
-from ...search.conflicts import Conflicts
+from ...search.conflicts import first_focus
 from ...search.explorer import Explorer, Symptom
 from ...search.forks import Forks
 from ...search.harness import explorer_for, run_limit
@@ -196,10 +196,8 @@ class _CrashExamination(Examination[Dead]):
         """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""
 
         def job(explorer: Explorer) -> None:
-            conflicts = Conflicts(explorer, focusing=True)
-            conflicts.search(lambda: True)
-            if conflicts.focus is not None:
-                explorer.follow_without(first.schedule, conflicts.focus.hidden)
+            if (focus := first_focus(explorer)) is not None:
+                explorer.follow_without(first.schedule, focus.hidden)
 
         return self._died(self._forks, job)[0]
 

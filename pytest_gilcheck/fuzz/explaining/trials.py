@@ -21,8 +21,9 @@ from ...engine.running.task import Task
 from ...engine.touched.trace import Trace
 from ...search.explorer import Explorer, Failure
 from ...search.ledger import MOST_MOVED, MOST_ORDERED, MOST_PAIRS, MOST_TURNED, NEAREST_USES
-from ...search.minimise import Segments, observed
+from ...search.minimise import Segments
 from ...search.segments import Segment
+from ...search.strategy import observed
 from .pairs import Pair, conflicting, turned_round
 from .recorder import Location, RecordedStep, Recorder
 from .turning import Turned, Turning
