@@ -237,8 +237,12 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
 def _enough_explained(explorer: Explorer, failure: Failure, budget: Ledger) -> Callable[[], bool]:
     """Whether no more runs are to be made to explain it: each counts as a recorded one. The first ones are always made."""
     account, begun = budget.account(ledger.EXPLAINING, failure.run.points), explorer.runs + ledger.FIRST_TRIALS
-    account.start(lambda: ledger.RECORD * max(0, explorer.runs - begun))
-    return lambda: budget.over() or account.reached()
+
+    def enough() -> bool:
+        account.ran = ledger.RECORD * max(0, explorer.runs - begun)
+        return budget.over() or account.reached()
+
+    return enough
 
 
 def _token(explorer: Explorer, failure: Failure) -> str:

@@ -128,8 +128,11 @@ class Account:
         records: whether a recorded run counts as `RECORD` schedules.
 
     Attributes:
+        ran: how many schedules have been run.
         expired: whether the time came before the number.
     """
+
+    ran = 0
 
     def __init__(
         self,
@@ -146,11 +149,10 @@ class Account:
         self._record = (RECORD - 1) * records
         self._until, self._now, self._begun = until, now, now()
         self._records = 0
-        self._used: Callable[[], int] = lambda: 0
 
-    def start(self, used: Callable[[], int]) -> None:
-        """Begin to measure; ``used`` returns the number of schedules that the phase has run."""
-        self._used, self._begun = used, self._now()
+    def start(self) -> None:
+        """Begin to measure."""
+        self.ran, self._begun = 0, self._now()
 
     def recorded(self) -> None:
         """One of the runs was recorded."""
@@ -187,7 +189,7 @@ class Account:
         if self.counted:
             return True
         now = self._now()
-        so_far = (now - self._begun) / max(1, self._used())  # with those that were recorded, which take several times as long
+        so_far = (now - self._begun) / max(1, self.ran)  # with those that were recorded, which take several times as long
         return schedules * min(so_far, pace or so_far) <= share * (self._until - now)
 
     def fits(self, records: int, seconds: float, mark: float) -> bool:
@@ -201,7 +203,7 @@ class Account:
         return math.inf if self.counted else self._until - self._now()
 
     def _spent(self) -> float:
-        return self._used() + self._records * self._record
+        return self.ran + self._records * self._record
 
 
 class Ledger:

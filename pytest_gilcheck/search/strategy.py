@@ -121,6 +121,10 @@ class Strategy:
         """What the run was like that was proposed last."""
         self._ran = Ran(run, failure)
 
+    def end(self) -> None:
+        """Nothing more will be asked."""
+        self.steps.close()
+
     def _search(self) -> Steps[None]:
         raise NotImplementedError
 
@@ -200,23 +204,22 @@ def observed(engine: Engine, observer: Observer) -> Iterator[None]:
 
 
 class Driver:
-    """Runs what strategies propose.
-
-    Attributes:
-        schedules: how many were run, those aside that were run once more.
-    """
+    """Runs what strategies propose, and counts the schedules; not those that are run once more."""
 
     def __init__(self, executor: LiveExecutor, account: Account) -> None:
-        self.executor, self.account, self.schedules = executor, account, 0
-        account.start(lambda: self.schedules)
+        self.executor, self.account = executor, account
+        account.start()
 
     def run(self, strategy: Strategy) -> None:
         """Run all that a strategy proposes."""
-        while (proposal := strategy.propose()) is not None:
-            self.schedules += proposal.counts
-            if proposal.trace is not None or (proposal.turned is not None and proposal.turned.want.touched):
-                self.account.recorded()
-            strategy.saw(*self.executor.run(proposal))
+        try:
+            while (proposal := strategy.propose()) is not None:
+                self.account.ran += proposal.counts
+                if proposal.trace is not None or (proposal.turned is not None and proposal.turned.want.touched):
+                    self.account.recorded()
+                strategy.saw(*self.executor.run(proposal))
+        finally:
+            strategy.end()  # else it would keep itself, and the program's objects, until a collection
 
 
 def run_all(explorer: Explorer, strategy: Strategy) -> None:

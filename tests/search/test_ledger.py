@@ -54,10 +54,8 @@ def test_no_module_of_the_search_or_of_the_report_has_a_number_of_its_own():
 
 
 def counting(most, clock, **more):
-    """An account by count, and what to append to for each schedule that is run."""
-    account, ran = Account(clock.now + 10.0, most, now=clock, **more), []
-    account.start(lambda: len(ran))
-    return account, ran
+    """An account by count."""
+    return Account(clock.now + 10.0, most, now=clock, **more)
 
 
 def test_an_account_by_time_ends_at_its_time_and_a_mark_is_a_share_of_what_is_left():
@@ -78,7 +76,7 @@ def test_an_account_by_time_ends_at_its_time_and_a_mark_is_a_share_of_what_is_le
 
 def test_an_account_by_count_ends_after_so_many_schedules_whatever_the_clock_says():
     clock = Clock()
-    account, ran = counting(20, clock)
+    account = counting(20, clock)
     assert account.left() == math.inf
     share, least = account.mark(0.25), account.mark(0.25, least=8)
     for number in range(20):
@@ -86,14 +84,14 @@ def test_an_account_by_count_ends_after_so_many_schedules_whatever_the_clock_say
         assert account.reached(least) is (number >= 8)
         assert not account.reached()
         clock.now += 0.1
-        ran.append(number)
+        account.ran += 1
     assert account.reached()
     assert not account.expired
 
 
 def test_an_account_by_count_has_expired_if_its_time_comes_first():
     clock = Clock()
-    account, _ = counting(20, clock)
+    account = counting(20, clock)
     clock.now += 10.1
     assert account.reached()
     assert account.expired
@@ -101,12 +99,11 @@ def test_an_account_by_count_has_expired_if_its_time_comes_first():
 
 def test_schedules_are_allowed_by_what_those_before_have_taken_or_by_their_number():
     clock = Clock()
-    account, ran = counting(100, clock)
+    account = counting(100, clock)
     assert account.allows(50, 0.5, pace=1000.0)
     assert not account.allows(51, 0.5, pace=0.0)
     timed = Account(clock.now + 10.0, now=clock)
-    timed.start(lambda: len(ran))
-    ran += [1, 2]
+    timed.ran = 2
     clock.now += 2.0
     assert timed.allows(4, 0.5, pace=0.0), "a second for each so far, and eight are left"
     assert not timed.allows(5, 0.5, pace=0.0)
@@ -116,9 +113,8 @@ def test_schedules_are_allowed_by_what_those_before_have_taken_or_by_their_numbe
 def test_a_recorded_run_counts_as_many_where_a_report_is_counted_and_as_one_where_a_search_is():
     clock = Clock()
     for account, each in ((counting(100, clock, records=True), RECORD), (counting(100, clock), 1)):
-        account, ran = account
         for _ in range(3):
-            ran.append("recorded")
+            account.ran += 1
             account.recorded()
         assert account.reached(3 * each)
         assert not account.reached(3 * each + 1)
@@ -141,12 +137,10 @@ def test_a_report_has_so_many_runs_as_make_so_many_steps_and_some_however_long_t
         (750, REPORT // 1000 + REPORT_RUNS),
         (100 * REPORT, REPORT_RUNS),
     ):
-        ran = []
         account = budget.account(0.5, points)
-        account.start(lambda ran=ran: len(ran))
-        ran += range(runs // 2 - 1)
+        account.ran += runs // 2 - 1
         assert not account.reached(), points
-        ran += [1, 2]
+        account.ran += 2
         assert account.reached()
         assert not account.expired
 

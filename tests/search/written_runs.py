@@ -90,9 +90,8 @@ class Written:
 
 def driven(strategy, executor, account):
     """The number of schedules that a strategy has run."""
-    driver = Driver(executor, account)
-    driver.run(strategy)
-    return driver.schedules
+    Driver(executor, account).run(strategy)
+    return account.ran
 
 
 def counted(schedules, clock=None):
