@@ -43,6 +43,11 @@ def foreign(file: str) -> bool:
     return file.startswith((*_LIBRARY, *_INSTALLED, "<"))
 
 
+def of_package(file: str) -> bool:
+    """Whether a file is of an installed package that is code under test."""
+    return file.startswith(_INSTALLED) and under_test(file)
+
+
 def of_user(file: str) -> bool:
     """Whether a file is the user's own: neither foreign nor of this package."""
     return not foreign(file) and not ours(file)

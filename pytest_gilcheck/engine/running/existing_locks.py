@@ -1,5 +1,8 @@
 """Finds the locks that exist when a check begins, wherever the program can reach them, and the primitives beside their names.
 
+An installed package is searched once anything leads to it, by an object, a name or an import in the user's code: most of those that
+are loaded belong to pytest's plugins, and are 9,000 objects of 10,000 for a small test.
+
 What does not work: searching the whole heap (``gc.get_referrers`` takes longer than the search for schedules, and finds the locks
 of all other code); replacing a lock in a set or in C. A thread that blocks on such a lock is noticed then (`watchdog`).
 """
@@ -19,6 +22,8 @@ from functools import partial
 from typing import Any
 
 from ...core.classes import bases_of, is_a, module_of_class, names_of, names_of_module
+from ...core.origin import of_package
+from ...core.source import with_nested
 from . import primitives
 from .contents import ATOMS, Contents, only_atoms
 from .engine import Engine
@@ -54,20 +59,65 @@ class ExistingLocks:
         self._engine, self._under_test = engine, under_test
         self.kinds: list[type] = []
         self._looked_at: dict[int, type] = {}  # by id: the hash of a class may be code of the program
+        self._wrapped: dict[int, Any] = {}  # by the id of the real lock, of which two that wait must meet at one
+        self._of_name: Counter[str] = Counter()
+        self._packages: dict[str, list[tuple[Any, str]]] = {}  # installed ones that nobody has reached, with the names of modules
+        self._reached: list[tuple[Any, str]] = []
+        self._asked: set[str] = set()  # modules
+        self._kinds_asked: set[int] = set()  # by id
 
-    def wrap(self, roots: Iterable[tuple[Any, str]], changes: Undoing) -> None:
-        """Wrap the locks that exist already, wherever these lead, each with its name."""
-        wrapped: dict[int, Any] = {}
-        of_name: Counter[str] = Counter()
+    def later(self, package: str, names: Any, module: str) -> None:
+        """Search this module of an installed package as soon as anything of the package is reached."""
+        if package in self._packages or package not in self._asked:
+            self._packages.setdefault(package, []).append((names, module))
+        else:
+            self._reached.append((names, module))
 
-        def wrapper(lock: Any, where: str) -> Any:
-            if id(lock) not in wrapped:
-                kind = primitives.Lock if type(lock) is _LOCK else primitives.RLock
-                wrapped[id(lock)] = kind(lock, where, of_name[where])
-                of_name[where] += 1
-            return wrapped[id(lock)]
+    def take_reached(self) -> list[tuple[Any, str]]:
+        """What was reached, and is to be searched."""
+        found, self._reached = self._reached, []
+        return found
 
-        seen: set[int] = set()
+    def reach(self, module: object) -> None:
+        """Something of this module, or the module itself, is within reach of the program; and so is all of its package."""
+        if type(module) is str and module not in self._asked:
+            package = module.partition(".")[0]
+            self._asked |= {module, package}
+            self._reached += self._packages.pop(package, [])
+
+    def _reach_by(self, value: Any, kind: type) -> None:
+        """What this refers to without a name that is searched: where it was defined, and what it may import."""
+        if id(kind) not in self._kinds_asked:
+            self._kinds_asked.add(id(kind))
+            self.reach(module_of_class(kind))
+        if kind is types.BuiltinFunctionType:
+            self.reach(value.__module__)
+        elif kind is types.FunctionType:
+            self.reach(value.__module__)
+            if self._packages and not of_package(value.__code__.co_filename):
+                for code in with_nested(value.__code__):
+                    for name in code.co_names:
+                        if name.partition(".")[0] in self._packages:
+                            self.reach(name)
+        elif issubclass(kind, type):
+            self.reach(module_of_class(value))
+        elif kind is types.ModuleType:
+            self.reach(names_of_module(value).get("__name__"))
+
+    def _wrapper(self, lock: Any, where: str) -> Any:
+        if id(lock) not in self._wrapped:
+            kind = primitives.Lock if type(lock) is _LOCK else primitives.RLock
+            self._wrapped[id(lock)] = kind(lock, where, self._of_name[where])
+            self._of_name[where] += 1
+        return self._wrapped[id(lock)]
+
+    def wrap(self, roots: Iterable[tuple[Any, str]], changes: Undoing, seen: set[int]) -> None:
+        """Wrap the locks that exist already, wherever these lead, each with its name; and note which packages these lead to.
+
+        Args:
+            seen: the ids of objects that have just been searched.
+        """
+        wrapper = self._wrapper
         sorts, contents = _Sorts(), Contents()
         waiting: deque[tuple[Any, str]] = deque(roots)
         while waiting and len(seen) < _MOST:
@@ -76,7 +126,10 @@ class ExistingLocks:
                 continue
             seen.add(id(thing))
             self._learn(thing if is_a(thing, type) else type(thing))
+            if type(thing) is types.FunctionType:
+                self._reach_by(thing, types.FunctionType)
             for place, name, value in contents.of(thing):
+                self._reach_by(value, type(value))
                 sort = sorts.of(value)
                 if sort is _Sort.LEAF:
                     continue
@@ -106,6 +159,7 @@ class ExistingLocks:
         """Remember a class that is under test."""
         if id(kind) not in self._looked_at:
             self._looked_at[id(kind)] = kind
+            self.reach(module_of_class(kind))
             if self._under_test(module_of_class(kind)):
                 self.kinds.append(kind)
 

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from ...core.classes import file_of_module, is_a, name_of_callable, names_of_module
-from ...core.origin import ours
+from ...core.origin import of_package, ours
 from ..bytecode import switch_points
 from . import controlling, dates, files, hooks, primitives, repeatable, threads
 from .children import noting
@@ -75,7 +75,7 @@ class Patches:
                 self._changes.then(partial(copyreg.dispatch_table.pop, kind, None))
         if (uuid := sys.modules.get("uuid")) is not None and hasattr(uuid, "_generate_time_safe"):
             self._changes.set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
-        self._locks.wrap([*self._searched(self._modules.values()), *self._named(self._roots)], self._changes)
+        self._search([*self._searched(self._modules.values()), *self._named(self._roots)], self._changes)
         futures = sys.modules.get("concurrent.futures._base")
         self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._locks.kinds])
         self._engine.chance = self._repeatable
@@ -102,9 +102,16 @@ class Patches:
         primitives.disabled_lock, primitives.told_apart = None, locks_apart
         new, known = self._new_modules(), len(self._locks.kinds)
         self._replace_names_of(new)
-        self._locks.wrap(self._searched(self._modules.values() if anew else new), self._changes)
-        self._locks.wrap(self._named(roots), self._of_program)
+        self._search(self._searched(self._modules.values() if anew else new), self._changes)
+        self._search(self._named(roots), self._of_program)
         self._repeatable.hash_by_number(self._locks.kinds[known:])
+
+    def _search(self, roots: Iterable[tuple[Any, str]], changes: Undoing) -> None:
+        """Wrap the locks that these lead to, and those of the packages that these lead to."""
+        seen: set[int] = set()
+        self._locks.wrap(roots, changes, seen)
+        while reached := self._locks.take_reached():
+            self._locks.wrap(reached, self._changes, seen)
 
     def _new_modules(self) -> list[types.ModuleType]:
         """The modules that were not there when this was called last."""
@@ -118,13 +125,18 @@ class Patches:
                 self._replace_names(names_of_module(module))
 
     def _searched(self, modules: Iterable[types.ModuleType]) -> list[tuple[Any, str]]:
-        """The names of those modules that are searched for locks."""
+        """The names of those modules that are searched for locks in any case: those of installed packages may wait."""
         found = []
         for module in modules:
             names, file = names_of_module(module), file_of_module(module)
             name = str(names.get("__name__", ""))
-            if name in _ALWAYS_SEARCHED or (names and file is not None and self._engine.takes_part(file)):
+            if name in _ALWAYS_SEARCHED:
                 found.append((names, name))
+            elif names and file is not None and self._engine.takes_part(file):
+                if of_package(file):
+                    self._locks.later(name.partition(".")[0], names, name)
+                else:
+                    found.append((names, name))
         return found
 
     @staticmethod
