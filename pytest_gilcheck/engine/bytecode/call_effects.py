@@ -25,7 +25,7 @@ from .known_calls import CHANGES_FIRST, EFFECTS, GOES_THROUGH, KEEPING_METHODS, 
 from .library import one_step
 from .part_effects import touches_of_attribute, touches_of_element
 from .reach import is_a_lock, reached, role_of
-from .touch import ALL, DICTS, UNKNOWN, Touch, UnderTest, container_of
+from .touch import ALL, DICTS, UNKNOWN, Touch, Touches, UnderTest, container_of
 
 _UNBOUND = (MethodDescriptorType, WrapperDescriptorType)
 _IN_C = (BuiltinFunctionType, MethodWrapperType, ClassMethodDescriptorType, *_UNBOUND)
@@ -35,15 +35,17 @@ _WITHOUT_STATE = frozenset({"__init__", "__init_subclass__", "__eq__", "__ne__",
 _OUTSIDE = object()  # files and processes
 
 
-def touches_of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touch]:
-    """What a call touches by itself."""
+def touches_of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
+    """What a call touches by itself; `UNKNOWN` if that is an object which its own code has still to find."""
     keywords = [Touch(callee.keywords, ALL, False)] if type(callee) is partial and callee.keywords else []
     callee, arguments = unwrapped(callee, arguments)
     found = _of_call(callee, arguments, under_test)
+    if found is UNKNOWN:
+        return UNKNOWN
     return keywords + without_gil.by_call(found, callee, arguments) if found else keywords
 
 
-def _of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touch]:
+def _of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     kind = type(callee)
     if kind is FunctionType:
         return _of_function(callee, arguments, under_test)
@@ -76,13 +78,15 @@ def _of_function(function: FunctionType, arguments: list[Any], under_test: Under
     return [guess, *of_owner, *reached([] if name in KEEPING_METHODS else arguments[1:], changes=changes, guess=changes)]
 
 
-def _of_making(kind: Any, arguments: list[Any], under_test: UnderTest) -> list[Touch]:
+def _of_making(kind: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
     """Of a call of a class: it reads what it is given, and keeps it."""
     if made_by_steps(kind, under_test) or is_a_lock(kind) or (kind is type and len(arguments) == 1):
         return []
     makes = in_class(type(kind), "__call__")
     if type(makes) is FunctionType and function_makes_steps(makes, under_test):
         return []
+    if type(in_class(kind, "__new__")) in (staticmethod, FunctionType) and type(in_class(kind, "__init__")) in _UNBOUND:
+        return UNKNOWN  # code answers with an instance that others may have, which C initialises again
     found = reached(arguments, shallow=kind not in (str, set, frozenset, dict))
     bases = bases_of(kind)
     known = not made_at_run_time(kind) or container_of(kind) is not kind or any(each in bases for each in VALUES)

@@ -96,7 +96,7 @@ def _raised(at: At) -> Touches:
     found = at.top(at.argument if at.name == "RAISE_VARARGS" else 1) or ()
     errors = [Touch(each, ALL, True) for each in found if is_a(each, BaseException)]
     classes = [touches_of_call(each, [], at.under_test) for each in found if is_a(each, type)]
-    return [*errors, *(touch for each in classes for touch in each)]
+    return [*errors, *(touch for each in classes for touch in each or ())]
 
 
 # Attributes and names.
