@@ -67,7 +67,7 @@ def violated(check, **causes):
     for field in fields(kind):
         default = field.default if field.default_factory is MISSING else field.default_factory()
         result.__dict__[field.name] = None if default is MISSING else default
-    result.__dict__.update(causes, verdict=Verdict.VIOLATED, reason="")
+    result.__dict__.update(causes, conclusion=Verdict.VIOLATED, reason="")
     return result
 
 

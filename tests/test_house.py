@@ -248,8 +248,8 @@ def test_every_public_name_exists():
 
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
-    "reordering", "explorer", "harness", "minimise", "reduction", "search",
+    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten",
+    "focus", "reordering", "explorer", "harness", "minimise", "reduction", "search",
 )  # fmt: skip
 FUZZ_PARTS = (
     "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",

@@ -374,7 +374,7 @@ class CheckedTests:
         """Fail the test for what is violated, and if strict for what is inconclusive; otherwise say what is inconclusive."""
         __tracebackhide__ = True
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
-            if found := [call for call in unjudged if call.result.verdict == verdict]:
+            if found := [call for call in unjudged if call.result.conclusion == verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
                 advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
@@ -386,7 +386,7 @@ class CheckedTests:
         """Fail a test that fails already for what is violated too, if it may be expected to fail with another error."""
         __tracebackhide__ = True
         if isinstance(error, Exception) and not isinstance(error, ClaimViolated) and expects_an_error(item):
-            self._judge([call for call in unjudged if call.result.verdict is Verdict.VIOLATED])
+            self._judge([call for call in unjudged if call.result.conclusion is Verdict.VIOLATED])
 
     def _fail_as_before(self, item: pytest.Item, message: str) -> None:
         """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
@@ -479,7 +479,7 @@ class CheckedTests:
             self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
     def _record_undecided(self, item: pytest.Item, check: str, reason: str, code: str = UNDECIDED) -> None:
-        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
+        result = Judged(conclusion=Verdict.INCONCLUSIVE, reason=reason)
         self.keep(item, evidence.record(check, item.nodeid, result, {}, {}) | {"code": code})
 
 

@@ -139,9 +139,9 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
             message = "gilcheck: the test skipped itself in some of its calls, but not in the first"
             _raise(pytest.fail.Exception(f"{message}: {'; '.join(_skips(group))}", pytrace=False))
         _raise(group)
-    if result.verdict == "violated":
+    if result.conclusion == "violated":
         _raise(pytest.fail.Exception(result.message(), pytrace=False))
-    if result.verdict == "inconclusive" and (named := _starter_of_thread(result.reason, item, started_by)):
+    if result.conclusion == "inconclusive" and (named := _starter_of_thread(result.reason, item, started_by)):
         raise Inconclusive(f"{result.reason}{named}")
     result.assert_holds()
 

@@ -162,7 +162,7 @@ def fuzz(
             where = "every sequential order" if explorer is None else explorer.every_order
             error.__cause__.add_note(f"fails without any concurrency, in {where}")
             raise error.__cause__ from None
-        result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
+        result = replace(template, conclusion=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
     except Exception as error:
         if not (what := _replaced(error) or (explorer is not None and _beside_replaced(error, explorer))):
             raise
@@ -199,7 +199,7 @@ def _beside_replaced(error: BaseException, explorer: Explorer) -> str:
 def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:
     """The result of a check that claims nothing."""
     return FuzzResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason=reason,
         workload=program.name,
         interpreter=Interpreter.current(),
@@ -224,7 +224,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
             raise
         shown, _ = explain(explorer, error.failure, over=lambda: True)  # no schedule passes
         reason = f"it fails without any concurrency: {error}"
-        return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
+        return replace(template, conclusion=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run
@@ -274,7 +274,7 @@ def _left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepea
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
     held = (result, first_alone) if first_alone and result.verdict is Verdict.HOLDS else None
-    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held))
+    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason), held))
 
 
 def _too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> Unrepeatable:
@@ -290,7 +290,7 @@ def _too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> 
     )
     what_to_do = "make it before the check: call it once in a fixture, or in setup"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)))
+    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason)))
 
 
 def _few(names: tuple[str, ...]) -> str:
@@ -352,7 +352,7 @@ def _searched(
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
     library = "" if searched.settled else _one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
     reason = f"{where}{drawn}{part}{time}: no failure{library}"
-    return replace(template, verdict=Verdict.HOLDS, reason=reason, bound=searched.bound)
+    return replace(template, conclusion=Verdict.HOLDS, reason=reason, bound=searched.bound)
 
 
 def _one_step(modules: tuple[str, ...], imported: tuple[str, ...]) -> str:
@@ -459,13 +459,13 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     check_followed(token, policy.unused, run.schedule, run.anchors, run.points if failure is None else None)
     template = replace(template, coverage="one schedule, replayed")
     if failure is None:
-        return replace(template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
+        return replace(template, conclusion=Verdict.HOLDS, reason=does_not_fail(token))
     if explorer.engine.journal is not None and failure.symptom in _LASTING and (now := explorer.fails_now()) is not None:
         raise StateLeft(failure, now)
     explanation, _ = explain(explorer, failure)
     return replace(
         template,
-        verdict=Verdict.VIOLATED,
+        conclusion=Verdict.VIOLATED,
         reason=f"{failure.symptom}: {failure.message}; replayed",
         kind=Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY,
         symptom=str(failure.symptom),

@@ -50,7 +50,7 @@ def latency(
     """
     start = time.monotonic()
     template = LatencyResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
         claim=claim,
@@ -63,7 +63,7 @@ def latency(
     except (ClientGone, ProbeHung) as error:
         result = replace(template, reason=f"not measured: {error}; {RETRY}")
     if build() != template.interpreter.build:
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
+        result = replace(result, conclusion=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 

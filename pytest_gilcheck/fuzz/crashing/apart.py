@@ -69,7 +69,7 @@ class ApartExamination(Examination):
             f"a run with {preemptions(schedule.preemptions)} failed, and no other run of its schedule, here or in another process"
         )
         why = "the outcome also depends on something other than the schedule"
-        return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=f"not repeatable: {what}: {why}")
+        return replace(self._template, conclusion=Verdict.INCONCLUSIVE, reason=f"not repeatable: {what}: {why}")
 
     def _answer(self, job: Callable[[Explorer], Any]) -> Any:
         """The answer of a job in a process of its own; None if it has none."""
