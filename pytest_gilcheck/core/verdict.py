@@ -33,10 +33,12 @@ class Judged:
     Attributes:
         conclusion: holds, violated or inconclusive, for code that shows or copies results: to read it judges nothing.
         reason: one line: what decided the verdict, with the figures; if inconclusive, also what to do about it.
+        distorted: whether a tracer or profiler decided it, which the reason names.
     """
 
     conclusion: Verdict
     reason: str
+    distorted: bool = False
 
     @property
     def verdict(self) -> Verdict:

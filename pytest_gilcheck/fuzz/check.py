@@ -12,7 +12,7 @@ from typing import Any
 from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
 from ..core.durations import seconds
-from ..core.errors import BadValue
+from ..core.errors import BadValue, ErrorWithCode
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
 from ..core.own_builtins import TAKE_BACK
@@ -407,8 +407,10 @@ def _rounded_up(seconds: float) -> float:
     return round(min(unit * figure for figure in figures if unit * figure >= seconds), 9)
 
 
-class ReplayDiverged(AssertionError):
+class ReplayDiverged(ErrorWithCode, AssertionError):
     """A replay did not follow its token: the visible steps differ from those of the run that the token describes."""
+
+    finding = ("fuzz", "diverged")
 
 
 def check_program(token: Token, program: Program) -> None:

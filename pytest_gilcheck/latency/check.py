@@ -80,7 +80,8 @@ def _checked(
         load = Load(work, team, plan.timeout, plan.setup)
         call_seconds = _first_call(load, progress)
         if (watched := watcher()) is not None:
-            return replace(template, reason=f"{watched} is active and distorts all timings; run timing checks without it")
+            reason = f"{watched} is active and distorts all timings; run timing checks without it"
+            return replace(template, reason=reason, distorted=True)
         beside = max(BESIDE, COVER * call_seconds)
         least = FEWEST_ROUNDS * (ALONE + beside) + ALONE
         budget = plan.budget or min(plan.longest_budget, max(DEFAULT_BUDGET * plan.scale, least + plan.workers * call_seconds))

@@ -88,7 +88,7 @@ def scaling(
         _warm_up(sampler, max(1, plan.warmup))
         if (watched := watcher()) is not None:
             reason = f"{watched} is active and distorts all timings; run timing checks without it"
-            return replace(template, reason=reason, seconds=time.monotonic() - start)
+            return replace(template, reason=reason, distorted=True, seconds=time.monotonic() - start)
         result = _measured(template, sampler, plan, start)
     if plan.diagnosed and result.conclusion is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
         result = _with_processes(result, work, plan, progress)
