@@ -245,7 +245,7 @@ def _probe(arguments: argparse.Namespace, set_deadline: Callable[[float | None],
     if arguments.json is not None:
         evidence_files.write(Path(arguments.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)
     put(str(result))
-    return EXIT_STATUS[result.verdict]
+    return EXIT_STATUS[result.conclusion]
 
 
 def _resolve(target: str) -> Callable[[], Any]:

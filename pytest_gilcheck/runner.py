@@ -234,7 +234,7 @@ class Runner:
 def _watched(result: Judged) -> Judged:
     """An inconclusive result that came about under a tracer names it: it may be the cause, whatever else the reason is."""
     seen = watcher()
-    if result.verdict is not Verdict.INCONCLUSIVE or seen is None or seen in result.reason:
+    if result.conclusion is not Verdict.INCONCLUSIVE or seen is None or result.distorted:
         return result
     return replace(result, reason=f"{result.reason}; {seen} was active, which may be why: run the check without it")
 

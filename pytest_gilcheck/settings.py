@@ -189,6 +189,10 @@ class Settings:
                 return SETTINGS[name].read(text, source(name)), source(name)
         return None, "default"
 
+    def is_of_ini_file(self, name: str) -> bool:
+        """Whether the ini file is the strongest layer that has the setting."""
+        return next((layer is self.ini for layer, _ in self._layers() if layer.get(name) is not None), False)
+
     @property
     def scale(self) -> float:
         """The factor for all budgets and timeouts."""

@@ -76,6 +76,19 @@ def test_what_a_search_could_not_decide_under_a_tracer_names_the_tracer():
         sys.settrace(before)
 
 
+def test_a_check_of_time_under_a_tracer_names_it_once():
+    def found(trace):
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            result = Gilcheck().scaling(lambda: None, threads=2)
+            return result.distorted, result.reason.count("a trace function (tests.test_runner)")
+        finally:
+            sys.settrace(before)
+
+    assert found(lambda *event: None) == (True, 1)
+
+
 @pytest.mark.parametrize(
     "judge", one_in(5, [None, 0, "", "False", pytest.param(Unspeakable())]), ids=["None", "0", "empty", "text", "raises"]
 )

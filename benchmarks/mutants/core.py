@@ -141,8 +141,8 @@ MUTANTS = (
         "core/values.py",
         "        return math.isfinite(value)\n",
         "        return True\n",
-        "timeout=inf is accepted, and a test that hangs is never ended",
-        ("tests/scaling/test_claim.py", "tests/latency/test_claim.py", "tests/interrupt/test_check.py"),
+        "min_speedup=inf is accepted: a claim that nothing can meet",
+        ("tests/core/test_values.py",),
     ),
     Mutant(
         "evidence-infinite",

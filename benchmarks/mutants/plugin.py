@@ -35,7 +35,7 @@ MUTANTS = (
         '            (self.environment, lambda name: f"environment {variable(name)}"),\n'
         '            (self.command_line, lambda name: f"command line {option(name)}"),\n',
         "the environment overrides the command line",
-        SETTINGS,
+        ("tests/test_settings.py",),
     ),
     Mutant(
         "settings-off-is-on",
@@ -59,7 +59,7 @@ MUTANTS = (
         "        if value is None and argument.setting:\n",
         "        if argument.setting and setting(argument.name)[0] is not None:\n",
         "a setting of the run overrides the argument of a marker",
-        SETTINGS,
+        ("tests/core/test_values.py",),
     ),
     Mutant(
         "session-not-strict",

@@ -20,6 +20,7 @@ from ..checks import ENDED_EARLY, FIXTURE, FUZZ, MARKERS
 from ..core import evidence, own_modules
 from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
 from ..core.codes import NOT_JUDGED, UNDECIDED, help_line
+from ..core.fork_safety import note_starter
 from ..core.machine import machine
 from ..core.verdict import ClaimViolated, Inconclusive, Judged, Verdict
 from ..runner import DISABLED
@@ -151,7 +152,6 @@ class CheckedTests:
     def __init__(self, config: pytest.Config, spawned: SpawnedTest | None) -> None:
         self._settings = settings_of(config)
         self._strict = bool(self._settings.value("strict")[0])
-        self._started_by: dict[str, str] = {}  # thread's name: fixture's
         self._progress = CheckProgress(config)
         self._traces = bool(config.getoption("trace", False))
         limit = _SILENCE * (self._settings.value("timeout")[0] or _TIMEOUT) * self._settings.scale
@@ -167,8 +167,7 @@ class CheckedTests:
         counts[entry["check"]] += 1
         entry["number"] = counts[entry["check"]]
         item.stash.setdefault(_RECORDS, []).append(entry)
-        earlier = sum(str(name).endswith(".verdict") for name, _ in item.user_properties)
-        item.user_properties += figures_as_properties(entry, earlier + 1)
+        item.user_properties += figures_as_properties(entry, counts.total())
 
     def checks(self, item: pytest.Item) -> Gilcheck:
         self._progress.begin()
@@ -250,13 +249,13 @@ class CheckedTests:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[Any]:
-        """Remember which fixture started which thread: a fork would lose it."""
+        """Note which fixture started which thread, for the message that a fork would lose it."""
         before = set(threading.enumerate())
         try:
             return (yield)
         finally:
             for thread in set(threading.enumerate()) - before:
-                self._started_by[thread.name] = fixturedef.argname
+                note_starter(thread, f"fixture {fixturedef.argname!r}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object:
@@ -287,7 +286,7 @@ class CheckedTests:
     def _run(self, item: pytest.Function, marker: str, problems: list[BaseException]) -> None:
         __tracebackhide__ = True
         try:
-            run(item, marker, self.checks(item), self._started_by)
+            run(item, marker, self.checks(item))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:
@@ -374,7 +373,7 @@ class CheckedTests:
         """Fail the test for what is violated, and if strict for what is inconclusive; otherwise say what is inconclusive."""
         __tracebackhide__ = True
         for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
-            if found := [call for call in unjudged if call.result.verdict == verdict]:
+            if found := [call for call in unjudged if call.result.conclusion == verdict]:
                 message = "; ".join(f"{call.result.headline()} ({call.place})" for call in found)
                 advice = f"{found[0].advice()}; {help_line(NOT_JUDGED)}"
                 if verdict is Verdict.VIOLATED or self._strict:
@@ -386,7 +385,7 @@ class CheckedTests:
         """Fail a test that fails already for what is violated too, if it may be expected to fail with another error."""
         __tracebackhide__ = True
         if isinstance(error, Exception) and not isinstance(error, ClaimViolated) and expects_an_error(item):
-            self._judge([call for call in unjudged if call.result.verdict is Verdict.VIOLATED])
+            self._judge([call for call in unjudged if call.result.conclusion is Verdict.VIOLATED])
 
     def _fail_as_before(self, item: pytest.Item, message: str) -> None:
         """Fail a rerun that is inconclusive: it takes nothing back of the failure before it."""
@@ -479,7 +478,7 @@ class CheckedTests:
             self._record_undecided(item, check, reason[:_LONGEST_REASON])
 
     def _record_undecided(self, item: pytest.Item, check: str, reason: str, code: str = UNDECIDED) -> None:
-        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
+        result = Judged(conclusion=Verdict.INCONCLUSIVE, reason=reason)
         self.keep(item, evidence.record(check, item.nodeid, result, {}, {}) | {"code": code})
 
 

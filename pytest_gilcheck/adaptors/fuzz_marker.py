@@ -150,7 +150,7 @@ def _with_hypothesis(
         with explanations.given_back():
             result = runner.run(FUZZ, program, given, source, judged="marker", stays=runner.stays())
         results.append(result)
-        if result.verdict == "inconclusive":
+        if result.conclusion == "inconclusive":
             return
         result.assert_holds()
 
@@ -164,7 +164,7 @@ def _with_hypothesis(
         test.inner_test = inner
         fixtures.give_back_parameters()
         item.obj._hypothesis_internal_use_settings = previous
-    undecided = [result for result in results if result.verdict == "inconclusive"]
+    undecided = [result for result in results if result.conclusion == "inconclusive"]
     if undecided:
         return undecided[0]
     if not results:

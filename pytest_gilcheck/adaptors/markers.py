@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import pytest
@@ -12,13 +12,11 @@ from ..calls import Gilcheck, refuse_without_selector
 from ..checks import MARKERS, Check, selected
 from ..core.arguments import Argument, refuse_unknown
 from ..core.codes import USAGE, code_of, help_line
-from ..core.errors import BadValue
+from ..core.errors import BadValue, ErrorWithCode
 from ..core.invariants import standing_for
 from ..core.signatures import is_of_kind
-from ..core.team import TeamHung
 from ..core.verdict import Inconclusive, Judged
 from ..core.workloads import calling
-from ..fuzz.check import ReplayDiverged
 from .expected import is_unexcused, unexcused
 from .fuzz_marker import fuzz
 
@@ -85,9 +83,6 @@ def unsupported(item: pytest.Item, marker: str) -> str | None:
     return None
 
 
-_CAUSES = {TeamHung: ("scaling", "hangs"), ReplayDiverged: ("fuzz", "diverged")}  # errors that are findings: check and name
-
-
 class _Outcome(BaseException):
     """Carries an outcome of pytest (skip, fail, xfail, exit) from a child to the parent: pytest's exceptions cannot be pickled."""
 
@@ -95,11 +90,8 @@ class _Outcome(BaseException):
         super().__init__(kind, message)
 
 
-def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mapping[str, str]) -> None:
+def run(item: pytest.Function, marker: str, checks: Gilcheck) -> None:
     """Check the test body and judge the marker's claim.
-
-    Args:
-        started_by: which fixture started which thread, both by name.
 
     Raises:
         Failed: the claim is violated (the message is the result's), or the marker's arguments cannot be used.
@@ -113,11 +105,10 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
         body = _carrying_outcomes(body)
     try:
         result = _run_check(item, marker, checks, body)
-    except (BadValue, TeamHung, ReplayDiverged) as error:
-        named = _starter_of_thread(error.expected, item, started_by) if isinstance(error, BadValue) else ""
-        code = USAGE if isinstance(error, BadValue) else code_of(*_CAUSES[type(error)])
+    except ErrorWithCode as error:
+        code = code_of(*error.finding)
         about = "" if code == USAGE else f"\n  {help_line(code)}"  # a refused argument says what to do
-        message = f"gilcheck: {error}{named} ({place_of(item)}){about}"
+        message = f"gilcheck: {error} ({place_of(item)}){about}"
     except _Outcome as error:
         raised = _outcome(*error.args)
     except BaseExceptionGroup as error:
@@ -139,10 +130,8 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck, started_by: Mappin
             message = "gilcheck: the test skipped itself in some of its calls, but not in the first"
             _raise(pytest.fail.Exception(f"{message}: {'; '.join(_skips(group))}", pytrace=False))
         _raise(group)
-    if result.verdict == "violated":
+    if result.conclusion == "violated":
         _raise(pytest.fail.Exception(result.message(), pytrace=False))
-    if result.verdict == "inconclusive" and (named := _starter_of_thread(result.reason, item, started_by)):
-        raise Inconclusive(f"{result.reason}{named}")
     result.assert_holds()
 
 
@@ -241,14 +230,6 @@ def _carrying_outcomes(body: Callable[[], Any]) -> Callable[[], Any]:
             raise picklable(error) from None
 
     return calling(called, body)
-
-
-def _starter_of_thread(text: str, item: pytest.Function, started_by: Mapping[str, str]) -> str:
-    """Name the fixture of this test that started a thread which the text names: a fork would lose the thread."""
-    if "a fork would lose" not in text:
-        return ""
-    fixtures = [name for thread, name in started_by.items() if thread in text and name in item.fixturenames]
-    return f"; fixture {fixtures[0]!r} started that thread" if fixtures else ""
 
 
 def _with_fixtures(item: pytest.Function, source: str, name: str, function: Callable[..., Any]) -> Callable[[], Any]:

@@ -76,7 +76,7 @@ def target(config: pytest.Config, settings: Settings, name: str) -> tuple[Path, 
     path, source = settings.value(name)
     if path is None:
         return None
-    if source.startswith("ini "):
+    if settings.is_of_ini_file(name):
         return (config.inipath.parent if config.inipath else config.rootpath) / path, source
     return config.invocation_params.dir / path, source
 

@@ -243,7 +243,7 @@ class Summary:
     def _lost(self, report: pytest.TestReport) -> evidence.Record:
         """The record of a test whose worker died in it: whatever it was to check is undecided."""
         reason = f"the worker process died in this test: {report.longreprtext.partition(chr(10))[0]}"
-        result = Judged(verdict=Verdict.INCONCLUSIVE, reason=reason)
+        result = Judged(conclusion=Verdict.INCONCLUSIVE, reason=reason)
         return evidence.record(ENDED_EARLY, report.nodeid, result, {}, {}) | {"outcome": "failed", "code": ENDED_EARLY_CODE}
 
     def _table(self) -> Matrix:

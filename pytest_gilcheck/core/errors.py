@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from types import FunctionType, MethodType
+from typing import ClassVar
 
 from .texts import attribute_of, name_in, text_of
 
 _LONGEST = 1000  # characters of a value in a message: a path fits
 
 
-class BadValue(ValueError):
+class ErrorWithCode(Exception):
+    """An error that is a finding: of a check that cannot give a result, or of how it is used.
+
+    Attributes:
+        finding: its check and its name there, as `codes.code_of` takes them.
+    """
+
+    finding: ClassVar[tuple[str, str]]
+
+
+class BadValue(ErrorWithCode, ValueError):
     """An argument or setting that cannot be used; the message is one line with its name, value and source.
 
     Args:
@@ -18,6 +29,8 @@ class BadValue(ValueError):
         expected: a description of the values that are accepted.
         source: where the value came from, for example ``"marker gil_scaling"`` or ``"environment GILCHECK_BUDGET"``.
     """
+
+    finding = ("any", "usage")
 
     def __init__(self, name: str, value: object, expected: str, source: str = "argument") -> None:
         self.name, self.value, self.expected, self.source = name, value, expected, source

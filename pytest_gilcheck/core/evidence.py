@@ -28,7 +28,7 @@ class Concluded(Protocol):
     """A check's result, as far as evidence is concerned."""
 
     @property
-    def verdict(self) -> Verdict: ...
+    def conclusion(self) -> Verdict: ...
     @property
     def reason(self) -> str: ...
 
@@ -63,7 +63,7 @@ def record(
         "subject": subject,
         "number": 1,
         "judged": judged,
-        "verdict": None if result is None else str(result.verdict),
+        "verdict": None if result is None else str(result.conclusion),
         "reason": "" if result is None else result.reason,
         "code": getattr(result, "code", None) or None,
         "rerun": None,

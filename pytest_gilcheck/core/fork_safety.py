@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 from .clocks import sleep
 from .early_threads import EARLY_THREADS
@@ -19,6 +20,7 @@ from .system import HAS_FORK, entries, read
 _ENDING = 0.01  # seconds; a thread that was joined may still be about to end
 _LOOKS = 5
 
+_starters: WeakKeyDictionary[threading.Thread, str] = WeakKeyDictionary()
 _harmless: list[Callable[[threading.Thread], bool]] = []
 _harmless_unknown: list[Callable[[], int]] = [lambda: EARLY_THREADS]
 
@@ -41,6 +43,11 @@ def declare_harmless_unknown(number: Callable[[], int]) -> None:
     _harmless_unknown.append(number)
 
 
+def note_starter(thread: threading.Thread, who: str) -> None:
+    """Note who started a thread, such as ``"fixture 'server'"``: messages about that thread say so."""
+    _starters.setdefault(thread, who)  # of two fixtures in each other, the inner one is set up first
+
+
 def unknown_threads() -> list[str]:
     """The names of the threads of this process that Python does not know; empty where the system does not list threads."""
     known = {thread.native_id for thread in threading.enumerate()}
@@ -55,7 +62,7 @@ def can_fork() -> str | None:
         return "this platform has no fork"
     if sys.platform == "darwin":
         return "system libraries of macOS do not survive a fork"
-    others = [thread.name for thread in threading.enumerate() if _counts(thread)]
+    others = [_told(thread) for thread in threading.enumerate() if _counts(thread)]
     if others:
         return f"threads are running that a fork would lose: {', '.join(others[:3])}"
     if threading.current_thread() is not threading.main_thread():
@@ -74,6 +81,10 @@ def _counted_unknown() -> list[str]:
             return []
         sleep(_ENDING)
     return unknown
+
+
+def _told(thread: threading.Thread) -> str:
+    return f"{thread.name} (started by {who})" if (who := _starters.get(thread)) else thread.name
 
 
 def _name(task: str) -> str:

@@ -21,7 +21,7 @@ from typing import NoReturn
 from . import stacks
 from .clocks import context_switches, cpu_with_children_ns, monotonic, perf_counter_ns, run_queue_wait_ns, thread_time_ns
 from .cores import CAN_PIN
-from .errors import BadValue
+from .errors import BadValue, ErrorWithCode
 from .system import has_children, read
 
 _EXIT = 0.2  # seconds that a thread has to end after it was asked to
@@ -111,13 +111,15 @@ class Lap:
         return self.cpu / max(1, self.wall)
 
 
-class TeamHung(Exception):
+class TeamHung(ErrorWithCode):
     """A lap did not end within its limit.
 
     Attributes:
         stacks: the stacks of all threads at the time limit.
         alive: the number of threads that could not be ended and still run.
     """
+
+    finding = ("scaling", "hangs")
 
     def __init__(self, message: str, stacks: str, alive: int) -> None:
         super().__init__(message)

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 from unittest import SkipTest
 
 from .codes import UNDECIDED, help_line
-
-_PACKAGE = __name__.partition(".")[0]
-_READERS = frozenset(  # modules whose code reads the verdict to show or copy it, which is no judgement
-    {_PACKAGE, "_pytest", "copy", "dataclasses", "devtools", "icecream", "inspect", "pdb", "pluggy", "pprint", "reprlib", "rich"}
-)
 
 
 class Verdict(StrEnum):
@@ -38,18 +31,23 @@ class Judged:
     """The base class of the results of all checks.
 
     Attributes:
-        verdict: holds, violated or inconclusive.
+        conclusion: holds, violated or inconclusive, for code that shows or copies results: to read it judges nothing.
         reason: one line: what decided the verdict, with the figures; if inconclusive, also what to do about it.
+        distorted: whether a tracer or profiler decided it, which the reason names.
     """
 
-    verdict: Verdict
+    conclusion: Verdict
     reason: str
+    distorted: bool = False
 
-    def __getattribute__(self, name: str) -> Any:
-        # Reading the verdict counts as a judgement only in the user's code. To print a result does not: other code reads it then.
-        if name == "verdict" and str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0] not in _READERS:
-            self._record_judgement("verdict")
-        return super().__getattribute__(name)
+    @property
+    def verdict(self) -> Verdict:
+        """Holds, violated or inconclusive. Whoever reads it judges the result, and decides what becomes of the test.
+
+        It is no field, because what prints, compares or copies a dataclass reads all fields, and judges nothing.
+        """
+        self._record_judgement("verdict")
+        return self.conclusion
 
     @property
     def judged_by(self) -> str | None:
@@ -65,7 +63,7 @@ class Judged:
         return raised_by
 
     def forget_judgement(self) -> None:
-        """Forget that the verdict was read, because a hook read it and not the test."""
+        """Forget that the verdict was read: by the check itself or by a hook, and not by the test."""
         self.__dict__.pop("_judged_by", None)
 
     def _record_judgement(self, judged_by: str) -> None:
@@ -75,9 +73,9 @@ class Judged:
     @property
     def code(self) -> str:
         """The code of the finding, such as ``"GC101"``, which ``gilcheck explain`` explains; empty if the claim holds."""
-        if self.verdict is Verdict.HOLDS:
+        if self.conclusion is Verdict.HOLDS:
             return ""
-        return self.finding() or (UNDECIDED if self.verdict is Verdict.INCONCLUSIVE else "")
+        return self.finding() or (UNDECIDED if self.conclusion is Verdict.INCONCLUSIVE else "")
 
     def finding(self) -> str:
         """The code of what was found by a check that does not hold; empty for an undecided check without a known cause."""
@@ -85,7 +83,7 @@ class Judged:
 
     def headline(self) -> str:
         """Return the verdict and its reason in one or two lines; ``str(result)`` is the whole report."""
-        return f"{self.verdict}: {self.reason}"
+        return f"{self.conclusion}: {self.reason}"
 
     def message(self) -> str:
         """Return the headline and where its finding is explained: what a failing test says."""
@@ -113,11 +111,11 @@ class Judged:
 
     def _assert(self, expected: Verdict, judged_by: str) -> None:
         __tracebackhide__ = True
-        if self.verdict is expected:
+        if self.conclusion is expected:
             self._record_judgement(judged_by)
             return
         self.forget_judgement()
         self.__dict__["_raised_by"] = judged_by
-        if self.verdict is Verdict.INCONCLUSIVE:
+        if self.conclusion is Verdict.INCONCLUSIVE:
             raise Inconclusive(self.reason)
         raise ClaimViolated(self.message())

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
-from ..core.errors import BadValue
+from ..core.errors import BadValue, ErrorWithCode
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
 from ..core.own_builtins import TAKE_BACK
@@ -156,7 +156,7 @@ def fuzz(
             where = "every sequential order" if explorer is None else explorer.every_order
             error.__cause__.add_note(f"fails without any concurrency, in {where}")
             raise error.__cause__ from None
-        result = replace(template, verdict=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
+        result = replace(template, conclusion=Verdict.VIOLATED, reason=f"it fails without any concurrency: {error}")
     except Exception as error:
         if not (what := _replaced(error) or (explorer is not None and _beside_replaced(error, explorer))):
             raise
@@ -193,7 +193,7 @@ def _beside_replaced(error: BaseException, explorer: Explorer) -> str:
 def undecided(program: Program, plan: FuzzPlan, reason: str = "") -> FuzzResult:
     """The result of a check that claims nothing."""
     return FuzzResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason=reason,
         workload=program.name,
         interpreter=Interpreter.current(),
@@ -218,7 +218,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
             raise
         shown, _ = explain(explorer, error.failure, over=lambda: True)  # no schedule passes
         reason = f"it fails without any concurrency: {error}"
-        return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
+        return replace(template, conclusion=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
     deadline = Ledger(plan.budget, counted=plan.schedules is not None, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=expected_errors(explorer))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run
@@ -314,11 +314,13 @@ def _searched(
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
     library = "" if searched.settled else one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
     reason = f"{where}{drawn}{part}{time}: no failure{library}"
-    return replace(template, verdict=Verdict.HOLDS, reason=reason, bound=searched.bound)
+    return replace(template, conclusion=Verdict.HOLDS, reason=reason, bound=searched.bound)
 
 
-class ReplayDiverged(AssertionError):
+class ReplayDiverged(ErrorWithCode, AssertionError):
     """A replay did not follow its token: the visible steps differ from those of the run that the token describes."""
+
+    finding = ("fuzz", "diverged")
 
 
 def check_program(token: Token, program: Program) -> None:
@@ -369,13 +371,13 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
     check_followed(token, policy.unused, run.schedule, run.anchors, run.points if failure is None else None)
     template = replace(template, coverage="one schedule, replayed")
     if failure is None:
-        return replace(template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
+        return replace(template, conclusion=Verdict.HOLDS, reason=does_not_fail(token))
     if explorer.engine.journal is not None and failure.symptom in _LASTING and (now := explorer.fails_now()) is not None:
         raise StateLeft(failure, now)
     explanation, _ = explain(explorer, failure)
     return replace(
         template,
-        verdict=Verdict.VIOLATED,
+        conclusion=Verdict.VIOLATED,
         reason=f"{failure.symptom}: {failure.message}; replayed",
         kind=Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY,
         symptom=str(failure.symptom),

@@ -171,7 +171,7 @@ def violated(
         reason += f"; partly uncontrolled: {explorer.uncontrolled[0]}"
     return replace(
         template,
-        verdict=Verdict.VIOLATED,
+        conclusion=Verdict.VIOLATED,
         reason=reason,
         kind=kind,
         symptom=str(failure.symptom),
@@ -231,7 +231,7 @@ def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResu
     reason = f"{failure.symptom}: {failure.message}, for timeout={plan.timeout:g} s"
     if failure.run.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {failure.run.uncontrolled[0]}; {reason}")
-    return replace(template, verdict=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
+    return replace(template, conclusion=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 
 def _enough_explained(explorer: Explorer, failure: Failure, budget: Ledger) -> Callable[[], bool]:

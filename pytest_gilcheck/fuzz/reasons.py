@@ -25,8 +25,8 @@ def left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeat
     """
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    held = (result, first_alone) if first_alone and result.verdict is Verdict.HOLDS else None
-    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held))
+    held = (result, first_alone) if first_alone and result.conclusion is Verdict.HOLDS else None
+    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason), held))
 
 
 def too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> Unrepeatable:
@@ -42,7 +42,7 @@ def too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> U
     )
     what_to_do = "make it before the check: call it once in a fixture, or in setup"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)))
+    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason)))
 
 
 def few(names: tuple[str, ...]) -> str:

@@ -100,7 +100,7 @@ class FuzzResult(Judged):
             return code_of("fuzz", "not repeatable")
         if any(not lock.noticed for lock in self.locks):
             return code_of("fuzz", "insensitive")
-        if self.verdict is not Verdict.VIOLATED:
+        if self.conclusion is not Verdict.VIOLATED:
             return ""
         if self.symptom == "crashed":
             return code_of("stress" if self.mode == STRESS else "fuzz", "crashed")
@@ -146,7 +146,7 @@ class FuzzResult(Judged):
     def headline(self) -> str:
         kind = f" {self.kind}" if self.kind else ""
         replay = f'\n  replay: gilcheck replay {self.token}   or   replay="{self.token}"' if self.token else ""
-        return f"{self.workload}: {self.verdict}{kind}: {self.reason}{replay}"
+        return f"{self.workload}: {self.conclusion}{kind}: {self.reason}{replay}"
 
     def __str__(self) -> str:
         lines = [self.headline(), *([self.story] if self.story else [])]

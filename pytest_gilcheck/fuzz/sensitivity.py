@@ -45,10 +45,10 @@ def without_each_lock(
     result = replace(result, locks=tuple(tried))
     if not tried:
         reason = "the code under test acquires no lock of its own, so sensitivity=True has nothing to remove"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+        return replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason)
     if blind := [lock for lock in tried if not lock.noticed]:
         reason = f"insensitive: {blind[0]}; so the check says nothing about that lock: make the invariant depend on it"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)
+        return replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason)
     needed = "its lock is needed" if len(tried) == 1 else f"each of its {len(tried)} locks is needed"
     return replace(result, reason=f"{result.reason}; {needed}")
 

@@ -58,7 +58,7 @@ def inject(
     begun = time.monotonic()
     chosen(plan.include)  # refused here and not in a child
     template = InjectionResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
         interpreter=Interpreter.current(),
@@ -113,7 +113,7 @@ def inject(
         seconds=time.monotonic() - begun,
     )
     verdict, reason = judge(result, plan.budget, tally.diverged, tally.error)
-    return replace(result, verdict=verdict, reason=reason)
+    return replace(result, conclusion=verdict, reason=reason)
 
 
 @dataclass

@@ -24,7 +24,7 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Inje
     return Prepared(
         run=lambda progress: inject(work, planned, name=name, progress=progress),
         undecided=lambda reason: InjectionResult(
-            verdict=Verdict.INCONCLUSIVE,
+            conclusion=Verdict.INCONCLUSIVE,
             reason=reason,
             workload=name or name_of(work),
             interpreter=Interpreter.current(),

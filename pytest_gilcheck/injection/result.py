@@ -91,7 +91,7 @@ class InjectionResult(Judged):
     def finding(self) -> str:
         """Whether the code under test is unsafe, or a library that it calls."""
         reachable = [entry for entry in self.breaks if entry.reachable]
-        if self.verdict is not Verdict.VIOLATED:
+        if self.conclusion is not Verdict.VIOLATED:
             return ""
         library = bool(reachable) and all(entry.origin for entry in reachable) and self.all_own_steps_tried
         return code_of("injection", "library" if library else "unsafe")

@@ -61,7 +61,7 @@ def interrupt(
     begun = time.monotonic()
     starter = Starter(work, plan.setup, tuple(int(number) for number in claim.signals))
     template = InterruptResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
         claim=claim,
@@ -119,7 +119,9 @@ def _without_trials(alone: DryRun, template: InterruptResult) -> InterruptResult
         detail, *stacks = alone.detail.splitlines()
         if alone.outcome is SignalOutcome.CRASHED:
             text = f"crashed: {detail}, before any signal"
-            return replace(template, verdict=Verdict.VIOLATED, reason=text, outcome=SignalOutcome.CRASHED, stacks="\n".join(stacks))
+            return replace(
+                template, conclusion=Verdict.VIOLATED, reason=text, outcome=SignalOutcome.CRASHED, stacks="\n".join(stacks)
+            )
         return replace(template, reason=f"no signal could be sent: {detail}", outcome=alone.outcome)
     if alone.seconds is not None and alone.seconds < _TOO_SHORT:
         text = f"the workload is too short: it ends after {alone.seconds * 1e3:.2g} ms, before any signal; give it more to do"
@@ -219,7 +221,7 @@ def _concluded(
     claim = template.claim
     judged = judgement.judge(trials, claim, plan.repeats * len(claim.signals))
     trial = judged.decided_by
-    result = replace(template, verdict=judged.verdict, trials=tuple(trials), reason=judged.reason)
+    result = replace(template, conclusion=judged.verdict, trials=tuple(trials), reason=judged.reason)
     if judged.verdict is Verdict.HOLDS:
         end, about_end = _real_end(starter, trials, claim, plan, progress)
         if end is None:
@@ -228,7 +230,7 @@ def _concluded(
         text = f"{reason(found, culprit, claim)}; only in a new interpreter, which ends by itself, and not in a fork"
         return replace(
             result,
-            verdict=Verdict.VIOLATED,
+            conclusion=Verdict.VIOLATED,
             reason=text,
             outcome=found.outcome,
             culprit=culprit,
@@ -243,7 +245,7 @@ def _concluded(
         and again.max > claim.within / 2
     ):
         text = f"machine too busy: even an idle process handled a signal only after {again.max:.2g} s; retry on an idle machine"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, reason=text, outcome=SignalOutcome.BUSY)
+        return replace(result, conclusion=Verdict.INCONCLUSIVE, reason=text, outcome=SignalOutcome.BUSY)
     found, culprit = find_culprit(starter, trial, claim, plan.timeout, progress)
     text = reason(found, culprit, claim)
     trials = [found if each is trial else each for each in trials]

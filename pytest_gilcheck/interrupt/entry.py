@@ -26,7 +26,7 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Inte
     return Prepared(
         run=lambda progress: interrupt(work, claimed, planned, name=name, progress=progress),
         undecided=lambda reason: InterruptResult(
-            verdict=Verdict.INCONCLUSIVE,
+            conclusion=Verdict.INCONCLUSIVE,
             reason=reason,
             workload=name or name_of(work),
             claim=claimed,

@@ -78,7 +78,7 @@ class InterruptResult(Judged):
     @property
     def decisive(self) -> tuple[Trial, ...]:
         """The trials on which the verdict rests: the good ones of a claim that holds, else all but those that decide nothing."""
-        holds = Verdict.HOLDS is self.verdict
+        holds = Verdict.HOLDS is self.conclusion
         return tuple(t for t in self.trials if t.outcome is None or not (holds or t.outcome in UNDECIDED))
 
     @property

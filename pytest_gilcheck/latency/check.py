@@ -50,7 +50,7 @@ def latency(
     """
     start = time.monotonic()
     template = LatencyResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
         claim=claim,
@@ -63,7 +63,7 @@ def latency(
     except (ClientGone, ProbeHung) as error:
         result = replace(template, reason=f"not measured: {error}; {RETRY}")
     if build() != template.interpreter.build:
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
+        result = replace(result, conclusion=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 
@@ -80,7 +80,8 @@ def _checked(
         load = Load(work, team, plan.timeout, plan.setup)
         call_seconds = _first_call(load, progress)
         if (watched := watcher()) is not None:
-            return replace(template, reason=f"{watched} is active and distorts all timings; run timing checks without it")
+            reason = f"{watched} is active and distorts all timings; run timing checks without it"
+            return replace(template, reason=reason, distorted=True)
         beside = max(BESIDE, COVER * call_seconds)
         least = FEWEST_ROUNDS * (ALONE + beside) + ALONE
         budget = plan.budget or min(plan.longest_budget, max(DEFAULT_BUDGET * plan.scale, least + plan.workers * call_seconds))

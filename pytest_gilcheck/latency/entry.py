@@ -29,7 +29,7 @@ def prepare(work: Workload, name: str | None, given: Arguments) -> Prepared[Late
     return Prepared(
         run=lambda progress: latency(work, claimed, planned, name=name, progress=progress),
         undecided=lambda reason: LatencyResult(
-            verdict=Verdict.INCONCLUSIVE,
+            conclusion=Verdict.INCONCLUSIVE,
             reason=reason,
             workload=name or name_of(work),
             claim=claimed,

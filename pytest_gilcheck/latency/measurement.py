@@ -182,7 +182,7 @@ class LatencyMeasurement:
         }
         return replace(
             self._template,
-            verdict=judgement.verdict,
+            conclusion=judgement.verdict,
             reason=reason,
             heartbeat=figures.get("heartbeat"),
             echo=figures.get("echo"),

@@ -94,7 +94,7 @@ class LatencyResult(Judged):
 
     def finding(self) -> str:
         """Whether a C call or bytecode held the GIL for most of the time that others waited."""
-        if self.verdict is not Verdict.VIOLATED:
+        if self.conclusion is not Verdict.VIOLATED:
             return ""
         return code_of("latency", self.holders[0].kind if self.holders else "other")
 
@@ -139,7 +139,7 @@ class LatencyResult(Judged):
         }
 
     def headline(self) -> str:
-        return f"{self.workload}: {self.verdict}: {self.reason}"
+        return f"{self.workload}: {self.conclusion}: {self.reason}"
 
     def __str__(self) -> str:
         return "\n".join([self.headline(), *(f"  {line}" for line in self.table()), *(f"  {line}" for line in self.sweep_table())])

@@ -69,7 +69,7 @@ def scaling(
     """
     start = time.monotonic()
     template = ScalingResult(
-        verdict=Verdict.INCONCLUSIVE,
+        conclusion=Verdict.INCONCLUSIVE,
         reason="",
         workload=name or name_of(work),
         claim=claim,
@@ -88,12 +88,12 @@ def scaling(
         _warm_up(sampler, max(1, plan.warmup))
         if (watched := watcher()) is not None:
             reason = f"{watched} is active and distorts all timings; run timing checks without it"
-            return replace(template, reason=reason, seconds=time.monotonic() - start)
+            return replace(template, reason=reason, distorted=True, seconds=time.monotonic() - start)
         result = _measured(template, sampler, plan, start)
-    if plan.diagnosed and result.verdict is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
+    if plan.diagnosed and result.conclusion is not Verdict.INCONCLUSIVE and result.cause is not Cause.SCALES:
         result = _with_processes(result, work, plan, progress)
     if build() != template.interpreter.build:
-        result = replace(result, verdict=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
+        result = replace(result, conclusion=Verdict.INCONCLUSIVE, reason=gil_came_back(template.interpreter))
     return replace(result, seconds=time.monotonic() - start)
 
 
@@ -182,7 +182,7 @@ def _concluded(
         seen = watch(sampler)
     result = replace(
         template,
-        verdict=judgement.verdict,
+        conclusion=judgement.verdict,
         reason=judgement.reason,
         speedup=reading.speedup,
         interval=(judgement.low or 0.0, _meaningful(judgement.high, plan.threads)),
@@ -195,7 +195,7 @@ def _concluded(
         extra=_one_thread_laps(sampler, reading.rounds),
         yardstick_after=yardstick(),
     )
-    return replace(result, diagnosis=diagnose(result.verdict, reading, terms, held, seen))
+    return replace(result, diagnosis=diagnose(result.conclusion, reading, terms, held, seen))
 
 
 def _one_thread_laps(sampler: Sampler, rounds: Sequence[Round]) -> tuple[Lap, ...]:

@@ -83,7 +83,7 @@ class ScalingResult(Judged):
 
     def finding(self) -> str:
         """The code of the cause; of an undecided check only if the machine is to blame."""
-        return code_of("scaling", self.cause) if self.verdict is Verdict.VIOLATED or self.cause is Cause.MACHINE else ""
+        return code_of("scaling", self.cause) if self.conclusion is Verdict.VIOLATED or self.cause is Cause.MACHINE else ""
 
     def figures(self) -> dict[str, Any]:
         """The figures by name, as values that JSON can represent; a missing bound is None."""
@@ -136,7 +136,7 @@ class ScalingResult(Judged):
         }
 
     def headline(self) -> str:
-        return f"{self.workload}: {self.verdict}: {self.reason}\n  cause: {self.diagnosis.text}"
+        return f"{self.workload}: {self.conclusion}: {self.reason}\n  cause: {self.diagnosis.text}"
 
     def __str__(self) -> str:
         lines = [self.headline()]

@@ -19,7 +19,9 @@ PAGES = {path.stem for path in (ROOT / "pytest_gilcheck" / "findings" / "pages")
 
 
 def fuzz_result(**given):
-    return FuzzResult(**{"verdict": Verdict.VIOLATED, "reason": "", "workload": "", "interpreter": None, "mode": "search"} | given)
+    return FuzzResult(
+        **{"conclusion": Verdict.VIOLATED, "reason": "", "workload": "", "interpreter": None, "mode": "search"} | given
+    )
 
 
 @pytest.mark.parametrize("cause", Cause)
@@ -48,9 +50,9 @@ def test_what_only_another_build_shows_and_what_is_no_race_have_codes_of_their_o
     assert fuzz_result(symptom="deadlock", kind=Kind.GIL_MASKED).code == "GC503"
     assert fuzz_result(symptom="invariant", kind=Kind.C_LEVEL).code == "GC601"
     assert fuzz_result(symptom="invariant", kind=Kind.BREAKS_TODAY).code == "GC501"
-    assert fuzz_result(verdict=Verdict.INCONCLUSIVE, failure=KeyError()).code == "GC509"
-    assert fuzz_result(verdict=Verdict.INCONCLUSIVE, locks=(LockSensitivity("f.py:1", False, ""),)).code == "GC510"
-    assert fuzz_result(verdict=Verdict.HOLDS).code == ""
+    assert fuzz_result(conclusion=Verdict.INCONCLUSIVE, failure=KeyError()).code == "GC509"
+    assert fuzz_result(conclusion=Verdict.INCONCLUSIVE, locks=(LockSensitivity("f.py:1", False, ""),)).code == "GC510"
+    assert fuzz_result(conclusion=Verdict.HOLDS).code == ""
 
 
 def test_a_cause_without_a_code_is_an_error_and_no_silence():
@@ -85,9 +87,9 @@ def test_the_message_of_a_violated_claim_says_where_it_is_explained():
 
 
 def test_a_result_of_a_wing_without_findings_has_no_code_unless_it_is_undecided():
-    assert Judged(verdict=Verdict.INCONCLUSIVE, reason="").code == "GC901"
-    assert Judged(verdict=Verdict.VIOLATED, reason="").code == ""
-    assert Judged(verdict=Verdict.VIOLATED, reason="because").message() == "violated: because"
+    assert Judged(conclusion=Verdict.INCONCLUSIVE, reason="").code == "GC901"
+    assert Judged(conclusion=Verdict.VIOLATED, reason="").code == ""
+    assert Judged(conclusion=Verdict.VIOLATED, reason="because").message() == "violated: because"
 
 
 def test_the_pages_are_where_the_project_says_its_documentation_is():

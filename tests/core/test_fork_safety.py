@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from pytest_gilcheck.core import fork_safety
-from pytest_gilcheck.core.fork_safety import can_fork, declare_harmless
+from pytest_gilcheck.core.fork_safety import can_fork, declare_harmless, note_starter
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 
@@ -26,6 +26,20 @@ def server():
 
 def test_a_process_with_threads_is_not_forked(server):
     assert "somebody's server" in can_fork()
+
+
+def test_the_message_says_who_started_a_thread_where_that_is_known():
+    stop = threading.Event()
+    for who, told in [(None, ""), ("fixture 'server'", " (started by fixture 'server')")]:
+        thread = threading.Thread(target=stop.wait, name="serving", daemon=True)
+        thread.start()
+        if who is not None:
+            note_starter(thread, who)
+            note_starter(thread, "the fixture that asked for that one")
+        assert can_fork() == f"threads are running that a fork would lose: serving{told}"
+        stop.set()
+        thread.join()
+        stop.clear()
 
 
 def test_a_thread_that_was_declared_harmless_does_not_count(server, monkeypatch):

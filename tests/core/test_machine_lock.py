@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -115,11 +116,16 @@ def test_a_lock_file_that_cannot_be_opened_is_an_error_that_names_the_setting(mo
 
 
 QUEUE = """
-import sys
+import os, sys
 from pytest_gilcheck.core.machine_lock import machine_lock
+def note(what):
+    with open(os.environ["GILCHECK_LOCK"] + ".log", "a") as log:
+        log.write(what)
 with machine_lock(60, lambda pid: print("waits", flush=True)):
+    note("takes ")
     print("has it", flush=True)
     sys.stdin.readline()
+    note("leaves ")
 print("over", flush=True)
 """
 
@@ -193,6 +199,7 @@ def test_nobody_overtakes_although_one_who_waited_died(queue):
             pass
         waiter.go_on()
     late.end()
+    assert Path(f"{os.environ['GILCHECK_LOCK']}.log").read_text() == "takes leaves " * 5, "no two had it at once"
 
 
 def test_the_holder_of_a_turn_and_what_it_starts_do_not_wait(lock):

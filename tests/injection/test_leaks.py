@@ -186,3 +186,13 @@ def test_a_semaphore_of_asyncio_and_the_lock_of_a_log_handler_are_found():
     other.acquire()
     assert sorted(before.leaks(work)) == ["lock other.lock held", "semaphore semaphore not released"]
     other.release()
+
+
+def test_a_thread_that_is_about_to_end_is_not_left_behind_and_one_that_waits_is(monkeypatch):
+    stop = threading.Event()
+    ending, waiting = (threading.Thread(target=event.wait, daemon=True) for event in (stop, threading.Event()))
+    ending.start()
+    waiting.start()
+    assert leaks._stays_alive(waiting)
+    monkeypatch.setattr(leaks, "sleep", lambda seconds: (stop.set(), ending.join()))
+    assert not leaks._stays_alive(ending)

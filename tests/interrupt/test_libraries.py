@@ -68,4 +68,4 @@ def test_each_kind_of_contradiction_is_found(good, change, found):
 
 def test_an_empty_string_in_the_source_of_a_call_is_no_empty_name(good):
     culprit = "b''.join(itertools.repeat(b'', 10 ** 9)) at x.py:3 (work), a C call that did not check for signals"
-    assert contradictions(replace(good, culprit=culprit, verdict=Verdict.INCONCLUSIVE)) == []
+    assert contradictions(replace(good, culprit=culprit, conclusion=Verdict.INCONCLUSIVE)) == []

@@ -219,7 +219,7 @@ def test_a_fixture_that_cannot_exist_in_a_child_is_named(run):
         """
     )
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED *inconclusive: *a fork would lose: serving*; fixture 'server' started that thread*"])
+    result.stdout.fnmatch_lines(["SKIPPED *inconclusive: *a fork would lose: serving (started by fixture 'server')*"])
     result.stdout.fnmatch_lines(["*, and the body of a test cannot be imported by a new interpreter*"])
     result.stdout.no_fnmatch_line("*<locals>*")
 

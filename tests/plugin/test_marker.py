@@ -169,24 +169,6 @@ def test_a_unittest_method_is_refused_with_what_to_do_instead(run):
     result.stdout.fnmatch_lines(["gilcheck: gil_scaling marks a unittest.TestCase method*"])
 
 
-@pytest.mark.exclusive
-@pytest.mark.slow
-def test_the_closest_marker_wins_argument_by_argument(run):
-    result = run(
-        """
-        import time, pytest
-        pytestmark = pytest.mark.gil_scaling(threads=4, budget=10, min_speedup=4)
-
-        @pytest.mark.gil_scaling(min_speedup=2)
-        def test_waits(): time.sleep(0.01)
-        """,
-        "-v",
-    )
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*with 4 threads; asked for at least 2x*"])
-
-
-@pytest.mark.slow
 def test_of_two_markers_the_closest_wins_and_the_other_gives_what_it_does_not_say(run):
     result = run(
         """

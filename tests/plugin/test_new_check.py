@@ -30,10 +30,10 @@ CHECK = """
             progress("the only call")
             remainder = work() % given.get("modulus", 2)
             verdict = Verdict.VIOLATED if remainder else Verdict.HOLDS
-            return ParityResult(verdict=verdict, reason=f"the remainder is {remainder}", workload=name, remainder=remainder)
+            return ParityResult(conclusion=verdict, reason=f"the remainder is {remainder}", workload=name, remainder=remainder)
         return Prepared(
             run=run,
-            undecided=lambda reason: ParityResult(verdict=Verdict.INCONCLUSIVE, reason=reason, workload=name),
+            undecided=lambda reason: ParityResult(conclusion=Verdict.INCONCLUSIVE, reason=reason, workload=name),
             plainly=work,
             claim={"text": "divides evenly"},
             parameters={"modulus": given.get("modulus", 2)},

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from pytest_gilcheck.adaptors.short_reports import LIMIT, shortened
+from pytest_gilcheck.adaptors.short_reports import HEADS, LIMIT, STEP, SWITCH, shortened
+from pytest_gilcheck.fuzz.explaining.rows import SourceRow, SwitchRow, columns_of
 
 LOGGED = """
 import logging
@@ -204,3 +205,14 @@ def test_of_two_checks_the_one_that_failed_is_shown():
         texts = "\n".join(text for _, text in found)
         assert all(line in texts for line in DECIDES)
         assert "figure" not in texts
+
+
+def test_the_lines_of_a_story_are_known_by_their_form_as_its_writer_makes_them():
+    rows = [
+        SourceRow(0, 7, "x = 1", ["writes x"], "a.py", 3),
+        SwitchRow(0, 1, "is preempted"),
+        SourceRow(1, 12_345, "y", [], "b.py", 9),
+    ]
+    heads, first, note, switch, second = columns_of(rows, 2)
+    forms = [[bool(form.match(line)) for form in (HEADS, STEP, SWITCH)] for line in (heads, first, note, switch, second)]
+    assert forms == [[True, False, False], [False, True, False], [False] * 3, [False, False, True], [False, True, False]]

@@ -22,7 +22,7 @@ def entry(subject="test_it.py::test_it", verdict="holds", *, check="scaling", ve
     }
     python |= {"cores": 2, "platform": "linux-x86_64"} | more.pop("python", {})
     top = {name: more.pop(name) for name in ("file", "recorded") if name in more}
-    judged = None if verdict is None else Judged(verdict=Verdict(verdict), reason=more.pop("reason", "because"))
+    judged = None if verdict is None else Judged(conclusion=Verdict(verdict), reason=more.pop("reason", "because"))
     details = {} if one_thread is None else {"one_thread": one_thread}
     made = record(check, subject, judged, {"text": "claim"}, more, details=details)
     return made | {"interpreter": python, "number": number, "recorded": "2026-11-21T10:00:00Z"} | top

@@ -20,7 +20,7 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class _Concluded:
-    verdict: Verdict
+    conclusion: Verdict
     reason: str
 
 

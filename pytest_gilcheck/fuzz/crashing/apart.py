@@ -47,7 +47,7 @@ class ApartExamination(Examination[Broken]):
             f"a run with {preemptions(schedule.preemptions)} failed, and no other run of its schedule, here or in another process"
         )
         why = "the outcome also depends on something other than the schedule"
-        return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=f"not repeatable: {what}: {why}")
+        return replace(self._template, conclusion=Verdict.INCONCLUSIVE, reason=f"not repeatable: {what}: {why}")
 
     def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Broken | None:
         """The first run of these that fails, in a process of its own."""

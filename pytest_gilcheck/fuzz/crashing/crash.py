@@ -134,7 +134,7 @@ def crashed(
     if dead.hung and limit != plan.timeout:
         reason = f"not explorable: a step of it has not ended after {limit:.3g} s: {dead.message}"
         return replace(template, reason=reason, story=dead.trace)
-    violated = replace(template, verdict=Verdict.VIOLATED, symptom=str(dead.symptom), story=dead.trace)
+    violated = replace(template, conclusion=Verdict.VIOLATED, symptom=str(dead.symptom), story=dead.trace)
     if journal.stage is not Stage.THREADS:
         part = "setup" if journal.stage is Stage.SETUP else "invariant or the teardown"
         if dead.on_purpose:
@@ -190,7 +190,7 @@ class _CrashExamination(Examination[Dead]):
         if first.trace or first.hung:
             return replace(self._template, reason=f"{reason}; its schedule did not do so again, so it has no token", replays=(0, 1))
         reason = f"{reason}; its schedule did not do so again: {first.perhaps}"
-        return replace(self._template, verdict=Verdict.INCONCLUSIVE, symptom=None, reason=reason)
+        return replace(self._template, conclusion=Verdict.INCONCLUSIVE, symptom=None, reason=reason)
 
     def _with_every_step(self, first: Dead) -> Dead | None:
         """How the process of a schedule ends that was made where steps were hidden: its schedule has every step then."""

@@ -89,7 +89,7 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, pro
         left: by a search in one process.
     """
     progress("schedules of the first run, each in a process of its own")
-    template = replace(left.result, verdict=Verdict.VIOLATED, failure=None)
+    template = replace(left.result, conclusion=Verdict.VIOLATED, failure=None)
     if left.result.verdict is Verdict.HOLDS:  # each run changes something, so later ones show most: a few schedules of the first
         most = min(_FEW, plan.own_schedules or _FEW)
         plan = replace(plan, schedules=most, share=(0, 1))
@@ -127,7 +127,7 @@ def replayed(
     """
     check_program(token, program)
     progress("replaying in a process of its own")
-    template = replace(template, verdict=Verdict.VIOLATED, coverage="one schedule, replayed")
+    template = replace(template, conclusion=Verdict.VIOLATED, coverage="one schedule, replayed")
     return _FirstRuns(program, plan, template, Learnt(token.learnt, token.draw), deadline, progress).replayed(token)
 
 
@@ -182,15 +182,15 @@ class _FirstRuns(ApartExamination):
 
     def _replayed(self, token: Token) -> FuzzResult:
         if not self._begins(in_time=False):
-            return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
+            return replace(self._template, conclusion=Verdict.INCONCLUSIVE, reason="every sequential order fails, or does not end")
         went: _Went | None = self._forks.answer(lambda explorer: _follow(explorer, Planned(token.schedule)))
         if went is None:
             why = "the process of the replay ended before its time"
-            return replace(self._template, verdict=Verdict.INCONCLUSIVE, reason=why)
+            return replace(self._template, conclusion=Verdict.INCONCLUSIVE, reason=why)
         did = went.did
         check_followed(token, did.unused, did.schedule, did.anchors, None if did.failed else did.points)
         if went.seen is None:
-            return replace(self._template, verdict=Verdict.HOLDS, reason=does_not_fail(token))
+            return replace(self._template, conclusion=Verdict.HOLDS, reason=does_not_fail(token))
         result = self.result(token.schedule, broken=False)
         assert result is not None, "the schedule has failed in a process of its own"
         return result

@@ -34,7 +34,7 @@ def left_behind(
         None if the schedule fails in no process of its own, and every order fails in the one that it has left.
     """
     template = replace(
-        template, verdict=Verdict.VIOLATED, coverage=f"{journal.run:,} runs until one left its process in another state"
+        template, conclusion=Verdict.VIOLATED, coverage=f"{journal.run:,} runs until one left its process in another state"
     )
     if not journal.complete:
         return None

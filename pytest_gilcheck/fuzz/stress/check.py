@@ -38,11 +38,11 @@ def stressed(program: Program, plan: FuzzPlan, template: FuzzResult, progress: C
     if report.symptom is None:
         if report.undecided:
             return replace(template, reason=f"{report.headline()}; {report.undecided}")
-        return replace(template, verdict=Verdict.HOLDS, reason=report.headline())
+        return replace(template, conclusion=Verdict.HOLDS, reason=report.headline())
     progress("does a schedule show it too?")
     kind, message = _kind(program, plan, progress)
     reason = f"{report.symptom}: {report.headline()}; {message}"
-    return replace(template, verdict=Verdict.VIOLATED, reason=reason, kind=kind, symptom=report.symptom)
+    return replace(template, conclusion=Verdict.VIOLATED, reason=reason, kind=kind, symptom=report.symptom)
 
 
 def _kind(program: Program, plan: FuzzPlan, progress: Callable[[str], None]) -> tuple[Kind, str]:
