@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .interrupt.result import InterruptResult
     from .interrupt.trial import SignalOutcome
     from .latency.result import LatencyResult
+    from .linear.assigned import linearizable
+    from .linear.result import LinearizableResult
     from .scaling.curve import CurveResult
     from .scaling.diagnosis import Cause
     from .scaling.result import ScalingResult
@@ -47,12 +49,14 @@ __all__ = [
     "InterruptResult",
     "Kind",
     "LatencyResult",
+    "LinearizableResult",
     "ReplayDiverged",
     "ScalingResult",
     "SignalOutcome",
     "TeamHung",
     "Verdict",
     "gilcheck",
+    "linearizable",
     "shared",
 ]
 
@@ -70,12 +74,14 @@ _HOMES = {
     "InterruptResult": "interrupt.result",
     "Kind": "fuzz.result",
     "LatencyResult": "latency.result",
+    "LinearizableResult": "linear.result",
     "ReplayDiverged": "fuzz.check",
     "ScalingResult": "scaling.result",
     "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",
     "Verdict": "core.verdict",
     "__version__": "core.version",
+    "linearizable": "linear.assigned",
     "shared": "engine.bytecode.shared",
 }
 

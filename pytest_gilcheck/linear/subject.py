@@ -1,0 +1,45 @@
+"""What a campaign is about: the class, how its objects are made, what can be done with them, and which runs are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .operations import OperationKind
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The class under test.
+
+    Attributes:
+        name: for reports.
+        make: makes an object, called with the drawn arguments.
+        kinds: what can be done with it.
+        init: the strategies of the arguments of `make`.
+        threads: of each program.
+        model: makes a simpler object with the same operations, by which the real one is judged; None: by itself.
+        final: what is looked at in the end, called with the object; None for nothing.
+        rule: which orders may explain a run (`oracle.OrderRule`).
+        waiting: what an operation that waits does in an order (`merging.Waiting`).
+        left_out: what was not inferred, with the line to write, by name.
+        modules: of the class, which are under test although they would not be.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    kinds: tuple[OperationKind, ...]
+    init: tuple[Any, ...] = ()
+    threads: int = 2
+    model: Callable[..., Any] | None = None
+    final: Callable[[Any], Any] | None = None
+    rule: str = "linearizable"
+    waiting: str = "strict"
+    left_out: tuple[tuple[str, str], ...] = ()
+    modules: tuple[str, ...] = ()
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """What its operations run, as far as that is known."""
+        return tuple(function for kind in self.kinds for function in kind.implemented)
