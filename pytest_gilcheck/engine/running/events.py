@@ -177,6 +177,34 @@ class Events:
             self.names.grown = False
             self._foreseen = {key: self._visibility.table(code, namespace) for key, (code, namespace) in found.items()}
 
+    def begin_program(self, *, known: bool) -> None:
+        """The next runs are those of another program.
+
+        Args:
+            known: whether it is made of the same code, so that what is known of names, and the step tables, are to be kept.
+        """
+        self._takes_part = self._engine.takes_part
+        self.frozen = False
+        self.one_step.clear()
+        self.imported.clear()
+        self.widen()
+        if not known or self._ended:
+            self._not_called.clear()
+            self._foreseen.clear()
+            self.forget()
+
+    def pause(self) -> None:
+        """Report nothing, and take no time of other code, until `resume`."""
+        if _MONITORED and not self.lost:
+            self._global = 0
+            _set_events(self._tool, 0)
+
+    def resume(self) -> None:
+        """Report again."""
+        if _MONITORED and not self.lost and not self._ended:
+            self._global = _GLOBAL
+            _set_events(self._tool, self._global)
+
     def end_reports(self) -> None:
         """Report no step of the present run any more; called in another thread than those of the run. `forget` begins anew."""
         self._ended = True
