@@ -6,26 +6,23 @@ start of each function is an event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..core.classes import name_of_class
+from ..engine.outcome import WAITING, Failure, NotExplorable, SequentialBaseline, Symptom, waits_in_words
 from ..engine.program import Program, describe_error
-from ..engine.running import events as engine_events
-from ..engine.running.record import ScheduleRun
+from ..engine.running.record import BlockedThread, ScheduleRun
 from ..engine.running.stuck import SetupStuck
-from ..search.explorer import Explorer, Failure, NotExplorable, SequentialBaseline, Symptom
-from ..search.harness import explorer_for
-from ..search.plan import FuzzPlan
+from ..engine.session import Session
+from ..search.explorer import Explorer
 from . import copies, oracle
 from .merging import MergePolicy
 from .operations import DrawnOperation, DrawnProgram
 from .oracle import Allowed, Outcome, Why
 from .subject import Subject
 from .worker import PENDING, RAISED, Run, do_each, perform
-
-_STUCK = (Symptom.DEADLOCK, Symptom.NEVER_ENDS)
 
 
 class Blocked(Exception):
@@ -37,12 +34,12 @@ class Refused(Exception):
 
 
 class _Judging(Explorer):
-    """An explorer that asks a bench whether a run is explained."""
+    """An explorer that asks a bench how a run has failed."""
 
     bench: Bench
 
-    def _classify(self, run: ScheduleRun, broken: str | None) -> Failure | None:
-        return self.bench.judged(run, broken)
+    def _failure_of(self, run: ScheduleRun, broken: str | None) -> Failure | None:
+        return self.bench.judged(run)
 
 
 class Bench:
@@ -67,8 +64,7 @@ class Bench:
         self, subject: Subject, timeout: float, include: tuple[str, ...] = (), progress: Callable[[str], None] = lambda label: None
     ) -> None:
         self.subject = subject
-        self.plan = FuzzPlan(budget=1e6, schedules=10**9, include=include, timeout=timeout)
-        self._progress = progress
+        self._timeout, self._include, self._progress = timeout, include, progress
         self.drawn = DrawnProgram(threads=subject.threads)
         self.outcome: Outcome = ()
         self.why: Why | None = None
@@ -92,37 +88,30 @@ class Bench:
             f"linearizable {self.subject.name}",
             calls=self.subject.functions,
             reached={name: each for name, each in reached.items() if each is not None},
+            oracle=self._looked_at_stuck,
         )
         with ExitStack() as stack:
-            explorer = stack.enter_context(explorer_for(program, self.plan, self._progress))
-            explorer.__class__ = _Judging
+            self._session = Session(program, include=self._include, limit=self._timeout, longest=self._timeout)
+            stack.enter_context(self._session)
+            explorer = self._session.first(_Judging, progress=self._progress)
             explorer.bench = self
             self.explorer: Explorer = explorer
-            self._pause()
-            stack.callback(self._resume)  # otherwise its events count as lost
+            self._session.pause()
+            stack.callback(self._session.resume)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def _pause(self) -> None:
-        if engine_events._MONITORED:
-            engine_events._set_events(self.explorer.events._tool, 0)
-
-    def _resume(self) -> None:
-        events = self.explorer.events
-        if engine_events._MONITORED:
-            engine_events._set_events(events._tool, events._global)
-
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """The steps of the program are heard in this block alone."""
-        self._resume()
+        """Locks and clocks are under control, and steps are heard, in this block alone."""
+        self._session.resume()
         try:
             yield
         finally:
-            self._pause()
+            self._session.pause()
 
     # The generic program
 
@@ -172,18 +161,30 @@ class Bench:
 
     # Judging a run
 
-    def judged(self, run: ScheduleRun, broken: str | None) -> Failure | None:
+    def _looked_at_stuck(self, arguments: tuple[Any, ...], blocked: Sequence[BlockedThread]) -> str | None:
+        """Why a run in which all threads wait for ever fails, of which the engine asks; None if an order is stuck in that way."""
+        state = self._present()
+        if self._allowed is None or self._merging is not None:
+            return None
+        self.waits = oracle.unexplained_wait(self._allowed, state)
+        return None if self.waits is None else "no sequential order waits there"
+
+    def judged(self, run: ScheduleRun) -> Failure | None:
         """How a run fails, of which the explorer asks; None if an order explains it, or if it is an order itself."""
         if run.left:
             where = ", ".join(f"{each.thread} waits for {each.waits_for} at {each.at}" for each in run.left)
             raise Refused(
                 f"an operation starts a thread that stays ({where}): end it in an operation, or leave that one out of ops"
             )
+        if run.explained:
+            return None
         if self._merging is not None or self._allowed is None or self.run is None:
-            return Failure(Symptom.HANGS, _blocked(run), run) if run.stuck == Symptom.HANGS else None
-        self.why = self.waits = None
+            return Failure(Symptom.HANGS, waits_in_words(run), run) if run.stuck and run.stuck not in WAITING else None
+        self.why = None
         if run.stuck:
-            return self._judged_stuck(run, self.run)
+            self.why, self.outcome = Why.STUCK, self._comparable(oracle.seen(self.run))
+            return Failure(Symptom(run.stuck), waits_in_words(run), run)
+        self.waits = None
         for _, name, error in run.errors:  # of a thread that an operation has started
             if name_of_class(type(error)) not in self._allowed.errors:
                 self.why = Why.EXCEPTION
@@ -193,20 +194,6 @@ class Bench:
             return None
         symptom = Symptom.EXCEPTION if self.why is Why.EXCEPTION else Symptom.INVARIANT
         return Failure(symptom, _MESSAGES[self.why], run)
-
-    def _judged_stuck(self, run: ScheduleRun, state: Run) -> Failure | None:
-        symptom = Symptom(run.stuck)
-        if symptom in _STUCK:
-            assert self._allowed is not None, "the caller has looked"
-            self.waits = oracle.unexplained_wait(self._allowed, state)
-            if self.waits is None:
-                run.stuck = (
-                    ""  # an order is stuck in the same way, and what this run has turned round is looked at like any other's
-                )
-                return None
-        self.why = Why.STUCK
-        self.outcome = self._comparable(oracle.seen(state))
-        return Failure(symptom, _blocked(run), run)
 
     # Sequential orders
 
@@ -301,7 +288,3 @@ _MESSAGES = {
     Why.EXCEPTION: "no sequential order raises this",
     Why.REAL_TIME: "only orders give these results in which an operation comes before one that had returned when it was called",
 }
-
-
-def _blocked(run: ScheduleRun) -> str:
-    return "; ".join(f"{each.thread} waits for {each.waits_for} at {each.at}" for each in run.blocked)

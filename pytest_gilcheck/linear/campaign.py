@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable
 
 from ..core.clocks import monotonic
+from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.schedule import checksum
-from ..search.explorer import NotExplorable, SequentialFailure
 from .bench import Bench, Blocked, Refused
 from .drawing import operations_of, programs, simplest
 from .exploring import Explored, Finding, explored
@@ -137,15 +137,14 @@ class Campaign:
         subject = self.bench.subject
         name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
         more: dict[str, Any] = {"database": None} if self.plan.seeded else {}
-        chosen = settings(
+        chosen: Any = settings(
             settings(), max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False, print_blob=False,
             suppress_health_check=list(HealthCheck), derandomize=False, **more,
         )  # fmt: skip
         # All tests made here would share one entry of hypothesis' database without this.
         property_._hypothesis_internal_add_digest = hashlib.sha1(name.encode()).digest()  # type: ignore[attr-defined]
-        test: Any = chosen(given(strategy)(property_))
-        seeded: Any = hypothesis.seed(self.plan.seed)(test)
-        seeded()
+        seed: Any = hypothesis.seed(self.plan.seed)
+        seed(chosen(given(strategy)(property_)))()
 
     def _check(self, drawn: DrawnProgram) -> None:
         """Search a program, unless it is known; for hypothesis, whose errors pass through here."""

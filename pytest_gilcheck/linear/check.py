@@ -8,9 +8,9 @@ from dataclasses import replace
 from ..core.clocks import monotonic
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
+from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.running.events import MonitoringConflict
 from ..engine.schedule import Token, checksum, preemptions
-from ..search.explorer import NotExplorable, SequentialFailure
 from .bench import Bench, Blocked, Refused
 from .campaign import Campaign
 from .classified import Teller, Told, told

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.clocks import monotonic
+from ..engine.outcome import Failure
 from ..engine.schedule import Token, checksum
-from ..search.explorer import Explorer, Failure
+from ..search.explorer import Explorer
 from ..search.limits import limited
 from ..search.minimise import minimised
 from ..search.search import Search

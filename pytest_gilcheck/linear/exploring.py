@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from ..engine.outcome import Failure
 from ..engine.running.record import ScheduleRun
-from ..search.explorer import Failure
 from ..search.reduction import Reduction
 from ..search.sampling import RandomWalk
 from .bench import Bench, Refused
