@@ -143,8 +143,10 @@ class Campaign:
         )  # fmt: skip
         # All tests made here would share one entry of hypothesis' database without this.
         property_._hypothesis_internal_add_digest = hashlib.sha1(name.encode()).digest()  # type: ignore[attr-defined]
-        seed: Any = hypothesis.seed(self.plan.seed)
-        seed(chosen(given(strategy)(property_)))()
+        seed: Any = hypothesis.seed  # which takes the database away, so the settings come after it
+        decorated: Any = given
+        test: Any = chosen(seed(self.plan.seed)(decorated(strategy)(property_)))
+        test()
 
     def _check(self, drawn: DrawnProgram) -> None:
         """Search a program, unless it is known; for hypothesis, whose errors pass through here."""

@@ -50,6 +50,7 @@ def programs(subject: Subject, wanted: Callable[[frozenset[OperationKind]], bool
         choose = wanted
         pairs = pairs.filter(lambda pair: choose(frozenset(pair)))
     places = [(lane, kind) for lane in range(threads + 2) for kind in kinds if kind.may_be_in(lane, threads)]
+    places += [(BEFORE, kind) for kind in kinds for _ in range(threads) if kind.alone]  # no less often than the others
     others = st.lists(st.sampled_from(places), max_size=EXTRA)
     init = st.tuples(*subject.init)
 

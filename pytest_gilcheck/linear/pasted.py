@@ -11,13 +11,16 @@ _LANES = {0: "before"}
 def test_of(subject: Subject, drawn: DrawnProgram, token: str) -> str:
     """The test of one program, with its shortest schedule."""
     make, module = getattr(subject.make, "__qualname__", subject.name), getattr(subject.make, "__module__", "")
-    imports = (
-        [] if module in ("", "__main__", "builtins") or "<" in make else [f"from {module} import {make.partition('.')[0]}", "", ""]
-    )
+    notes = []
+    if "<" in make:
+        make, module = "make_object", ""
+        notes.append("    # make_object: the function that makes the object in the test that failed")
+    imports = [] if module in ("", "__main__", "builtins") else [f"from {module} import {make.partition('.')[0]}", "", ""]
     name = "".join(each.lower() if each.isalnum() else "_" for each in subject.name).strip("_") or "class"
     threads = f"threads={subject.threads}, " if subject.threads != 2 else ""
     own = [kind for kind in subject.kinds if kind.by_user]
-    notes = [f"    # ops: as in the test that failed, for {', '.join(kind.name for kind in own)}"] if own else []
+    if own:
+        notes.append(f"    # ops: as in the test that failed, for {', '.join(kind.name for kind in own)}")
     rows = [f"            {_row(step, drawn)}," for step in sorted(drawn.steps, key=lambda step: step.lane)]
     more = [
         f"{argument}={value!r}, " for argument, value, default in (
