@@ -299,6 +299,7 @@ class Gilcheck:
         final: Callable[[Any], Any] | None = None,
         order: str | None = None,
         waiting: str | None = None,
+        only: str | None = None,
         threads: int | None = None,
         examples: int | None = None,
         budget: float | None = None,
@@ -327,6 +328,7 @@ class Gilcheck:
                 ``"sequential"``: also if it does not.
             waiting: ``"strict"`` (default): an operation that has to wait in a sequential order ends it; ``"visible"``: it goes on
                 as soon as it can, for a design in which others see that it waits.
+            only: ``"errors"``: results that no order gives are noted, and no failure; for a class that promises nothing.
             threads: of each program, 2 or 3.
             examples: programs that are drawn at most (200).
             budget: seconds for all of them (60).

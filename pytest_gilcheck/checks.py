@@ -397,6 +397,11 @@ LINEARIZABLE = Check(
             one_of("strict", "visible"),
             "'strict': an operation that waits in an order ends it; 'visible': it goes on between two others ('strict')",
         ),
+        Argument(
+            "only",
+            one_of("errors"),
+            "'errors': fail for exceptions and for what waits for ever alone; results that no order gives are noted (all)",
+        ),
         Argument("threads", whole(2, 3), "threads of each program (2)", "threads"),
         Argument("examples", whole(1), "programs that are drawn (200)", "programs"),
         _budget("seconds for all programs (60)"),

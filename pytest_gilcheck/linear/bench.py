@@ -22,6 +22,7 @@ from .merging import MergePolicy
 from .operations import DrawnOperation, DrawnProgram
 from .oracle import Allowed, Outcome, Why
 from .subject import Subject
+from .telling import told_in_line
 from .worker import PENDING, RAISED, Run, do_each, perform
 
 
@@ -57,6 +58,7 @@ class Bench:
         why: what is wrong with the last run that failed.
         waits: the thread that waits in it, and in no order.
         steps: visible steps of the longest order so far.
+        noted: the first program with results that no order gives, where these are no failure.
         timed: whether the class has read a clock: then times are not compared, nor attributes that may be made of them.
     """
 
@@ -71,6 +73,7 @@ class Bench:
         self.waits: int | None = None
         self.steps = 0
         self.timed = False
+        self.noted = ""
         self._allowed: Allowed | None = None
         self._merging: MergePolicy | None = None
         self._on_model = False
@@ -191,6 +194,9 @@ class Bench:
                 return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}", run, error)
         self.why = oracle.unexplained(self._allowed, self.outcome, oracle.came_before(self.run), self.subject.rule)
         if self.why is None:
+            return None
+        if self.subject.only_errors and self.why is not Why.EXCEPTION:
+            self.noted, self.why = self.noted or f"{self.drawn.text} gave {told_in_line(self.drawn, self.outcome)}", None
             return None
         symptom = Symptom.EXCEPTION if self.why is Why.EXCEPTION else Symptom.INVARIANT
         return Failure(symptom, _MESSAGES[self.why], run)

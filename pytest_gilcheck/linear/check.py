@@ -42,7 +42,9 @@ def linearizable(
         program: search this one alone; None: draw them.
     """
     begun = monotonic()
-    template = undecided(subject, plan, "")
+    template = undecided(subject, plan, subject.untold)
+    if subject.untold:
+        return template
     try:
         with Bench(subject, plan.timeout, (*subject.modules, *plan.include), progress) as bench:
             progress("first runs")
@@ -134,6 +136,8 @@ def _notes(campaign: Campaign) -> tuple[str, ...]:
     if counted.doubts:
         doubt = max(counted.doubts, key=lambda each: counted.doubts[each])
         notes.append(f"{sum(counted.doubts.values())} programs were sampled, and not searched to the end: {doubt}, for instance")
+    if noted := campaign.bench.noted:
+        notes.append(f"not atomic, which is a bug only if the documentation of the class promises it: {noted}")
     if subject.waiting != "strict":
         notes.append(f"waiting={subject.waiting!r}: an operation that waits may go on between two others")
     return tuple(notes)

@@ -12,8 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterator
-from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 _PLAIN = (int, str, bytes, bool, complex, type(None), type(Ellipsis), range, slice)
@@ -40,7 +39,8 @@ class ByIdentity:
 
 def used_up(value: Any) -> Any:
     """An iterator as the list of what it gives: to use it is a part of the operation. Anything else as it is."""
-    if isinstance(value, GeneratorType) or (isinstance(value, Iterator) and not hasattr(value, "read")):
+    kind = type(value)  # not `isinstance(value, Iterator)`: that runs code of `collections.abc`, which counts as the program's
+    if hasattr(kind, "__next__") and not hasattr(kind, "read"):
         return list(itertools.islice(value, _MOST_ITERATED))
     return value
 

@@ -73,6 +73,7 @@ def inferred(cls: type, strategies: Strategies) -> Inferred:
 
 
 _DATA = "data"
+IN_C = "in C, where no schedule switches"
 
 
 def _no_operation(name: str, member: Any) -> str:
@@ -85,7 +86,7 @@ def _no_operation(name: str, member: Any) -> str:
         return f"it may end the object: ops={{{name!r}: []}} calls it, alone=[{name!r}] keeps others from it"
     function = function_of(member)
     if function is None:
-        return f"in C, where no schedule switches: ops={{{name!r}: [...]}} calls it in one step"
+        return f"{IN_C}: ops={{{name!r}: [...]}} calls it in one step"
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         return "a coroutine function: an event loop calls it, and no thread"
     return ""

@@ -16,7 +16,7 @@ def test_of(subject: Subject, drawn: DrawnProgram, token: str) -> str:
         make, module = "make_object", ""
         notes.append("    # make_object: the function that makes the object in the test that failed")
     imports = [] if module in ("", "__main__", "builtins") else [f"from {module} import {make.partition('.')[0]}", "", ""]
-    name = "".join(each.lower() if each.isalnum() else "_" for each in subject.name).strip("_") or "class"
+    name = "".join(each.lower() if each.isalnum() else "_" for each in subject.constructor).strip("_") or "class"
     threads = f"threads={subject.threads}, " if subject.threads != 2 else ""
     own = [kind for kind in subject.kinds if kind.by_user]
     if own:

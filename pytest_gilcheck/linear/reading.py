@@ -37,16 +37,14 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
     init = tuple(_strategy(each, f"init[{index}]", given) for index, each in enumerate(given.get("init", ())))
     if "init" not in given:
         init = _inferred_init(work, given)
-    cls = work if isinstance(work, type) else type(_made(work, init, given))
+    made = _made(work, init, given)
+    cls = work if isinstance(work, type) else type(made)
     found = inferred.inferred(cls, _from_values)
     kinds = found.kinds if "ops" not in given else [_given_kind(op, each, cls, given) for op, each in given["ops"].items()]
     if "ops" in given:
         found.left_out.clear()
     kinds = [_with_rights(kind, given, threads) for kind in kinds]
     _refuse_unknown_names(kinds, given)
-    if not pairs_of(kinds, threads):
-        why = "; ".join(f"{name}: {why}" for name, why in found.left_out.items()) or "it has no public method"
-        raise given.refused("ops", f"operations that may overlap, such as ops={{'get': [st.integers(0, 1)]}} ({why})", work)
     return Subject(
         name=name or cls.__name__,
         make=work,
@@ -57,9 +55,22 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
         final=given.get("final"),
         rule=given.get("order", "linearizable"),
         waiting=given.get("waiting", "strict"),
+        only_errors="only" in given,
         left_out=tuple(found.left_out.items()),
+        untold=_untold(cls, kinds, found.left_out, threads),
         modules=_modules(cls),
     )
+
+
+def _untold(cls: type, kinds: Sequence[OperationKind], left_out: Mapping[str, str], threads: int) -> str:
+    """Why nothing can be told of a class; empty if it can."""
+    if not any(kind.implemented for kind in kinds) and (kinds or all(why.startswith(inferred.IN_C) for why in left_out.values())):
+        what = f"{cls.__name__} is in C, where no schedule switches, so it cannot be told"
+        return f"{what}: on a free-threaded build, gilcheck.fuzz(mode='stress') runs it for real" if kinds or left_out else _NOTHING
+    return "" if pairs_of(kinds, threads) else _NOTHING
+
+
+_NOTHING = "it has no two operations that may overlap: give them, such as ops={'get': [st.integers(0, 1)]}"
 
 
 def _strategy(value: Any, name: str, given: Arguments) -> st.SearchStrategy[Any]:
@@ -78,7 +89,8 @@ def _from_values(values: Sequence[Any]) -> st.SearchStrategy[Any]:
 def _inferred_init(work: Any, given: Arguments) -> tuple[st.SearchStrategy[Any], ...]:
     values = inferred.constructor_values(work)
     if isinstance(values, str):
-        raise given.refused("init", f"a value for parameter {values!r} of the constructor, such as init=[st.just(...)]", work)
+        what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: init=[st.just(...)]"
+        raise given.refused("make", what, work)
     return tuple(map(_from_values, values))
 
 
@@ -91,9 +103,8 @@ def _made(work: Callable[..., Any], init: tuple[Any, ...], given: Arguments) -> 
     try:
         return work(*map(simplest, init))
     except Exception as error:
-        raise given.refused(
-            "init", f"arguments with which it can be made: it raised {type(error).__name__}: {error}", work
-        ) from None
+        what = f"a class of which an object can be made: it raised {type(error).__name__}: {error}; give it arguments by init=[...]"
+        raise given.refused("make", what, work) from None
 
 
 def _given_kind(name: str, value: Any, cls: type, given: Arguments) -> OperationKind:

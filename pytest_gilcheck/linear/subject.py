@@ -23,7 +23,9 @@ class Subject:
         final: what is looked at in the end, called with the object; None for nothing.
         rule: which orders may explain a run (`oracle.OrderRule`).
         waiting: what an operation that waits does in an order (`merging.Waiting`).
+        only_errors: whether results that no order gives are no failure.
         left_out: what was not inferred, with the line to write, by name.
+        untold: why nothing can be told of it; empty if it can.
         modules: of the class, which are under test although they would not be.
     """
 
@@ -36,8 +38,16 @@ class Subject:
     final: Callable[[Any], Any] | None = None
     rule: str = "linearizable"
     waiting: str = "strict"
+    only_errors: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
+    untold: str = ""
     modules: tuple[str, ...] = ()
+
+    @property
+    def constructor(self) -> str:
+        """What makes an object, as a report writes it."""
+        made = str(getattr(self.make, "__name__", self.name))
+        return self.name if "<" in made else made
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:

@@ -49,7 +49,7 @@ def told_in_line(drawn: DrawnProgram, outcome: Outcome) -> str:
 def columns(subject: Subject, drawn: DrawnProgram, outcome: Outcome) -> list[str]:
     """A run in columns: what came first, the threads with their results, and what came after."""
     parts = Parts(*outcome)
-    made = f"{_NAME} = {subject.name}({', '.join(map(repr, drawn.init))})"
+    made = f"{_NAME} = {subject.constructor}({', '.join(map(repr, drawn.init))})"
     first = "; ".join([made, *(operation.written(_NAME) for operation in drawn.lanes[0])])
     lanes = [
         [f"thread {index}", *_cells(operations, results)]
