@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .interrupt.trial import SignalOutcome
     from .latency.result import LatencyResult
     from .linear.assigned import linearizable
+    from .linear.machine import ConcurrentMachine, role
     from .linear.result import LinearizableResult
     from .scaling.curve import CurveResult
     from .scaling.diagnosis import Cause
@@ -39,6 +40,7 @@ __all__ = [
     "BadValue",
     "Cause",
     "ClaimViolated",
+    "ConcurrentMachine",
     "CurveResult",
     "FuzzResult",
     "GilReenabledWarning",
@@ -57,6 +59,7 @@ __all__ = [
     "Verdict",
     "gilcheck",
     "linearizable",
+    "role",
     "shared",
 ]
 
@@ -64,6 +67,7 @@ _HOMES = {
     "BadValue": "core.errors",
     "Cause": "scaling.diagnosis",
     "ClaimViolated": "core.verdict",
+    "ConcurrentMachine": "linear.machine",
     "CurveResult": "scaling.curve",
     "FuzzResult": "fuzz.result",
     "GilReenabledWarning": "core.gil_watch",
@@ -82,6 +86,7 @@ _HOMES = {
     "Verdict": "core.verdict",
     "__version__": "core.version",
     "linearizable": "linear.assigned",
+    "role": "linear.machine",
     "shared": "engine.bytecode.shared",
 }
 

@@ -76,6 +76,7 @@ _ROWS = (
     FindingCode("GC702", "linearizable", "exception", "an operation raises what it raises in no sequential order"),
     FindingCode("GC703", "linearizable", "stuck", "an operation waits for ever where it does in no sequential order"),
     FindingCode("GC704", "linearizable", "real-time order", "an operation does not see one that had returned"),
+    FindingCode("GC705", "linearizable", "model", "a class differs from its model without any concurrency"),
     FindingCode("GC706", "linearizable", "GIL-MASKED", "a class is wrong under threads, and the GIL hides it today"),
     FindingCode("GC707", "linearizable", "hidden state", "a class keeps state outside of its objects"),
     FindingCode("GC901", "any", "undecided", "the check could not decide"),

@@ -19,7 +19,7 @@ from ..engine.session import Session
 from ..search.explorer import Explorer
 from . import copies, oracle
 from .merging import MergePolicy
-from .operations import DrawnOperation, DrawnProgram
+from .operations import DrawnOperation, DrawnProgram, OperationKind
 from .oracle import Allowed, Outcome, Why
 from .subject import Subject
 from .telling import told_in_line
@@ -27,7 +27,7 @@ from .worker import PENDING, RAISED, Run, do_each, perform
 
 
 class Blocked(Exception):
-    """An operation before the threads waits for ever, so this is no program."""
+    """An operation before the threads waits for ever, or a precondition is not met in some order: this is no program."""
 
 
 class Refused(Exception):
@@ -58,6 +58,7 @@ class Bench:
         why: what is wrong with the last run that failed.
         waits: the thread that waits in it, and in no order.
         steps: visible steps of the longest order so far.
+        written: what each operation has written of what `Subject.watched` gives.
         noted: the first program with results that no order gives, where these are no failure.
         timed: whether the class has read a clock: then times are not compared, nor attributes that may be made of them.
     """
@@ -74,6 +75,9 @@ class Bench:
         self.steps = 0
         self.timed = False
         self.noted = ""
+        self.written: dict[OperationKind, set[str]] = {}
+        self._broken = ""
+        self._watched: dict[str, Any] = {}
         self._allowed: Allowed | None = None
         self._merging: MergePolicy | None = None
         self._on_model = False
@@ -129,8 +133,10 @@ class Bench:
         subject = self.subject
         make = subject.model if self._on_model and subject.model is not None else subject.make
         arguments = [copies.fresh(each) for each in self.drawn.init]
-        self.run = run = Run(make(*arguments), subject.threads, timed=self.timed)
-        run.before = [perform(run.target, operation) for operation in self.drawn.lanes[0]]
+        self.run = run = Run(make(*arguments), subject.threads, timed=self.timed, asks=self._merging is not None)
+        run.before = [perform(run, operation, run.bundles) for operation in self.drawn.lanes[0]]
+        if self.subject.watched is not None:
+            self._watched = self.subject.watched(run.target)
         return run
 
     def _look(self, run: Run) -> bool:
@@ -152,13 +158,15 @@ class Bench:
             return copies.copied(copies.used_up(look(target)))
         except SetupStuck:
             return PENDING
-        except Exception as error:  # of the class: in an order that gives the same, it raises too
+        except Exception as error:
+            if self._merging is not None and not self._on_model:
+                self._broken = f"without any concurrency, after {self.drawn.text}, {describe_error(error)}"
             return (RAISED, copies.copied(error))
 
     @staticmethod
     def _performed(run: Run, operation: DrawnOperation) -> tuple[Any, ...]:
         try:
-            return perform(run.target, operation)
+            return perform(run, operation, run.bundles)
         except SetupStuck:
             return PENDING
 
@@ -195,6 +203,8 @@ class Bench:
         self.why = oracle.unexplained(self._allowed, self.outcome, oracle.came_before(self.run), self.subject.rule)
         if self.why is None:
             return None
+        if self.subject.model is not None and oracle.one_after_the_other(self.run):
+            self.why = Why.MODEL
         if self.subject.only_errors and self.why is not Why.EXCEPTION:
             self.noted, self.why = self.noted or f"{self.drawn.text} gave {told_in_line(self.drawn, self.outcome)}", None
             return None
@@ -221,6 +231,11 @@ class Bench:
                 self.explorer.sequential(visible=False)
             else:
                 self.explorer.measured()
+            if self.subject.watched is not None and self.run is not None:
+                now = self.subject.watched(self.run.target)
+                changed = {name for name in now.keys() | self._watched.keys() if now.get(name) != self._watched.get(name)}
+                for kind in {operation.kind for lane in drawn.parallel for operation in lane}:
+                    self.written.setdefault(kind, set()).update(changed)
 
     @contextmanager
     def _orders(self, choices: tuple[int, ...], *, on_model: bool = False) -> Iterator[MergePolicy]:
@@ -269,6 +284,10 @@ class Bench:
 
     def _enter(self, found: Allowed, policy: MergePolicy, run: ScheduleRun) -> None:
         state = self._present()
+        if self._broken:
+            raise Refused(f"what must hold in the end does not: {self._broken}")
+        if state.unmet:
+            raise Blocked
         if run.stuck and policy.waits is None:
             policy.ends_here()
             found.stuck |= {(policy.done, index) for index in state.waiting()}
@@ -290,6 +309,7 @@ class Bench:
 
 
 _MESSAGES = {
+    Why.MODEL: "the model gives other results",
     Why.RESULTS: "no sequential order gives these results",
     Why.EXCEPTION: "no sequential order raises this",
     Why.REAL_TIME: "only orders give these results in which an operation comes before one that had returned when it was called",

@@ -40,7 +40,7 @@ class Counted:
         programs: that were searched.
         schedules, orders: that were run, in all of them.
         settled: programs of which no conflict that was seen is left untried.
-        blocked: programs that are none, because an operation before the threads waits for ever.
+        blocked: programs that are none (`bench.Blocked`).
         doubts: why others are not settled, with how many.
         overlapped: the pairs of operations that have.
         expired: whether the budget ended it.
@@ -75,6 +75,7 @@ class Campaign:
         self.bench, self.plan, self._progress = bench, plan, progress
         self.counted, self.refusal = Counted(), ""
         self._known: dict[str, Finding | None] = {}
+        self._no_programs: set[str] = set()
         self._until = monotonic() + plan.budget
         self._last: Finding | None = None
         self._first: Finding | None = None
@@ -151,6 +152,8 @@ class Campaign:
     def _check(self, drawn: DrawnProgram) -> None:
         """Search a program, unless it is known; for hypothesis, whose errors pass through here."""
         finding = self._finding_of(drawn)
+        if drawn.text in self._no_programs:
+            hypothesis.reject()
         if finding is not None:
             self._last = finding
             self._first = self._first or finding
@@ -170,6 +173,7 @@ class Campaign:
             result = explored(self.bench, drawn, SCHEDULES)
         except Blocked:
             self.counted.blocked += 1
+            self._no_programs.add(drawn.text)
             return None
         except (Refused, NotExplorable, SequentialFailure) as error:
             self.refusal = str(error)

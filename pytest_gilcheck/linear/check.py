@@ -31,6 +31,8 @@ _CAUSES = {
     Why.MODEL: "it differs from the model without any concurrency",
 }
 
+_NONE = "wait before their threads begin, or do not meet a precondition, and are none"
+
 
 def linearizable(
     subject: Subject, plan: LinearPlan, tell: Teller, progress: Callable[[str], None], program: DrawnProgram | None = None
@@ -49,6 +51,8 @@ def linearizable(
         with Bench(subject, plan.timeout, (*subject.modules, *plan.include), progress) as bench:
             progress("first runs")
             bench.warm(warm_ups(subject))
+            if subject.refuses is not None and (why := subject.refuses(bench.written, subject.threads)):
+                raise Refused(why)
             if plan.replay is not None or program is not None:
                 result = _of_one(bench, plan, template, tell, progress, program)
             else:
@@ -112,12 +116,10 @@ def _too_little(campaign: Campaign) -> str:
             "give include=(...) for Python code of libraries; of code in C, mode='stress' of fuzz tells on a free-threaded build"
         )
         return f"its operations make no visible step, so no schedule can switch in them: {where}"
-    ended = (
-        "budget ended the campaign: raise it" if counted.expired else f"{counted.blocked} others wait before their threads begin"
-    )
+    ended = "budget ended the campaign: raise it" if counted.expired else f"{counted.blocked} others {_NONE}"
     enough = min(FEWEST, campaign.plan.examples)
-    if counted.programs < enough and counted.programs + counted.blocked < campaign.plan.examples:
-        return f"{counted.programs} programs are too few; {ended}" if counted.expired or counted.blocked else ""
+    if counted.programs < enough and (counted.expired or counted.blocked):
+        return f"{counted.programs} programs are too few; {ended}"
     if counted.programs == 0:
         return f"no program was searched; {ended}"
     if len(campaign.missing) > (1 - LEAST_OVERLAPPED) * len(campaign.pairs):
@@ -132,7 +134,7 @@ def _notes(campaign: Campaign) -> tuple[str, ...]:
     if counted.expired:
         notes.append(f"the budget of {campaign.plan.budget:g} s ended the campaign")
     if counted.blocked:
-        notes.append(f"{counted.blocked} programs wait before their threads begin, and are none")
+        notes.append(f"{counted.blocked} more programs {_NONE}")
     if counted.doubts:
         doubt = max(counted.doubts, key=lambda each: counted.doubts[each])
         notes.append(f"{sum(counted.doubts.values())} programs were sampled, and not searched to the end: {doubt}, for instance")

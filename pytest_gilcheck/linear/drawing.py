@@ -59,7 +59,8 @@ def programs(subject: Subject, wanted: Callable[[frozenset[OperationKind]], bool
         arguments, pair = draw(init), draw(pairs)
         lanes = lanes_of(pair, threads)
         assert lanes is not None, "only those that may overlap are drawn"
-        steps = [InLane(lane, draw(each[kind])) for lane, kind in zip(lanes, pair, strict=True)]
+        steps = [InLane(BEFORE, draw(operations_of(kind))) for kind in subject.first]
+        steps += [InLane(lane, draw(each[kind])) for lane, kind in zip(lanes, pair, strict=True)]
         room = {lane: MOST_IN_A_LANE.get(threads, 1) - (lane in lanes) for lane in range(1, threads + 1)}
         room |= {BEFORE: _MOST_BEFORE, threads + 1: _MOST_AFTER}
         for lane, kind in draw(others):
@@ -88,7 +89,8 @@ def simplest(strategy: st.SearchStrategy[Any]) -> Any:
 def warm_ups(subject: Subject) -> list[DrawnProgram]:
     """Programs that call every operation in each of two threads, one for each: one that waits must not keep others from running."""
     init = tuple(map(simplest, subject.init))
-    return [DrawnProgram(init, tuple(_in_each_thread(kind, subject.threads)), subject.threads) for kind in subject.kinds]
+    first = [InLane(BEFORE, simplest(operations_of(kind))) for kind in subject.first]
+    return [DrawnProgram(init, (*first, *_in_each_thread(kind, subject.threads)), subject.threads) for kind in subject.kinds]
 
 
 def _in_each_thread(kind: OperationKind, threads: int) -> Sequence[InLane]:

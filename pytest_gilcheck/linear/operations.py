@@ -33,6 +33,8 @@ class OperationKind:
         alone: whether it never overlaps another operation.
         weak: whether its results are not compared; its exceptions are.
         lanes: the lanes of the threads that may do it; None for all.
+        targets: the bundles that get its result.
+        preconditions: called with the object in sequential orders: a program of which one is false there is none.
         by_user: whether `call` is the user's, and not one of ours for the method of that name.
     """
 
@@ -45,6 +47,8 @@ class OperationKind:
     alone: bool = False
     weak: bool = False
     lanes: frozenset[int] | None = None
+    targets: tuple[str, ...] = ()
+    preconditions: tuple[Callable[[Any], Any], ...] = ()
     by_user: bool = False
 
     def with_rights(self, *, alone: bool, weak: bool, lanes: frozenset[int] | None) -> OperationKind:

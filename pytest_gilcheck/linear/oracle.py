@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .copies import numbered, without_times
@@ -116,6 +117,12 @@ def came_before(run: Run) -> list[tuple[Place, Place]]:
         for other, second, b in _events(run)
         if one != other and a.returned is not None and a.returned < b.called
     ]
+
+
+def one_after_the_other(run: Run) -> bool:
+    """Whether no two operations of a run overlapped: it is a sequential order itself."""
+    spans = sorted((event.called, event.returned or 0) for _, _, event in _events(run))
+    return all(returned < called for (_, returned), (called, _) in pairwise(spans))
 
 
 def unexplained(allowed: Allowed, outcome: Outcome, before: Sequence[tuple[Place, Place]], rule: str) -> Why | None:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from ..core.arguments import Arguments
 from ..core.origin import under_test
-from . import inferred
+from . import inferred, machine
 from .drawing import simplest
 from .inferred import function_of
+from .machine import ConcurrentMachine
 from .operations import OperationKind, pairs_of
 from .subject import Subject
 
@@ -34,6 +35,8 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
         BadValue: an argument that cannot be used.
     """
     threads = given.get("threads", 2)
+    if isinstance(work, type) and issubclass(work, ConcurrentMachine):
+        return _of_machine(work, name, given, threads)
     init = tuple(_strategy(each, f"init[{index}]", given) for index, each in enumerate(given.get("init", ())))
     if "init" not in given:
         init = _inferred_init(work, given)
@@ -59,6 +62,32 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
         left_out=tuple(found.left_out.items()),
         untold=_untold(cls, kinds, found.left_out, threads),
         modules=_modules(cls),
+    )
+
+
+def _of_machine(cls: type[ConcurrentMachine], name: str | None, given: Arguments, threads: int) -> Subject:
+    for argument in ("init", "ops", "model", "roles", "final"):
+        if argument in given:
+            raise given.refused(argument, f"nothing beside {cls.__name__}, whose rules, @role and invariants say so")
+    try:
+        kinds, first = machine.kinds_of(cls, threads), machine.first_kinds(cls)
+    except machine.NotForThreads as error:
+        raise given.refused("make", f"a machine for threads; {error}", cls) from None
+    kinds = tuple(_with_rights(kind, given, threads) for kind in kinds)
+    _refuse_unknown_names(kinds, given)
+    return Subject(
+        name=name or cls.__name__,
+        make=cls,
+        kinds=kinds,
+        threads=threads,
+        final=machine.look_at,
+        rule=given.get("order", "linearizable"),
+        waiting=given.get("waiting", "strict"),
+        first=first,
+        watched=machine.attributes,
+        refuses=machine.refusal,
+        only_errors="only" in given,
+        untold="" if pairs_of(kinds, threads) else "it has no two rules that may overlap",
     )
 
 
@@ -162,9 +191,9 @@ def _with_rights(kind: OperationKind, given: Arguments, threads: int) -> Operati
     lanes = frozenset(lane for lane, names in enumerate(roles.values(), 1) if kind.name in names)
     free = frozenset(range(len(roles) + 1, threads + 1))
     return kind.with_rights(
-        alone=kind.name in given.get("alone", ()),
+        alone=kind.alone or kind.name in given.get("alone", ()),
         weak=kind.name in given.get("weak", ()),
-        lanes=lanes | free if roles else None,
+        lanes=lanes | free if roles else kind.lanes,
     )
 
 

@@ -70,7 +70,7 @@ class LinearizableResult(Judged):
             return code_of("linearizable", "hidden state")
         if self.verdict is not Verdict.VIOLATED:
             return ""
-        if self.kind == GIL_MASKED:
+        if self.kind == GIL_MASKED and self.cause in ("not atomic", "exception"):
             return code_of("linearizable", GIL_MASKED)
         return code_of("linearizable", self.cause or "not atomic")
 

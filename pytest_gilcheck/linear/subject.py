@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ class Subject:
         final: what is looked at in the end, called with the object; None for nothing.
         rule: which orders may explain a run (`oracle.OrderRule`).
         waiting: what an operation that waits does in an order (`merging.Waiting`).
+        first: what is done once before everything else.
+        watched: what a rule of a machine must not write, called with the machine; None for a class.
+        refuses: called with what each operation has written of that; why they would race, or empty.
         only_errors: whether results that no order gives are no failure.
         left_out: what was not inferred, with the line to write, by name.
         untold: why nothing can be told of it; empty if it can.
@@ -38,6 +41,9 @@ class Subject:
     final: Callable[[Any], Any] | None = None
     rule: str = "linearizable"
     waiting: str = "strict"
+    first: tuple[OperationKind, ...] = ()
+    watched: Callable[[Any], dict[str, Any]] | None = None
+    refuses: Callable[[Mapping[OperationKind, set[str]], int], str] | None = None
     only_errors: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
     untold: str = ""

@@ -10,7 +10,7 @@ from .copies import shown
 from .operations import DrawnOperation, DrawnProgram
 from .oracle import Outcome, Parts
 from .subject import Subject
-from .worker import PENDING, RAISED, WEAK
+from .worker import LEFT_OUT, PENDING, RAISED, WEAK
 
 _MOST_ALLOWED = 5
 _NAME = "x"
@@ -20,9 +20,15 @@ def result_shown(result: Any) -> str:
     """What an operation returned, as an arrow and a value."""
     if result == PENDING:
         return "never returns"
+    if result == LEFT_OUT:
+        return "is left out: there is no earlier result"
     if result[0] == WEAK:
         return "(not compared)"
     return f"raises {shown(result[1])}" if result[0] == RAISED else f"-> {shown(result[1])}"
+
+
+def _final_shown(final: Any) -> str:
+    return f"raises {shown(final[1])}" if type(final) is tuple and final[:1] == (RAISED,) else shown(final)
 
 
 def _cells(operations: Sequence[DrawnOperation], results: Sequence[Any]) -> list[str]:
@@ -42,7 +48,7 @@ def told_in_line(drawn: DrawnProgram, outcome: Outcome) -> str:
     ]
     text = "  ||  ".join(threads)
     after = "; ".join(_cells(drawn.lanes[-1], parts.after)) if parts.after else ""
-    final = f"final {shown(parts.final)}" if parts.final not in (None, ("dict",)) else ""
+    final = f"final {_final_shown(parts.final)}" if parts.final not in (None, ("dict",)) else ""
     return " | ".join(filter(None, (text, after, final)))
 
 
@@ -61,7 +67,7 @@ def columns(subject: Subject, drawn: DrawnProgram, outcome: Outcome) -> list[str
     lines = [f"  first   {first}", *(f"          {row}" for row in rows)]
     lines += [f"  then    {cell}" for cell in (_cells(drawn.lanes[-1], parts.after) if parts.after else [])]
     if parts.final not in (None, ("dict",)):
-        lines.append(f"  final   {shown(parts.final)}")
+        lines.append(f"  final   {_final_shown(parts.final)}")
     return lines
 
 
