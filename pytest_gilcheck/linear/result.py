@@ -80,7 +80,7 @@ class LinearizableResult(Judged):
             "cause", "kind", "program", "token", "preemptions", "programs", "schedules", "orders", "settled", "pairs", "overlapped",
             "seed", "seconds",
         )  # fmt: skip
-        return {name: getattr(self, name) for name in names} | {"left_out": [name for name, _ in self.left_out]}
+        return {name: getattr(self, name) for name in names}
 
     def details(self) -> dict[str, Any]:
         """The failing run with a lane for each thread, and as text, for the evidence record."""
