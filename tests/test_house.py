@@ -248,18 +248,23 @@ def test_every_public_name_exists():
 
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
+    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten",
+    "focus",
     "reordering", "explorer", "harness", "minimise", "reduction", "search",
 )  # fmt: skip
 FUZZ_PARTS = (
-    "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "check", "crashing", "forked", "isolated", "entry",
+    "draws", "explaining", "result", "stress", "sensitivity", "failing", "kept", "determinism", "reasons", "check", "crashing",
+    "forked", "isolated", "entry",
 )  # fmt: skip
 
 
 RUNNING_ROOMS = (
     "probe", "children", "one_core", "short_slices", "covered", "journal", "generators", "repeatable", "virtual_time", "handoff",
-    "task", "places", "registered", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "turns",
-    "controlled", "workers", "watchdog", "engine", "undermined", "files", "primitives", "dates", "events", "contents", "patches",
+    "task", "places", "registered", "record", "policy", "spinning", "pausing", "stuck", "deadlines", "fairness", "run_state",
+    "turns",
+    "controlled", "workers", "watchdog", "engine", "undermined", "files", "controlling", "clocks", "threads", "hooks",
+    "primitives", "dates", "tables", "callbacks", "events",
+    "contents", "undoing", "replaced", "existing_locks", "patches",
 )  # fmt: skip
 
 

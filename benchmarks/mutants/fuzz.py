@@ -75,8 +75,8 @@ MUTANTS = (
     Mutant(
         "fuzz-inner-release",
         "engine/running/primitives.py",
-        "        if active is not None and not self._real_locked():\n",
-        "        if active is not None:\n",
+        "        if controlling.active is not None and not self._real_locked():\n",
+        "        if controlling.active is not None:\n",
         "after the inner release of a re-entrant lock the report of a deadlock does not say who holds it",
         ("tests/fuzz/test_primitives.py",),
     ),
@@ -98,9 +98,9 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-patches-left",
-        "engine/running/patches.py",
-        "        self._undo.append(undo)\n",
-        "",
+        "engine/running/undoing.py",
+        "                if place[key] is value:\n",
+        "                if place[key] is not value:\n",
         "after a check, names such as time.sleep in the user's modules are still replaced",
         CHECK,
     ),
@@ -226,7 +226,7 @@ MUTANTS = (
     ),
     Mutant(
         "fuzz-nondeterminism",
-        "fuzz/check.py",
+        "fuzz/determinism.py",
         "            if one != other:\n",
         "            if False:\n",
         "a program that draws at random is searched, and passes",

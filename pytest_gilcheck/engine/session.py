@@ -38,7 +38,7 @@ from .bytecode import switch_points
 from .bytecode.library import wholly_stepped
 from .execution import Execution
 from .program import Program
-from .running import primitives
+from .running import controlling, hooks
 from .running.engine import Engine
 from .running.events import Events
 from .running.journal import Journal
@@ -169,7 +169,7 @@ class Session:
     def pause(self) -> None:
         """Let the code of the caller be as without a session: its clocks, its random numbers, its speed. Between two runs only."""
         self.events.pause()
-        primitives.pause(self.engine)
+        controlling.pause(self.engine)
         switch_points.hook = None
         self.engine.chance.pause()
         self._collect()
@@ -179,7 +179,7 @@ class Session:
         gc.disable()
         self.engine.chance.resume()
         switch_points.hook = self.engine.at_switch_point
-        primitives.resume(self.engine)
+        controlling.resume(self.engine)
         self.events.resume()
 
     @contextmanager
@@ -194,7 +194,7 @@ class Session:
 
 def operation_begins() -> None:
     """A point between two operations of the calling thread: a visible step that touches nothing. Nothing outside of a run."""
-    primitives.boundary(sys._getframe(1))
+    hooks.boundary(sys._getframe(1))
 
 
 def roots_of(program: Program) -> list[Any]:

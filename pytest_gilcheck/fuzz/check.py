@@ -5,21 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import floor, inf, log10
-from types import CodeType
+from math import inf
 from typing import Any
 
 from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
-from ..core.durations import seconds
 from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
 from ..core.own_builtins import TAKE_BACK
 from ..core.signatures import is_of_kind, takes
-from ..core.source import came_through, code_position, place
+from ..core.source import came_through, place
 from ..core.verdict import Verdict
-from ..engine.bytecode.visible import Access
 from ..engine.program import Program, RunOutput, describe_error
 from ..engine.running.events import MonitoringConflict, check_alone
 from ..engine.running.journal import Journal
@@ -31,23 +28,21 @@ from ..engine.schedule import Choice, Schedule, Token, checksum
 from ..search.deadline import Deadline
 from ..search.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
 from ..search.harness import explorer_for
-from ..search.minimise import observed
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
-from ..search.search import FEWEST
-from .draws import Drawn, search_all_draws
+from .determinism import differing_steps
+from .draws import search_all_draws
 from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated
 from .kept import FirstRun
+from .reasons import expected_errors, few, left_behind, one_step, too_dear, unfinished
 from .result import FuzzResult, Kind
 from .sensitivity import without_each_lock
 from .stress.check import stressed
 
-_MOST_NAMED = 3  # modules
 _OF_FIRST_RUN = 0.25  # of the time of a search, for the first run of a program that each run leaves in another state
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
 _OR_STRESS = "hold one lock around them, or run the check with mode='stress' on a free-threaded build"
-_NEEDED = 1.5  # times what the schedules that a claim needs take in plain runs: some are recorded
 
 
 def program(
@@ -226,9 +221,9 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         reason = f"it fails without any concurrency: {error}"
         return replace(template, verdict=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
     deadline = Deadline(plan.budget, begun=explorer.ready, now=monotonic)
-    template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=_expected(explorer))
+    template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=expected_errors(explorer))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run
-    difference = "" if over else _nondeterminism(explorer)
+    difference = "" if over else differing_steps(explorer)
     if plan.replay is not None:
         if difference:
             return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
@@ -244,57 +239,25 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)
     if result.verdict is Verdict.HOLDS and explorer.unreported:
-        raise _too_dear(result, explorer, first_run.alone_found)
+        raise too_dear(result, explorer, first_run.alone_found)
     claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
     if claims and (found := first_run.alone_found):
-        alone = f"changed {_few(found)}"
-        raise _left_behind(result, f"the first run {alone}, and later runs found it so, and none has the race of its making", alone)
+        alone = f"changed {few(found)}"
+        raise left_behind(result, f"the first run {alone}, and later runs found it so, and none has the race of its making", alone)
     if claims and explorer.first_alone:
         why = f"only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache or a file, keeps"
         alone = f"came alone to {explorer.first_alone}"
-        raise _left_behind(result, f"{why} later runs from there, and none has the races of its making", alone)
+        raise left_behind(result, f"{why} later runs from there, and none has the races of its making", alone)
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
             raise Unrepeatable(Left(not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))))
         if found := first_run.changed_since:
-            raise _left_behind(result, f"one of the runs changed {_few(found)}, and the runs after it found it so")
+            raise left_behind(result, f"one of the runs changed {few(found)}, and the runs after it found it so")
     if result.verdict is Verdict.HOLDS and explorer.engine.journal is not None and (found := first_run.changed_by_each):
-        raise Unrepeatable(Left(result, (result, f"changed {_few(found)} as each run does")))
+        raise Unrepeatable(Left(result, (result, f"changed {few(found)} as each run does")))
     return result
-
-
-def _left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeatable:
-    """What to raise for a program of which a run leaves something for all that come after it.
-
-    Args:
-        first_alone: what the first run did and no later one, in words; empty if another run did it.
-    """
-    what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
-    reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    held = (result, first_alone) if first_alone and result.verdict is Verdict.HOLDS else None
-    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason), held))
-
-
-def _too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> Unrepeatable:
-    """What to raise for a program whose first run took too long to be searched, and of which later runs hold.
-
-    Args:
-        made: what the first run has changed for all others.
-    """
-    what = f", and made {_few(made)}" if made else ""
-    why = (
-        f"the first run took {seconds(explorer.first_seconds)}, where a later one takes {seconds(explorer.pace)}{what}: "
-        f"its steps from {explorer.unreported} on were not watched, and none of its schedules was searched"
-    )
-    what_to_do = "make it before the check: call it once in a fixture, or in setup"
-    reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return Unrepeatable(Left(replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason)))
-
-
-def _few(names: tuple[str, ...]) -> str:
-    return f"{'; '.join(names[:3])}{' and more' * (len(names) > 3)}"
 
 
 def not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
@@ -345,66 +308,14 @@ def _searched(
     if searched.apart and not searched.settled:
         steps = f"{searched.apart} takes several steps in C, which were simulated, and not all of their conflicts were tried"
         return replace(template, reason=f"without a GIL, {steps}: {_OR_STRESS}; otherwise {drawn}: no failure")
-    if (reason := _unfinished(plan, drawn, explorer.pace)) is not None:
+    if (reason := unfinished(plan, drawn, explorer.pace)) is not None:
         return replace(template, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
-    library = "" if searched.settled else _one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
+    library = "" if searched.settled else one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
     reason = f"{where}{drawn}{part}{time}: no failure{library}"
     return replace(template, verdict=Verdict.HOLDS, reason=reason, bound=searched.bound)
-
-
-def _one_step(modules: tuple[str, ...], imported: tuple[str, ...]) -> str:
-    """What a claim says of code in which no schedule switches; empty if there is none.
-
-    Args:
-        modules: of the standard library, called.
-        imported: modules that the threads have imported.
-    """
-    words = ""
-    if modules:
-        words = f"; each call of Python code in {_named(modules)} was one step: include={modules[:_MOST_NAMED]!r} searches it too"
-    return f"{words}; the import of {_named(imported)} was one step" if imported else words
-
-
-def _named(modules: tuple[str, ...]) -> str:
-    return ", ".join(modules[:_MOST_NAMED]) + " and others" * (len(modules) > _MOST_NAMED)
-
-
-def _unfinished(plan: FuzzPlan, drawn: Drawn, pace: float) -> str | None:
-    """Why a search without a failure claims nothing; None if it claims what it has explored.
-
-    Args:
-        pace: seconds of a run.
-    """
-    searched, budget = drawn.outcome, f"budget={plan.budget:g} s"
-    if searched.expired:
-        reason = f"{budget} ended after {searched.explored:,} of {plan.own_schedules:,} schedules (schedules={plan.schedules})"
-        return f"cut short: {reason}; raise budget, or ask for fewer schedules"
-    if plan.schedules is None and drawn.too_few:
-        left = searched.conflicts_left
-        needed = plan.budget + _NEEDED * max(FEWEST, left) * pace
-        why = f"that is too few for a claim: it takes {FEWEST}, or all of them"
-        if left:
-            conflicts = "1 conflict was" if left == 1 else f"{left:,} conflicts were"
-            why = f"{conflicts} seen in a run, and not tried in the other order"
-        elif searched.conflicts_open:
-            why = "there was no time to record a run, so it is not known which of its steps conflict"
-        return (
-            f"cut short by {budget}: {drawn}; {why}. A run takes {seconds(pace)}, so raise budget to "
-            f"{_rounded_up(needed):g} s, or make the test shorter"
-        )
-    if plan.mode == EXHAUSTIVE and not searched.all_enumerated:
-        return f"cut short by schedules={plan.schedules}: {searched}; ask for more schedules, or use fewer preemptions"
-    return None
-
-
-def _rounded_up(seconds: float) -> float:
-    """A time limit of one figure, or of 1.5, that is not below this."""
-    unit: float = 10.0 ** floor(log10(seconds))
-    figures = [1.0, 1.5, *map(float, range(2, 11))]
-    return round(min(unit * figure for figure in figures if unit * figure >= seconds), 9)
 
 
 class ReplayDiverged(AssertionError):
@@ -474,40 +385,3 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
         story=explanation.text,
         rows=explanation.rows,
     )
-
-
-def _nondeterminism(explorer: Explorer) -> str:
-    """What the same schedule does differently the second time, as a sentence; empty if nothing."""
-    seen: list[list[_Seen]] = []
-    for _ in range(2):
-        steps: list[_Seen] = []
-        with observed(
-            explorer.engine,
-            lambda task, point, access, frame, steps=steps: steps.append(  # type: ignore[misc]
-                (task.index, access, frame.f_code, frame.f_lasti)
-            ),
-        ):
-            explorer.in_order()
-        seen.append(steps)
-    for index, (first, second) in enumerate(zip(*seen, strict=False)):
-        if first != second or first[2].co_filename != second[2].co_filename:
-            one, other = _in_words(first), _in_words(second)
-            if one != other:
-                return f"the same schedule gave different steps: step {index + 1} is {one!r} first, then {other!r}"
-    if len(seen[0]) == len(seen[1]):
-        return ""
-    return f"the same schedule gave different steps: {len(seen[0])} first, then {len(seen[1])}"
-
-
-_Seen = tuple[int, Access, CodeType, int]  # of a step: its thread, what it does, its code and the offset in that
-
-
-def _in_words(step: _Seen) -> str:
-    thread, access, code, offset = step
-    return f"T{thread} {access.kind}s {access.name} at {code.co_filename}:{code_position(code, offset).line}"
-
-
-def _expected(explorer: Explorer) -> str:
-    expected = sorted(explorer.baseline.expected.items())
-    names = [f"{name} (at most {count} times)" if count > 1 else name for name, count in expected]
-    return f"{explorer.every_order} raises {', '.join(names)} too" if names else ""

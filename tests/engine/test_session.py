@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from pytest_gilcheck.engine import session as sessions
 from pytest_gilcheck.engine.execution import Execution
 from pytest_gilcheck.engine.outcome import NotExplorable, SequentialFailure, Symptom
 from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.engine.running import primitives
 from pytest_gilcheck.engine.running.policy import Planned
 from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.engine.session import Session, operation_begins
@@ -76,7 +76,7 @@ def draws(counter):
     counter.value = random.randrange(1000)
 
 
-REAL_LOCK = sessions.primitives._allocate_lock
+REAL_LOCK = primitives._allocate_lock
 
 
 def leaks():

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from .primitives import now_of_caller
+from .clocks import now_of_caller
 
 REAL: Mapping[str, Any] = {"datetime": datetime, "date": date}  # no names of a module: freezegun replaces those
 

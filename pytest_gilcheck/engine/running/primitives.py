@@ -1,4 +1,4 @@
-"""Replacements for locks, threads and clocks while a program is explored.
+"""Replacements for locks and queues while a program is explored.
 
 Each replacement does what the real primitive does, except that a thread never blocks: it parks in the engine. A `Lock` here holds
 a real lock; a thread that cannot acquire it parks until it is free. So a lock that outlives its check, or is used by a thread that
@@ -12,71 +12,34 @@ from __future__ import annotations
 
 import _queue
 import _thread
-import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
-from functools import partial
 from types import FrameType, GenericAlias, TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-from ...core.classes import is_a
-from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.origin import ours, standard
 from ...core.source import frame_place, innermost
-from ..bytecode.visible import BOUNDARY, Access
+from ..bytecode.visible import Access
+from . import controlling
+from .controlling import current, made_for_the_check
 from .engine import Engine
 from .places import place
 from .record import Deed
-from .task import DONE, Abort, Task, Uncontrolled
+from .task import DONE, Task
 
-_TRAVELLED = 1_000_000_000  # nanoseconds between the date and what the program is told from which on a test has chosen its date
 _ACQUIRE = Access("write", "a lock", 0)
 _QUEUE = Access("write", "a queue", 0)
-_THREAD = Access("read", "the end of a thread", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
-active: Engine | None = None  # the engine of the current check
-paused: Engine | None = None  # the same, while what runs is not of the check, but between two programs
 Identity = tuple[tuple[str, int, str, int], ...]  # file, line, function, instruction: of a creation and of the calls that led to it
 told_apart = False  # whether locks are, which takes time whenever one is made: if they may be taken away
 disabled_lock: Identity | None = None  # of the locks that do nothing now
 
 _allocate_lock = _thread.allocate_lock
 _RLock = threading._CRLock or threading._PyRLock  # type: ignore[attr-defined]
-_start_new_thread = _thread.start_new_thread
-_start_joinable = getattr(_thread, "start_joinable_thread", None)
-_join, _is_alive = threading.Thread.join, threading.Thread.is_alive
 _get_ident = threading.get_ident
-_BETWEEN_UPDATES = 0.1  # seconds, virtual ones
 _WAIT, _CONDITION = threading.Condition.wait.__code__, threading.Condition.__init__.__code__
 locks_used: dict[Identity, str] = {}  # where the program created the locks that it has acquired, in order of first use
-
-
-def _current() -> tuple[Engine, Task] | None:
-    engine = active
-    if engine is None:
-        return None
-    task = engine.current()
-    return None if task is None else (engine, task)
-
-
-def pause(engine: Engine) -> None:
-    """From here on, all that is replaced does what the real one does, until `resume`."""
-    global active, paused
-    active, paused = None, engine
-
-
-def resume(engine: Engine) -> None:
-    """What follows belongs to the check again."""
-    global active, paused
-    active, paused = engine, None
-
-
-def _made_for_the_check() -> bool:
-    """Whether what is being made may be of a program: also between two programs, the next of which may use it."""
-    engine = paused
-    return _current() is not None if engine is None else engine.main.ident == _get_ident()
 
 
 class Lock:
@@ -93,7 +56,7 @@ class Lock:
     def __new__(cls, real: Any = None, where: str | None = None, number: int = 0) -> Any:
         """A `Lock`, or a real lock for a thread that is not controlled."""
         ours = real is not None or (
-            _made_for_the_check() and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
+            made_for_the_check() and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
         )
         return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and counts as one step
 
@@ -114,7 +77,7 @@ class Lock:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            found = _current()
+            found = current()
             self._hash = object.__hash__(self) if found is None or not found[0].in_run else found[0].chance.next_number()
         return self._hash
 
@@ -126,7 +89,7 @@ class Lock:
         return _allocate_lock()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        if (found := _current()) is None:
+        if (found := current()) is None:
             return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
         engine, task = found
         if self._identity == disabled_lock:
@@ -180,7 +143,7 @@ class Lock:
         try:
             self._real.release()
         except RuntimeError:
-            if (found := _current()) is not None:
+            if (found := current()) is not None:
                 self._report(found[0], Deed.TRY)
             raise
 
@@ -189,7 +152,7 @@ class Lock:
             engine.recorder.lock(self, deed)
 
     def _released(self) -> None:
-        if (engine := active) is not None:
+        if (engine := controlling.active) is not None:
             owner = engine.owner  # who is not may have been blocked outside of control, and wakes nobody before its turn
             task = owner if owner.ident == _get_ident() else engine.regain()
             self._report(engine, Deed.RELEASE)
@@ -200,7 +163,7 @@ class Lock:
                     pauses.only_waits(task, sys._getframe(1))
 
     def locked(self) -> bool:
-        if (found := _current()) is not None:
+        if (found := current()) is not None:
             found[0].step(_ACQUIRE, sys._getframe(1))
             self._report(found[0], Deed.TRY)
         return self._real.locked()  # type: ignore[no-any-return]
@@ -246,7 +209,7 @@ class RLock(Lock):
         if self._identity == disabled_lock and not self._real._is_owned():
             return
         self._release_real()
-        if active is not None and not self._real_locked():
+        if controlling.active is not None and not self._real_locked():
             self._holder, self._taken = None, ""
             self._released()
 
@@ -267,7 +230,7 @@ class RLock(Lock):
     def _acquire_restore(self, state: Any) -> None:
         if state is None:
             return
-        if _current() is None:
+        if current() is None:
             self._real._acquire_restore(state)
             return
         self.acquire()
@@ -281,7 +244,7 @@ class SimpleQueue:
     __class_getitem__: Any = classmethod(GenericAlias)
 
     def __new__(cls) -> Any:
-        return object.__new__(cls) if _made_for_the_check() else _queue.SimpleQueue()
+        return object.__new__(cls) if made_for_the_check() else _queue.SimpleQueue()
 
     def __init__(self) -> None:
         self._items: deque[Any] = deque()
@@ -316,313 +279,10 @@ class SimpleQueue:
         return self._count._value
 
 
-def boundary(frame: FrameType) -> None:
-    """A step of this frame between two operations of a thread, which touches nothing."""
-    if (found := _current()) is not None:
-        found[0].step(BOUNDARY, frame)
-        found[1].gil_checked = True
-
-
 def _used(frame: FrameType) -> None:
     """A step: what this frame does with a queue, which no lock shows."""
-    if (found := _current()) is not None:
+    if (found := current()) is not None:
         found[0].step(_QUEUE, frame)
-
-
-def sleep(seconds: float) -> None:
-    """``time.sleep``, by the virtual clock: the calling thread waits, and others may run before it or not."""
-    if (found := _current()) is None:
-        PUBLIC["sleep"](seconds)
-        return
-    if seconds < 0:
-        raise ValueError("sleep length must be non-negative")
-    engine, task = found
-    task.gil_checked = True
-    engine.sleep(task, int(seconds * 1e9), f"a sleep of {seconds:g} s")
-
-
-def _reading(name: str, frame: FrameType) -> int:
-    """The nanoseconds of a clock, read by this frame: of the virtual clock, if the thread is controlled.
-
-    Args:
-        name: of the function of the module ``time`` that reads it, and returns nanoseconds.
-    """
-    engine = active
-    if engine is None or engine.current() is None:
-        return int(PUBLIC[name]())
-    now = engine.clock_reading(frame)
-    if name != "time_ns":
-        return engine.clock.base[0] + now
-    told = int(PUBLIC[name]())
-    return told if abs(told - wall_time_ns()) > _TRAVELLED else engine.clock.base[1] + engine.clock.set_by + now
-
-
-def now_of_caller(frame: FrameType) -> float:
-    """Seconds of the wall clock, read by this frame."""
-    return _reading("time_ns", frame) / 1e9
-
-
-def monotonic() -> float:
-    return _reading("monotonic_ns", sys._getframe(1)) / 1e9
-
-
-def monotonic_ns() -> int:
-    return _reading("monotonic_ns", sys._getframe(1))
-
-
-def wall_clock() -> float:
-    return _reading("time_ns", sys._getframe(1)) / 1e9
-
-
-def wall_clock_ns() -> int:
-    return _reading("time_ns", sys._getframe(1))
-
-
-def perf_counter() -> float:
-    return _reading("perf_counter_ns", sys._getframe(1)) / 1e9
-
-
-def perf_counter_ns() -> int:
-    return _reading("perf_counter_ns", sys._getframe(1))
-
-
-def process_time() -> float:
-    return _reading("process_time_ns", sys._getframe(1)) / 1e9
-
-
-def process_time_ns() -> int:
-    return _reading("process_time_ns", sys._getframe(1))
-
-
-def clock_gettime_ns(which: int) -> int:
-    if active is None or active.current() is None:
-        return int(PUBLIC["clock_gettime_ns"](which))
-    return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1))  # 0 is CLOCK_REALTIME, everywhere
-
-
-def clock_gettime(which: int) -> float:
-    if active is None or active.current() is None:
-        return float(PUBLIC["clock_gettime"](which))
-    return _reading("time_ns" if which == 0 else "monotonic_ns", sys._getframe(1)) / 1e9
-
-
-def clock_settime_ns(which: int, value: int) -> None:
-    """``time.clock_settime_ns``: a program under test sets the virtual clock. That of the machine belongs to others as well."""
-    if (found := _current()) is None:
-        PUBLIC["clock_settime_ns"](which, value)
-    else:
-        clock = found[0].clock
-        clock.matters, clock.set_by = True, value - clock.base[1] - clock.now
-
-
-def clock_settime(which: int, value: float) -> None:
-    if _current() is None:
-        PUBLIC["clock_settime"](which, value)
-    else:
-        clock_settime_ns(which, int(value * 1e9))
-
-
-class Local(_thread._local):
-    """``threading.local``: what a thread has stored in it goes when the thread ends, and the check's own threads do not."""
-
-    def __new__(cls, /, *args: Any, **kwargs: Any) -> Local:
-        made = super().__new__(cls, *args, **kwargs)
-        engine = active or paused
-        if engine is not None and cls.__init__ is object.__init__:  # otherwise, each thread that looks at it runs `__init__`
-            engine.workers.note_local(made)
-        return made
-
-
-Local.__name__, Local.__qualname__, Local.__module__ = "local", "local", "_thread"
-_Handle = TypeVar("_Handle")
-
-
-def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
-    """``_thread.start_new_thread``."""
-    keywords = keywords or {}
-    if (found := _current()) is None:
-        return _start_new_thread(function, arguments, keywords)
-
-    def start(body: Any) -> int:
-        return _start_new_thread(body, ())
-
-    return _start_under_control(found[0], lambda: function(*arguments, **keywords), function, start)
-
-
-def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
-    """``_thread.start_joinable_thread``, of 3.13 and later."""
-    assert _start_joinable is not None, "this replaces a function that exists"
-    if (found := _current()) is None:
-        return _start_joinable(function, handle=handle, daemon=daemon)
-    start = partial(_start_joinable, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
-    return _start_under_control(found[0], function, function, start)
-
-
-def _start_under_control(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Handle]) -> _Handle:
-    """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
-    thread = getattr(function, "__self__", None)
-    if not is_a(thread, threading.Thread):
-        thread = None
-    count = len(engine.tasks)
-    workers, name = engine.workers, f"T{count}" if thread is None else f"T{count} ({thread.name})"
-    before = workers.by_thread.get(id(thread))
-    task = workers.spawn(name, thread, thread is None or thread.daemon)
-
-    def body() -> None:
-        try:
-            if workers.started(task):
-                call()
-        except (Abort, Uncontrolled):
-            pass
-        except BaseException as error:
-            task.error = error
-        finally:
-            workers.ended(task)
-
-    try:
-        return start(body)
-    except BaseException:
-        workers.not_started(task, before)
-        raise
-
-
-def join(thread: threading.Thread, timeout: float | None = None) -> None:
-    """``Thread.join``."""
-    found = _current()
-    task = None if found is None else found[0].workers.by_thread.get(id(thread))
-    if found is None or task is None:
-        _join(thread, timeout)
-        return
-    engine, me = found
-    if task is me:
-        raise RuntimeError("cannot join current thread")
-    deadline = None if timeout is None else engine.clock.now + int(max(0.0, timeout) * 1e9)
-    while task.state is not DONE:
-        if engine.park(me, task, deadline):
-            return
-    if engine.workers.fresh or not task.root:  # otherwise, its thread waits for the next run
-        engine.await_end_of(thread)
-
-
-def is_alive(thread: threading.Thread) -> bool:
-    """``Thread.is_alive``: a thread has ended with its last step, and not when the system has done with it."""
-    found = _current()
-    task = None if found is None else found[0].workers.by_thread.get(id(thread))
-    if found is None or task is None:
-        return _is_alive(thread)
-    found[0].step(_THREAD, sys._getframe(1))
-    return task.state is not DONE
-
-
-def is_executor_worker(task: Task) -> bool:
-    """Whether a task's thread is an executor's worker, which waits for work until the interpreter exits."""
-    return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
-
-
-def release_idle_workers(tasks: list[Task]) -> None:
-    """End the workers of executors that wait for work, as the interpreter does at its exit."""
-    queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
-    for task in tasks:
-        if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
-            executor = task.thread._args[0]() if getattr(task.thread, "_args", None) else None
-            if executor is not None:
-                executor._shutdown = True
-            queue.put(None)
-
-
-def excepthook_for(report: Any) -> Any:
-    """The ``threading.excepthook`` while a program is explored; ``report`` is the real one."""
-
-    def hook(arguments: Any) -> None:
-        if issubclass(arguments.exc_type, (Abort, Uncontrolled)):
-            return
-        if (found := _current()) is None:
-            report(arguments)
-        elif not issubclass(arguments.exc_type, SystemExit):
-            found[1].error = arguments.exc_value
-
-    return hook
-
-
-def unraisablehook_for(report: Any) -> Any:
-    """The ``sys.unraisablehook`` while a program is explored: a finalizer may wait for a lock when its run is ended."""
-
-    def hook(arguments: Any) -> None:
-        if not issubclass(arguments.exc_type, (Abort, Uncontrolled)):
-            report(arguments)
-
-    return hook
-
-
-def importing(real: Any) -> Any:
-    """The ``__import__`` while a program is explored: the first import of a module holds locks in C, so it is one step."""
-
-    def imported(name: str, *arguments: Any, **keywords: Any) -> Any:
-        if name in sys.modules or (found := _current()) is None or not found[0].exploring:
-            return real(name, *arguments, **keywords)
-        found[0].exploring = False
-        try:
-            return real(name, *arguments, **keywords)
-        finally:
-            found[0].exploring = True
-
-    return imported
-
-
-def waiting_for_updates(real: Any) -> Any:
-    """How the thread waits that looks after a `multiprocessing.pool.ThreadPool`.
-
-    It waits for a pipe, into which only threads of the pool's own process write: time passes for it as for one that polls.
-    """
-
-    def wait(sentinels: Any, notifier: Any, timeout: float | None = None) -> None:
-        if timeout is None and _current() is not None and list(sentinels) == [notifier._reader]:  # a pool of processes has others
-            while notifier.empty():
-                sleep(_BETWEEN_UPDATES)
-        real(sentinels, notifier, timeout)
-
-    return wait
-
-
-def started_process(pid: int) -> None:
-    """The calling thread has started a process."""
-    if (found := _current()) is not None:
-        found[0].children.add(pid)
-
-
-def refusing(what: str, function: Any, *, in_setup: bool = False) -> Any:
-    """A function that ends the run if code under test calls it, and is ``function`` for all other code.
-
-    Args:
-        in_setup: whether a thread that the setup has started may not call it either.
-    """
-
-    def refused(*arguments: Any, **keywords: Any) -> Any:
-        if (found := _current()) is not None and (found[0].exploring or (in_setup and found[1] is not found[0].main)):
-            found[0].refuse(f"{what} at {place(sys._getframe(1), found[0].takes_part)}")
-        return function(*arguments, **keywords)
-
-    return refused
-
-
-def _note_fork() -> None:
-    """Before any fork: one that the program under test reached without the name of the function, which `refusing` replaces."""
-    if (found := _current()) is not None and found[0].exploring:
-        try:
-            found[0].refuse("it forks (os.fork)")
-        except Uncontrolled:  # a fork cannot be prevented from here: the copy leaves, and this process goes on to its next step
-            pass
-
-
-def _leave_fork() -> None:
-    """In the copy: nobody controls its only thread, which would wait for its turn for ever."""
-    if (found := _current()) is not None and found[0].exploring:
-        _exit(1)
-
-
-_exit = os._exit
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_note_fork, after_in_child=_leave_fork)
 
 
 def _made_by_program(maker: FrameType) -> bool:
@@ -647,7 +307,7 @@ def _identity(maker: FrameType) -> Identity:
     called from several places. Locks that one instruction creates in a loop are one. Recursion makes no difference, and nor does
     what calls this package: the setup may run in the thread that called the check, or in one of ours.
     """
-    found = _current()
+    found = current()
     chain: dict[tuple[str, int, str, int], None] = {}
     frame: FrameType | None = maker
     while frame is not None:

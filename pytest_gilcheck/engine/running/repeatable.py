@@ -27,6 +27,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from ...core.classes import bases_of, in_class, is_a, module_of_class, names_of
@@ -194,16 +195,19 @@ class Repeatable(Chance):
     def hash_by_number(self, kinds: Iterable[type]) -> None:
         """Hash the instances that these classes will have by their number."""
         wanted = {id(kind) for kind in kinds if self._change(kind)}
-        known: dict[int, bool] = {}
-        for thing in gc.get_objects() if wanted else ():  # a hundred thousand
-            kind = type(thing)  # isinstance would ask the thing
-            if (concerned := known.get(id(kind))) is None:
-                concerned = known[id(kind)] = not wanted.isdisjoint(map(id, bases_of(kind)))
-            if concerned:
-                try:
-                    self._before[id(thing)] = weakref.ref(thing)
-                except TypeError:  # another object could come to its address: keep it
-                    self._before[id(thing)] = partial(_itself, thing)
+        if not wanted:
+            return
+        things = gc.get_objects()  # a hundred thousand, so all are asked for their classes in C; isinstance would ask the thing
+        each = list(map(type, things))
+        numbers = list(map(id, each))
+        concerned = {
+            key for key, kind in dict(zip(numbers, each, strict=True)).items() if not wanted.isdisjoint(map(id, bases_of(kind)))
+        }
+        for thing in compress(things, map(concerned.__contains__, numbers)):
+            try:
+                self._before[id(thing)] = weakref.ref(thing)
+            except TypeError:  # another object could come to its address: keep it
+                self._before[id(thing)] = partial(_itself, thing)
 
     def _change(self, kind: type) -> bool:
         if in_class(kind, "__hash__") is not _HASH or "__hash__" in names_of(kind):

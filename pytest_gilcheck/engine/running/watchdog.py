@@ -39,7 +39,7 @@ from .task import BLOCKED_OUTSIDE, END_OF_RUN, READY, Task, blocked_outside
 from .turns import Turns
 
 _start, _join = threading.Thread.start, threading.Thread.join
-_ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "events")}
+_ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "callbacks")}
 _POLL = 0.005  # seconds between two polls of a run that has not ended
 _MOST_REPORTED = MOST_POINTS * 9 // 10  # points of a run that may go on without reports
 _POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control

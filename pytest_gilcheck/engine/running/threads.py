@@ -1,0 +1,130 @@
+"""Replacements for what starts threads, waits for them, and keeps values for each."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from ...core.classes import is_a
+from ..bytecode.visible import Access
+from . import controlling
+from .controlling import current
+from .engine import Engine
+from .task import DONE, Abort, Task, Uncontrolled
+
+_THREAD = Access("read", "the end of a thread", 0)
+_start_new_thread = _thread.start_new_thread
+_start_joinable = getattr(_thread, "start_joinable_thread", None)
+_join, _is_alive = threading.Thread.join, threading.Thread.is_alive
+
+
+class Local(_thread._local):
+    """``threading.local``: what a thread has stored in it goes when the thread ends, and the check's own threads do not."""
+
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Local:
+        made = super().__new__(cls, *args, **kwargs)
+        engine = controlling.active or controlling.paused
+        if engine is not None and cls.__init__ is object.__init__:  # otherwise, each thread that looks at it runs `__init__`
+            engine.workers.note_local(made)
+        return made
+
+
+Local.__name__, Local.__qualname__, Local.__module__ = "local", "local", "_thread"
+_Handle = TypeVar("_Handle")
+
+
+def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
+    """``_thread.start_new_thread``."""
+    keywords = keywords or {}
+    if (found := current()) is None:
+        return _start_new_thread(function, arguments, keywords)
+
+    def start(body: Any) -> int:
+        return _start_new_thread(body, ())
+
+    return _start_under_control(found[0], lambda: function(*arguments, **keywords), function, start)
+
+
+def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
+    """``_thread.start_joinable_thread``, of 3.13 and later."""
+    assert _start_joinable is not None, "this replaces a function that exists"
+    if (found := current()) is None:
+        return _start_joinable(function, handle=handle, daemon=daemon)
+    start = partial(_start_joinable, handle=handle, daemon=True)  # a thread that gets stuck must not keep the interpreter alive
+    return _start_under_control(found[0], function, function, start)
+
+
+def _start_under_control(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Handle]) -> _Handle:
+    """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
+    thread = getattr(function, "__self__", None)
+    if not is_a(thread, threading.Thread):
+        thread = None
+    count = len(engine.tasks)
+    workers, name = engine.workers, f"T{count}" if thread is None else f"T{count} ({thread.name})"
+    before = workers.by_thread.get(id(thread))
+    task = workers.spawn(name, thread, thread is None or thread.daemon)
+
+    def body() -> None:
+        try:
+            if workers.started(task):
+                call()
+        except (Abort, Uncontrolled):
+            pass
+        except BaseException as error:
+            task.error = error
+        finally:
+            workers.ended(task)
+
+    try:
+        return start(body)
+    except BaseException:
+        workers.not_started(task, before)
+        raise
+
+
+def join(thread: threading.Thread, timeout: float | None = None) -> None:
+    """``Thread.join``."""
+    found = current()
+    task = None if found is None else found[0].workers.by_thread.get(id(thread))
+    if found is None or task is None:
+        _join(thread, timeout)
+        return
+    engine, me = found
+    if task is me:
+        raise RuntimeError("cannot join current thread")
+    deadline = None if timeout is None else engine.clock.now + int(max(0.0, timeout) * 1e9)
+    while task.state is not DONE:
+        if engine.park(me, task, deadline):
+            return
+    if engine.workers.fresh or not task.root:  # otherwise, its thread waits for the next run
+        engine.await_end_of(thread)
+
+
+def is_alive(thread: threading.Thread) -> bool:
+    """``Thread.is_alive``: a thread has ended with its last step, and not when the system has done with it."""
+    found = current()
+    task = None if found is None else found[0].workers.by_thread.get(id(thread))
+    if found is None or task is None:
+        return _is_alive(thread)
+    found[0].step(_THREAD, sys._getframe(1))
+    return task.state is not DONE
+
+
+def is_executor_worker(task: Task) -> bool:
+    """Whether a task's thread is an executor's worker, which waits for work until the interpreter exits."""
+    return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
+
+
+def release_idle_workers(tasks: list[Task]) -> None:
+    """End the workers of executors that wait for work, as the interpreter does at its exit."""
+    queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
+    for task in tasks:
+        if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
+            executor = task.thread._args[0]() if getattr(task.thread, "_args", None) else None
+            if executor is not None:
+                executor._shutdown = True
+            queue.put(None)
