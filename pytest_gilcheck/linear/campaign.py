@@ -44,7 +44,6 @@ class Counted:
         doubts: why others are not settled, with how many.
         overlapped: the pairs of operations that have.
         expired: whether the budget ended it.
-        interrupted: whether the user did.
     """
 
     programs: int = 0
@@ -55,7 +54,6 @@ class Counted:
     doubts: dict[str, int] = field(default_factory=dict)
     overlapped: set[frozenset[OperationKind]] = field(default_factory=set)
     expired: bool = False
-    interrupted: bool = False
 
 
 class Campaign:
@@ -78,7 +76,6 @@ class Campaign:
         self._no_programs: set[str] = set()
         self._until = monotonic() + plan.budget
         self._last: Finding | None = None
-        self._first: Finding | None = None
 
     @property
     def pairs(self) -> list[frozenset[OperationKind]]:
@@ -93,13 +90,10 @@ class Campaign:
 
     def run(self) -> Finding | None:
         """Search until a program fails, or enough hold; returns the smallest finding."""
-        try:
-            found = self._drawn(self.plan.examples, None)
-            if found is None and not self._over and (missing := set(self.missing)):
-                self._progress(f"{len(missing)} pairs have not overlapped")
-                found = self._drawn(min(_OF_MISSING * len(missing), _MOST_OF_MISSING), missing.__contains__)
-        except KeyboardInterrupt:
-            self.counted.interrupted, found = True, self._first
+        found = self._drawn(self.plan.examples, None)
+        if found is None and not self._over and (missing := set(self.missing)):
+            self._progress(f"{len(missing)} pairs have not overlapped")
+            found = self._drawn(min(_OF_MISSING * len(missing), _MOST_OF_MISSING), missing.__contains__)
         if found is None:
             return None
         self._until = float("inf")  # the rest is bounded by numbers
@@ -156,7 +150,6 @@ class Campaign:
             hypothesis.reject()
         if finding is not None:
             self._last = finding
-            self._first = self._first or finding
             raise NotLinearizable(str(finding.why))  # one type, from one line: hypothesis takes all for one failure
 
     def _finding_of(self, drawn: DrawnProgram) -> Finding | None:
@@ -201,13 +194,13 @@ class Campaign:
             )
 
     def _smallest(self, found: Finding) -> Finding:
-        """The finding with a smaller program, if one fails in the same way."""
+        """The finding with a smaller program, if one fails."""
         self._progress("making the program smaller")
         best = {found.drawn.text: found}
 
         def fails(drawn: DrawnProgram) -> bool:
             smaller_one = self._finding_of(drawn)
-            if smaller_one is None or smaller_one.why is not found.why:
+            if smaller_one is None:
                 return False
             best[drawn.text] = smaller_one
             return True

@@ -109,8 +109,6 @@ def _of_many(
 def _too_little(campaign: Campaign) -> str:
     """Why what was searched is too little for any claim; empty if it is not."""
     counted, bench = campaign.counted, campaign.bench
-    if counted.interrupted:
-        return "interrupted"
     if not bench.steps:
         where = (
             "give include=(...) for Python code of libraries; of code in C, mode='stress' of fuzz tells on a free-threaded build"

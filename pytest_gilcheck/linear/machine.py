@@ -88,6 +88,7 @@ def _kind(cls: type, rule: Any, roles: Sequence[str], free: frozenset[int] | Non
         call=rule.function,
         implemented=(rule.function,),
         alone=first,
+        always_first=first,
         lanes=lanes,
         targets=tuple(rule.targets),
         preconditions=tuple(rule.preconditions),

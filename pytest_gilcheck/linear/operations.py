@@ -35,6 +35,7 @@ class OperationKind:
         lanes: the lanes of the threads that may do it; None for all.
         targets: the bundles that get its result.
         preconditions: called with the object in sequential orders: a program of which one is false there is none.
+        always_first: whether it is called once, before everything else.
         by_user: whether `call` is the user's, and not one of ours for the method of that name.
     """
 
@@ -49,6 +50,7 @@ class OperationKind:
     lanes: frozenset[int] | None = None
     targets: tuple[str, ...] = ()
     preconditions: tuple[Callable[[Any], Any], ...] = ()
+    always_first: bool = False
     by_user: bool = False
 
     def with_rights(self, *, alone: bool, weak: bool, lanes: frozenset[int] | None) -> OperationKind:
