@@ -12,7 +12,7 @@ from pytest_gilcheck import BadValue, gilcheck
 
 from .classes import Counter, Stack, locked
 
-judged = partial(gilcheck.linearizable, judge=False, seed=1)
+judged = partial(gilcheck.linearizable, judge=False, seed=1, budget=1000)
 
 
 class CountedByTheClass:
