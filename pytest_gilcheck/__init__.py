@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .interrupt.result import InterruptResult
     from .interrupt.trial import SignalOutcome
     from .latency.result import LatencyResult
+    from .linear.assigned import linearizable
+    from .linear.machine import ConcurrentMachine, role
+    from .linear.result import LinearizableResult
     from .scaling.curve import CurveResult
     from .scaling.diagnosis import Cause
     from .scaling.result import ScalingResult
@@ -37,6 +40,7 @@ __all__ = [
     "BadValue",
     "Cause",
     "ClaimViolated",
+    "ConcurrentMachine",
     "CurveResult",
     "FuzzResult",
     "GilReenabledWarning",
@@ -47,12 +51,15 @@ __all__ = [
     "InterruptResult",
     "Kind",
     "LatencyResult",
+    "LinearizableResult",
     "ReplayDiverged",
     "ScalingResult",
     "SignalOutcome",
     "TeamHung",
     "Verdict",
     "gilcheck",
+    "linearizable",
+    "role",
     "shared",
 ]
 
@@ -60,6 +67,7 @@ _HOMES = {
     "BadValue": "core.errors",
     "Cause": "scaling.diagnosis",
     "ClaimViolated": "core.verdict",
+    "ConcurrentMachine": "linear.machine",
     "CurveResult": "scaling.curve",
     "FuzzResult": "fuzz.result",
     "GilReenabledWarning": "core.gil_watch",
@@ -70,12 +78,15 @@ _HOMES = {
     "InterruptResult": "interrupt.result",
     "Kind": "fuzz.result",
     "LatencyResult": "latency.result",
+    "LinearizableResult": "linear.result",
     "ReplayDiverged": "fuzz.check",
     "ScalingResult": "scaling.result",
     "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",
     "Verdict": "core.verdict",
     "__version__": "core.version",
+    "linearizable": "linear.assigned",
+    "role": "linear.machine",
     "shared": "engine.bytecode.shared",
 }
 

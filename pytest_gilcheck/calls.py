@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import running_test
-from .checks import FUZZ, LATENCY, MARKERS, SCALING, Check, selected
+from .checks import FUZZ, LATENCY, LINEARIZABLE, MARKERS, SCALING, Check, selected
 from .core.errors import BadValue
 from .core.evidence import Record
 from .core.interpreter import Interpreter
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .interrupt.claim import Signals
     from .interrupt.result import InterruptResult
     from .latency.result import LatencyResult
+    from .linear.result import LinearizableResult
     from .scaling.curve import CurveResult
     from .scaling.result import ScalingResult
 
@@ -283,6 +284,70 @@ class Gilcheck:
         with self.runner.during(FUZZ.name):
             work = program(threads, setup, invariant, name, output=self.runner.output)
         result: FuzzResult = self.runner.run(FUZZ, work, given, judged=judged, stays=self.runner.stays())
+        return result
+
+    def linearizable(
+        self,
+        make: Callable[..., Any],
+        *,
+        init: Sequence[Any] | None = None,
+        ops: Mapping[str, Any] | None = None,
+        model: Callable[..., Any] | None = None,
+        roles: Mapping[str, Sequence[str]] | None = None,
+        alone: Sequence[str] | None = None,
+        weak: Sequence[str] | None = None,
+        final: Callable[[Any], Any] | None = None,
+        order: str | None = None,
+        waiting: str | None = None,
+        only: str | None = None,
+        threads: int | None = None,
+        examples: int | None = None,
+        budget: float | None = None,
+        timeout: float | None = None,
+        seed: int | None = None,
+        include: Sequence[str | ModuleType] | str | ModuleType | None = None,
+        program: Sequence[tuple[Any, ...]] | None = None,
+        replay: str | None = None,
+        name: str | None = None,
+        judge: bool = True,
+    ) -> LinearizableResult:
+        """Is a class correct under threads? Draw programs of its operations, and search their schedules for one that gives what no
+        sequential order of the same operations gives.
+
+        Args:
+            make: the class, or a function that makes an object of it.
+            init: for each argument of ``make`` a strategy of hypothesis', or a list of values.
+            ops: for each operation a list of these for its arguments, or a mapping by parameter; ``(function, list)`` calls the
+                function with the object. By default the public methods and properties, with values by names and type hints.
+            model: a simpler class with the same operations, which says what is right; by default the class itself.
+            roles: the operations of each role; each role is one thread.
+            alone: operations that never overlap others.
+            weak: operations whose results are not compared; their exceptions are.
+            final: called with the object in the end; by default its public attributes that compare by value.
+            order: ``"linearizable"`` (default): an order explains a run only if it keeps what came before in real time;
+                ``"sequential"``: also if it does not.
+            waiting: ``"strict"`` (default): an operation that has to wait in a sequential order ends it; ``"visible"``: it goes on
+                as soon as it can, for a design in which others see that it waits.
+            only: ``"errors"``: results that no order gives are noted, and no failure; for a class that promises nothing.
+            threads: of each program, 2 or 3.
+            examples: programs that are drawn at most (200).
+            budget: seconds for all of them (60).
+            timeout: seconds of one run after which it hangs (5).
+            seed: of what is drawn. With it, nothing depends on hypothesis' database.
+            include: modules under test although they are the standard library's, or a tool's.
+            program: one program in place of drawn ones: rows such as ``("before", "put", 1)``, ``(1, "get")`` and
+                ``("after", "size")``.
+            replay: the token of an earlier failure, to be followed instead of a search.
+            name: what to call it in reports.
+            judge: whether the test must judge the result; False for a measurement without a claim.
+
+        Raises:
+            BadValue: an argument that cannot be used, or a class of which no object can be made.
+        """
+        __tracebackhide__ = True
+        given = _given(LINEARIZABLE, locals())
+        judged = self._judged(LINEARIZABLE.name, name, judge)
+        result: LinearizableResult = self.runner.run(LINEARIZABLE, make, given, name=name, judged=judged)
         return result
 
     def shared(self, container: T) -> T:

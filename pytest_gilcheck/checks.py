@@ -83,6 +83,8 @@ class Check(NamedTuple):
         searches: whether it sets the test's fixtures up itself, again for each run, and runs the body in threads of its own.
         selected_by: the argument that selects this check where two share a marker; empty for the one that needs none.
         evidence_for: the code of the audit that asks for evidence of this check; empty where none does.
+        makes: whether the workload makes an object, with arguments that the check draws.
+        borrows: what ``prepare`` is given of another wing, by argument: its module and name. Wings do not import each other.
     """
 
     name: str
@@ -99,6 +101,8 @@ class Check(NamedTuple):
     searches: bool = False
     selected_by: str = ""
     evidence_for: str = ""
+    makes: bool = False
+    borrows: Mapping[str, str] = MappingProxyType({})
 
     def prepare(self, work: Any, name: str | None, arguments: Arguments, **context: Any) -> Prepared[Any]:
         """Turn checked arguments into a check that is ready to run; see ``entry.prepare`` of the wing.
@@ -109,6 +113,9 @@ class Check(NamedTuple):
         from .core import own_modules  # not before a test needs it
 
         own_modules.keep()
+        for argument, place in self.borrows.items():
+            module, _, what = place.partition(":")
+            context[argument] = getattr(import_module(f".{module}", __package__), what)
         prepared: Prepared[Any] = import_module(f".{self.wing}.entry", __package__).prepare(work, name, arguments, **context)
         return prepared
 
@@ -355,7 +362,66 @@ FUZZ = Check(
     evidence_for="GA403",
 )
 
-CHECKS = {check.name: check for check in (SCALING, INTERRUPT, INJECTION, LATENCY, FUZZ)}
+_MAPPING = Accepted("a mapping by name", lambda value: isinstance(value, Mapping))
+_NAMES = Accepted(
+    "a list of names",
+    lambda value: isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(each, str) for each in value),
+)
+_LIST = Accepted("a list", lambda value: isinstance(value, (list, tuple)), tuple)
+
+LINEARIZABLE = Check(
+    name="linearizable",
+    marker="gil_linearizable",
+    question="Is the class correct under threads?",
+    marker_help="call the test for an object, draw programs of its operations, and fail if a schedule gives what no sequential "
+    "order of the same operations does",
+    arguments=(
+        Argument("init", _LIST, "strategies of the constructor's arguments, or lists of values (inferred by names and types)"),
+        Argument(
+            "ops", _MAPPING, "operations by name, each with a list of strategies or values for its arguments (public methods)"
+        ),
+        Argument("model", FUNCTION, "a simpler class with the same operations, which says what is right (the class itself)"),
+        Argument("roles", _MAPPING, "the operations of each role by its name; each role is one thread (every thread does all)"),
+        Argument("alone", _NAMES, "operations that never overlap others"),
+        Argument("weak", _NAMES, "operations whose results are not compared; their exceptions are"),
+        Argument(
+            "final", FUNCTION, "what is looked at in the end, called with the object (public attributes that compare by value)"
+        ),
+        Argument(
+            "order",
+            one_of("linearizable", "sequential"),
+            "'linearizable': an order keeps what came before in real time; 'sequential': it need not ('linearizable')",
+        ),
+        Argument(
+            "waiting",
+            one_of("strict", "visible"),
+            "'strict': an operation that waits in an order ends it; 'visible': it goes on between two others ('strict')",
+        ),
+        Argument(
+            "only",
+            one_of("errors"),
+            "'errors': fail for exceptions and for what waits for ever alone; results that no order gives are noted (all)",
+        ),
+        Argument("threads", whole(2, 3), "threads of each program (2)", "threads"),
+        Argument("examples", whole(1), "programs that are drawn (200)", "programs"),
+        _budget("seconds for all programs (60)"),
+        _timeout("seconds of one run after which it hangs (5)"),
+        _SEED,
+        Argument("include", ModuleNames(), "modules that are under test although they belong to the standard library or a tool"),
+        Argument("program", _LIST, "one program in place of drawn ones: rows of a lane, an operation and its arguments"),
+        Argument("replay", TOKEN, "the token of an earlier failure, to run that schedule instead of a search", setting=True),
+    ),
+    wing="linear",
+    figure=MainFigure(("programs",), "1", noun="programs", instead="kind"),
+    units=_SECONDS,
+    properties=("cause", "preemptions", "schedules", "pairs", "overlapped", "seed", "seconds"),
+    exclusive=False,
+    evidence_for="GA403",
+    makes=True,
+    borrows=MappingProxyType({"tell": "fuzz.explaining.explain:explain"}),
+)
+
+CHECKS = {check.name: check for check in (SCALING, INTERRUPT, INJECTION, LATENCY, FUZZ, LINEARIZABLE)}
 MEASUREMENTS = ("curve", "probe")  # on record too, without a claim and so without a verdict
 ENDED_EARLY = "test"  # on record for a test that ended before the check that it would have called
 MARKERS: dict[str, tuple[Check, ...]] = {

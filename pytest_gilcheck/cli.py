@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import compare
+from . import compare, fuzz_command
 from .audit import command as audit_command
 from .calls import Gilcheck
 from .checks import SCALING, UNITS
@@ -137,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     probe.set_defaults(run=_probe, guarded=True)  # the user's function may crash, exit or hang
     compare.add(commands)
     audit_command.add_parser(commands, html.page)
+    fuzz_command.add_parser(commands, _fuzz)
     explain = commands.add_parser(
         "explain",
         help="what the code of a finding means, and how to mend it",
@@ -181,6 +182,11 @@ def _explain(arguments: argparse.Namespace, set_deadline: Callable[[float | None
         raise BadValue("CODE", arguments.code, f"a code of a finding; {hint}`gilcheck explain` lists them", "command line")
     put(text)
     return 0
+
+
+def _fuzz(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
+    progress = show_progress if talks_to_a_terminal() else _ignore_progress
+    return EXIT_STATUS[fuzz_command.run(arguments, _resolve(arguments.target), set_deadline, progress)]
 
 
 def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:

@@ -110,7 +110,7 @@ class Runner:
         with self.during(check.name):
             build_before = build()
             given_values = self.read(check.of_calls() if known is None else known, given, source)
-            if not check.searches:
+            if not check.searches and not check.makes:
                 refuse_workload(work, source)
             prepared = check.prepare(work, name, given_values, **context)
             with self._errors_named(given_values):

@@ -17,7 +17,7 @@ from pytest_gilcheck.plugin import FREE_THREADED_BUILD
 HOUSE = Path(pytest_gilcheck.__file__).parent
 WINGS = {*(check.wing for check in CHECKS.values()), "audit", "probe"}
 FLOORS = ("core", "engine", "search")  # each on those before it; under them all wings that run programs under a schedule
-SCHEDULED = {"fuzz"}
+SCHEDULED = {"fuzz", "linear"}
 ROOMS = sorted(HOUSE.rglob("*.py"))
 
 

@@ -72,13 +72,29 @@ _ROWS = (
     FindingCode("GC512", "fuzz", "crashed", "a schedule ends the interpreter"),
     FindingCode("GC601", "stress", "C-LEVEL", "it breaks only when threads really run at once"),
     FindingCode("GC602", "stress", "crashed", "the process died while threads ran at once"),
+    FindingCode("GC701", "linearizable", "not atomic", "operations give results that no sequential order gives"),
+    FindingCode("GC702", "linearizable", "exception", "an operation raises what it raises in no sequential order"),
+    FindingCode("GC703", "linearizable", "stuck", "an operation waits for ever where it does in no sequential order"),
+    FindingCode("GC704", "linearizable", "real-time order", "an operation does not see one that had returned"),
+    FindingCode("GC705", "linearizable", "model", "a class differs from its model without any concurrency"),
+    FindingCode("GC706", "linearizable", "GIL-MASKED", "a class is wrong under threads, and the GIL hides it today"),
+    FindingCode("GC707", "linearizable", "hidden state", "a class keeps state outside of its objects"),
     FindingCode("GC901", "any", "undecided", "the check could not decide"),
     FindingCode("GC902", "any", "not judged", "the test called a check, and nobody judged its result"),
     FindingCode("GC903", "any", "ended early", "the test ended before its check did"),
     FindingCode("GC904", "any", "usage", "an argument or a setting cannot be used"),
 )
 CODES = {row.code: row for row in _ROWS}
-GROUPS = {"1": "scaling", "2": "interrupt", "3": "injection", "4": "latency", "5": "fuzz", "6": "stress", "9": "any"}
+GROUPS = {
+    "1": "scaling",
+    "2": "interrupt",
+    "3": "injection",
+    "4": "latency",
+    "5": "fuzz",
+    "6": "stress",
+    "7": "linearizable",
+    "9": "any",
+}
 _BY_NAME = {(row.check, row.name): row.code for row in _ROWS}
 UNDECIDED, NOT_JUDGED, ENDED_EARLY, USAGE = "GC901", "GC902", "GC903", "GC904"
 

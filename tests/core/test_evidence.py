@@ -184,12 +184,21 @@ def test_every_kind_of_check_keeps_to_the_written_schema(tmp_path):
     checks.latency(lambda: time.sleep(0.01), budget=1)
     broken = {"setup": Shared, "threads": [Shared.count] * 2, "invariant": lambda shared: shared.value == 2}
     assert checks.fuzz(**broken).verdict == "violated"
+    checks.linearizable(Shared, examples=3)
     written(tmp_path / "e.json", records)
     document = json.loads((tmp_path / "e.json").read_text())
     schema = json.loads(resources.files("pytest_gilcheck.core").joinpath("evidence.schema.json").read_text())
     valid = fastjsonschema.compile(schema)
     valid(document)
-    assert [record["check"] for record in records] == ["scaling", "curve", "interrupt", "injection", "latency", "fuzz"]
+    assert [record["check"] for record in records] == [
+        "scaling",
+        "curve",
+        "interrupt",
+        "injection",
+        "latency",
+        "fuzz",
+        "linearizable",
+    ]
     assert records[0]["details"]["one_thread"]
     assert {step["switch"][1] for step in records[5]["details"]["lanes"]["steps"] if "switch" in step}
     assert records[5]["token"].startswith("gil1_")

@@ -1,0 +1,212 @@
+"""A campaign: hypothesis draws programs, each is searched once, and the first that nothing explains is made small.
+
+A program that is drawn again has the answer that it had, so hypothesis never meets a flaky test. What ends a campaign early (hidden
+state, an error of ours, the end of the budget) is no failing example either: the rest of the draws is let pass, and it is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import HypothesisException, Unsatisfiable
+
+from ..core.clocks import monotonic
+from ..engine.outcome import NotExplorable, SequentialFailure
+from ..engine.schedule import checksum
+from .bench import Bench, Blocked, Refused
+from .drawing import operations_of, programs, simplest
+from .exploring import Explored, Finding, explored
+from .operations import DrawnOperation, DrawnProgram, OperationKind, overlapping, pairs_of
+from .plan import SCHEDULES, LinearPlan
+from .smaller import smaller
+
+_OF_MISSING, _MOST_OF_MISSING = 4, 200  # examples for each pair that has not overlapped
+
+
+class NotLinearizable(AssertionError):
+    """A program that no sequential order explains, for hypothesis."""
+
+
+@dataclass
+class Counted:
+    """What a campaign has done.
+
+    Attributes:
+        programs: that were searched.
+        schedules, orders: that were run, in all of them.
+        settled: programs of which no conflict that was seen is left untried.
+        blocked: programs that are none (`bench.Blocked`).
+        doubts: why others are not settled, with how many.
+        overlapped: the pairs of operations that have.
+        expired: whether the budget ended it.
+    """
+
+    programs: int = 0
+    schedules: int = 0
+    orders: int = 0
+    settled: int = 0
+    blocked: int = 0
+    doubts: dict[str, int] = field(default_factory=dict)
+    overlapped: set[frozenset[OperationKind]] = field(default_factory=set)
+    expired: bool = False
+
+
+class Campaign:
+    """Searches programs of one class.
+
+    Args:
+        bench: on which they run, warm.
+        plan: how.
+        progress: called with what was done so far.
+
+    Attributes:
+        counted: what was done.
+        refusal: why nothing can be told of the class; empty if it can.
+    """
+
+    def __init__(self, bench: Bench, plan: LinearPlan, progress: Callable[[str], None]) -> None:
+        self.bench, self.plan, self._progress = bench, plan, progress
+        self.counted, self.refusal = Counted(), ""
+        self._known: dict[str, Finding | None] = {}
+        self._no_programs: set[str] = set()
+        self._until = monotonic() + plan.budget
+        self._last: Finding | None = None
+
+    @property
+    def pairs(self) -> list[frozenset[OperationKind]]:
+        """The pairs of operations that may overlap."""
+        subject = self.bench.subject
+        return [frozenset(pair) for pair in pairs_of(subject.kinds, subject.threads)]
+
+    @property
+    def missing(self) -> list[frozenset[OperationKind]]:
+        """Those that have not."""
+        return [pair for pair in self.pairs if pair not in self.counted.overlapped]
+
+    def run(self) -> Finding | None:
+        """Search until a program fails, or enough hold; returns the smallest finding."""
+        found = self._drawn(self.plan.examples, None)
+        if found is None and not self._over and (missing := set(self.missing)):
+            self._progress(f"{len(missing)} pairs have not overlapped")
+            found = self._drawn(min(_OF_MISSING * len(missing), _MOST_OF_MISSING), missing.__contains__)
+        if found is None:
+            return None
+        self._until = float("inf")  # the rest is bounded by numbers
+        return self._smallest(found)
+
+    @property
+    def _over(self) -> bool:
+        return bool(self.refusal) or self.counted.expired
+
+    def known_program(self, number: int) -> DrawnProgram | None:
+        """The program with this checksum, of those that hypothesis has kept; None if it has not."""
+        found: list[DrawnProgram] = []
+
+        def look(drawn: DrawnProgram) -> None:
+            if checksum(drawn.text) == number:
+                found.append(drawn)
+
+        self._hypothesis(look, programs(self.bench.subject), 1, [Phase.reuse])
+        return found[0] if found else None
+
+    def _drawn(self, examples: int, wanted: Callable[[frozenset[OperationKind]], bool] | None) -> Finding | None:
+        self._last = None
+        phases = [Phase.reuse, Phase.generate, Phase.shrink]
+        try:
+            self._hypothesis(self._check, programs(self.bench.subject, wanted), examples, phases)
+        except NotLinearizable:
+            return self._last
+        except Unsatisfiable:
+            pass  # every program that was drawn waits before its threads
+        return None
+
+    def _hypothesis(self, check: Callable[[DrawnProgram], None], strategy: Any, examples: int, phases: Iterable[Phase]) -> None:
+        def property_(drawn: DrawnProgram) -> None:
+            check(drawn)
+
+        subject = self.bench.subject
+        name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
+        more: dict[str, Any] = {"database": None} if self.plan.seeded else {}
+        chosen: Any = settings(
+            settings(), max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False, print_blob=False,
+            suppress_health_check=list(HealthCheck), derandomize=False, **more,
+        )  # fmt: skip
+        # All tests made here would share one entry of hypothesis' database without this.
+        property_._hypothesis_internal_add_digest = hashlib.sha1(name.encode()).digest()  # type: ignore[attr-defined]
+        seed: Any = hypothesis.seed  # which takes the database away, so the settings come after it
+        decorated: Any = given
+        test: Any = chosen(seed(self.plan.seed)(decorated(strategy)(property_)))
+        test()
+
+    def _check(self, drawn: DrawnProgram) -> None:
+        """Search a program, unless it is known; for hypothesis, whose errors pass through here."""
+        finding = self._finding_of(drawn)
+        if drawn.text in self._no_programs:
+            hypothesis.reject()
+        if finding is not None:
+            self._last = finding
+            raise NotLinearizable(str(finding.why))  # one type, from one line: hypothesis takes all for one failure
+
+    def _finding_of(self, drawn: DrawnProgram) -> Finding | None:
+        if drawn.text in self._known:
+            return self._known[drawn.text]
+        if self._over or monotonic() > self._until:
+            self.counted.expired = self.counted.expired or not self.refusal
+            return None
+        found = self._known[drawn.text] = self._searched(drawn)
+        return found
+
+    def _searched(self, drawn: DrawnProgram) -> Finding | None:
+        try:
+            result = explored(self.bench, drawn, SCHEDULES)
+        except Blocked:
+            self.counted.blocked += 1
+            self._no_programs.add(drawn.text)
+            return None
+        except (Refused, NotExplorable, SequentialFailure) as error:
+            self.refusal = str(error)
+            return None
+        except HypothesisException:
+            raise
+        self._count(drawn, result)
+        return result.finding
+
+    def _count(self, drawn: DrawnProgram, result: Explored) -> None:
+        counted = self.counted
+        counted.programs += 1
+        counted.schedules += result.schedules
+        counted.orders += result.orders
+        counted.settled += result.settled
+        if result.doubt:
+            counted.doubts[result.doubt] = counted.doubts.get(result.doubt, 0) + 1
+        counted.overlapped.update(overlapping(drawn))
+        if counted.programs % 10 == 0:
+            done = len(self.pairs) - len(self.missing)
+            left = max(0.0, self._until - monotonic())
+            self._progress(
+                f"{counted.programs} programs, {counted.schedules:,} schedules, {done} of {len(self.pairs)} pairs overlapped, "
+                f"{left:.0f} s left at most"
+            )
+
+    def _smallest(self, found: Finding) -> Finding:
+        """The finding with a smaller program, if one fails."""
+        self._progress("making the program smaller")
+        best = {found.drawn.text: found}
+
+        def fails(drawn: DrawnProgram) -> bool:
+            smaller_one = self._finding_of(drawn)
+            if smaller_one is None:
+                return False
+            best[drawn.text] = smaller_one
+            return True
+
+        def with_simplest(operation: DrawnOperation) -> DrawnOperation:
+            made: DrawnOperation = simplest(operations_of(operation.kind))
+            return made
+
+        return best[smaller(found.drawn, fails, with_simplest).text]

@@ -1,0 +1,85 @@
+"""The shortest schedule of a finding, whether a build with a GIL can show it, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core.clocks import monotonic
+from ..engine.outcome import Failure
+from ..engine.schedule import Token, checksum
+from ..search.explorer import Explorer
+from ..search.ledger import limited
+from ..search.minimise import minimised
+from ..search.search import Search
+from .bench import Bench
+from .exploring import Finding
+
+BREAKS_TODAY, GIL_MASKED = "BREAKS-TODAY", "GIL-MASKED"
+_MINIMISING, _CLASSIFYING = 400, 300  # schedules
+_LONGEST = 60.0  # seconds of each
+_REPLAYS = 5
+_PREEMPTIONS = 2
+
+Teller = Callable[[Explorer, Failure], tuple[Any, Failure]]  # makes the text and the rows of a failing run
+
+
+@dataclass(frozen=True)
+class Told:
+    """A finding with everything that a report shows.
+
+    Attributes:
+        finding: with its shortest schedule.
+        kind: under which conditions it fails; empty if that was not decided.
+        token: replays the schedule.
+        replays: (how many replays failed, how many there were).
+        story: the run, as text.
+        rows: the same, as rows.
+    """
+
+    finding: Finding
+    kind: str
+    token: str
+    replays: tuple[int, int]
+    story: str
+    rows: Sequence[Any]
+
+
+def told(bench: Bench, finding: Finding, tell: Teller) -> Told:
+    """Make the schedule of a finding short, classify it, replay it, and tell it."""
+    with bench.listening():
+        bench.begin(finding.drawn, finding.allowed)
+        failure, kind = _classified(bench, _shortest(bench, finding.failure))
+        failed = sum(bench.explorer.follow(failure.schedule)[1] is not None for _ in range(_REPLAYS))
+        last = bench.explorer.follow(failure.schedule)[1] or failure
+        finding = replace(finding, failure=last, outcome=bench.outcome, why=bench.why or finding.why, waits=bench.waits)
+        explanation, _ = tell(bench.explorer, failure)
+    return Told(finding, kind, token_of(bench, last), (failed, _REPLAYS), explanation.text, explanation.rows)
+
+
+def _shortest(bench: Bench, failure: Failure) -> Failure:
+    if failure.schedule.preemptions <= 1:
+        return failure
+    return minimised(bench.explorer, failure, limited(monotonic() + _LONGEST, _MINIMISING))
+
+
+def _classified(bench: Bench, failure: Failure) -> tuple[Failure, str]:
+    """The failure in a form that a build with a GIL can show, if there is one, and its kind."""
+    if not failure.run.masked:
+        return failure, BREAKS_TODAY
+    explorer = bench.explorer
+    search = Search(explorer, _PREEMPTIONS, limited(monotonic() + _LONGEST, _CLASSIFYING), 0, gil=True)
+    found = search.run(explorer.measured())
+    explorer.hide({})
+    if found.failure is not None:
+        return _shortest(bench, found.failure), BREAKS_TODAY
+    return failure, "" if found.expired else GIL_MASKED
+
+
+def token_of(bench: Bench, failure: Failure) -> str:
+    """The token that replays a failing run of a program."""
+    explorer, run = bench.explorer, failure.run
+    anchors = tuple(map(checksum, run.anchors))
+    learnt, draw = explorer.events.names.learnt(), explorer.engine.chance.draw
+    return str(Token(checksum(bench.drawn.text), bench.drawn.threads, failure.schedule, anchors, run.points, learnt, draw))

@@ -1,0 +1,144 @@
+"""Searches the schedules of one drawn program for one that no sequential order explains; by counts alone, so it is repeatable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from ..engine.outcome import Failure
+from ..engine.running.record import ScheduleRun
+from ..search.conflicts import TurnedConflicts, reduction_of
+from ..search.sampling import RandomWalk
+from ..search.strategy import run_all
+from .bench import Bench, Refused
+from .operations import DrawnProgram
+from .oracle import Allowed, Outcome, Why
+from .telling import told_in_line
+
+_ATTEMPTS = 4  # to search with step tables that do not grow meanwhile
+_SAMPLES = 12  # of a program of which it is not known what all its steps touch
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """A program with a schedule that no sequential order explains.
+
+    Attributes:
+        failure: how its run fails.
+        outcome: what its operations returned.
+        allowed: what the orders give.
+        why: what is wrong with it.
+        waits: the thread that waits and should not; None if none does.
+    """
+
+    drawn: DrawnProgram
+    failure: Failure
+    outcome: Outcome
+    allowed: Allowed
+    why: Why
+    waits: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """What a search of one program has found.
+
+    Attributes:
+        finding: None if every schedule is explained.
+        schedules: how many were run.
+        orders: how many sequential orders were.
+        settled: whether no conflict that was seen is left untried.
+        doubt: why nothing is known of other schedules.
+    """
+
+    finding: Finding | None
+    schedules: int
+    orders: int
+    settled: bool
+    doubt: str = ""
+
+
+class Hidden(Refused):
+    """The same program gives two answers: the class keeps state outside of its objects; the message has both."""
+
+    def __init__(self, drawn: DrawnProgram, first: Allowed, second: Allowed) -> None:
+        differing = [_differing(first, second), _differing(second, first)]
+        answers = " and then ".join(told_in_line(drawn, each) for each in differing if each is not None) or "others"
+        what = "make that state anew for each object, or reset it in the constructor"
+        super().__init__(f"hidden state: the sequential orders of {drawn.text} gave {answers}: {what}")
+
+
+def _differing(one: Allowed, other: Allowed) -> Outcome | None:
+    return next((outcome for outcome in one.orders if outcome not in other.orders), None)
+
+
+def explored(bench: Bench, drawn: DrawnProgram, most: int) -> Explored:
+    """Search the schedules of a program.
+
+    Args:
+        most: schedules at most.
+
+    Raises:
+        Hidden: what its orders give is not the same twice.
+        Blocked: an operation before the threads waits for ever.
+    """
+    with bench.listening():
+        for _ in range(_ATTEMPTS):
+            timed = bench.timed
+            allowed = bench.orders(drawn, on_model=bench.subject.model is not None)
+            found = _searched(bench, drawn, allowed, most) if bench.timed == timed else None
+            if found is not None and bench.timed == timed:
+                return found
+    return Explored(None, most, allowed.runs, False, "its steps become more with every run")
+
+
+def _searched(bench: Bench, drawn: DrawnProgram, allowed: Allowed, most: int) -> Explored | None:
+    """The same with the step tables as they are; None if they have grown."""
+    explorer = bench.explorer
+    bench.begin(drawn, allowed)
+    reduction, grown = reduction_of(explorer), False
+
+    def stop() -> bool:
+        nonlocal grown
+        grown = not explorer.events.tables_unchanged()
+        return grown or reduction.runs >= most
+
+    turned = TurnedConflicts(reduction, stop)
+    run_all(explorer, turned)
+    explorer.hide({})
+    failure, runs = turned.failure, reduction.runs
+    if grown and failure is None:
+        return None
+    if failure is None and reduction.doubt:
+        failure, more = _sampled(bench, drawn)
+        runs += more
+    finding = None if failure is None else _confirmed(bench, drawn, allowed, failure)
+    settled = reduction.finished and not reduction.doubt and not explorer.uncontrolled
+    doubt = reduction.doubt or (explorer.uncontrolled[0] if explorer.uncontrolled else "")
+    return Explored(finding, runs, allowed.runs, settled, doubt)
+
+
+def _sampled(bench: Bench, drawn: DrawnProgram) -> tuple[Failure | None, int]:
+    draw = Random(drawn.text)
+    for index in range(_SAMPLES):
+        _, failure = bench.explorer.once(RandomWalk(draw))
+        if failure is not None:
+            return failure, index + 1
+    return None, _SAMPLES
+
+
+def _confirmed(bench: Bench, drawn: DrawnProgram, allowed: Allowed, failure: Failure) -> Finding | None:
+    """The failure as it comes when its schedule is followed again; None if it does not, which `Explorer.uncontrolled` then says.
+
+    Raises:
+        Hidden: see `explored`.
+    """
+    again = bench.orders(drawn, on_model=bench.subject.model is not None)
+    if not again.same_as(allowed):
+        raise Hidden(drawn, allowed, again)
+    bench.begin(drawn, allowed)
+    followed: tuple[ScheduleRun, Failure | None] = bench.explorer.follow(failure.schedule)
+    if followed[1] is None or bench.why is None:
+        bench.explorer.uncontrolled.insert(0, f"a schedule failed once, and passes when it is followed: {failure.message}")
+        return None
+    return Finding(drawn, followed[1], bench.outcome, allowed, bench.why, bench.waits)

@@ -1,0 +1,160 @@
+"""The operations of a class of which nobody gave any: its public methods, its properties, and the likes of ``__getitem__``.
+
+What cannot be inferred is left out, and listed with the line to write.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from .operations import OperationKind
+from .values import needed, values_for
+
+_PROTOCOL = frozenset({"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__bool__", "__call__"})
+_ENDS_IT = re.compile(r"^(a?close|stop|shutdown|join|start|run|fork|terminate|kill|serve_forever|main)$")
+
+Strategies = Callable[[Sequence[Any]], Any]  # makes the strategy of some values
+
+
+@dataclass
+class Inferred:
+    """What was inferred.
+
+    Attributes:
+        kinds: the operations.
+        left_out: why others are none, with the line to write, by name.
+    """
+
+    kinds: list[OperationKind] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def function_of(member: Any) -> Callable[..., Any] | None:
+    """The Python function behind a member of a class, decorators of the standard library aside; None if it is in C."""
+    seen = 0
+    while not isinstance(member, FunctionType) and seen < 5:
+        seen += 1
+        if isinstance(member, property):
+            member = member.fget
+        elif isinstance(member, functools.cached_property):
+            member = member.func
+        elif isinstance(member, (functools.partialmethod, staticmethod, classmethod)):
+            member = getattr(member, "func", None) or getattr(member, "__func__", None)
+        else:
+            member = getattr(member, "__wrapped__", None)
+    return member if isinstance(member, FunctionType) else None
+
+
+def inferred(cls: type, strategies: Strategies) -> Inferred:
+    """The operations of a class, with strategies for their arguments."""
+    found = Inferred()
+    for name in dir(cls):
+        if name.startswith("_") and name not in _PROTOCOL:
+            continue
+        member = inspect.getattr_static(cls, name)
+        if member is getattr(object, name, None) or inspect.isclass(member):
+            continue
+        if isinstance(member, (property, functools.cached_property)):
+            function = function_of(member)
+            found.kinds.append(OperationKind(name, is_property=True, implemented=(function,) if function else ()))
+        elif why := _no_operation(name, member):
+            if why != _DATA:
+                found.left_out[name] = why
+        else:
+            _add_method(found, name, member, strategies)
+    return found
+
+
+_DATA = "data"
+IN_C = "in C, where no schedule switches"
+
+
+def _no_operation(name: str, member: Any) -> str:
+    """Why a member is no operation; empty if it may be one."""
+    if not callable(member) and not isinstance(member, (staticmethod, classmethod, functools.partialmethod)):
+        return _DATA
+    if isinstance(member, (staticmethod, classmethod)):
+        return f"of the class, and not of its objects: ops={{{name!r}: [...]}} calls it all the same"
+    if _ENDS_IT.match(name):
+        return f"it may end the object: ops={{{name!r}: []}} calls it, alone=[{name!r}] keeps others from it"
+    function = function_of(member)
+    if function is None:
+        return f"{IN_C}: ops={{{name!r}: [...]}} calls it in one step"
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "a coroutine function: an event loop calls it, and no thread"
+    return ""
+
+
+def _add_method(found: Inferred, name: str, member: Any, strategies: Strategies) -> None:
+    function = function_of(member)
+    assert function is not None, "the caller has looked"
+    given = values_of(function, skip=1)
+    if isinstance(given, str):
+        found.left_out[name] = f"no value for parameter {given!r}: ops={{{name!r}: {{{given!r}: st.sampled_from([...])}}}}"
+        return
+    positional, named = given
+    found.kinds.append(
+        OperationKind(
+            name,
+            tuple(map(strategies, positional)),
+            {key: strategies(values) for key, values in named.items()},
+            implemented=(function,),
+        )
+    )
+
+
+def values_of(function: Callable[..., Any], skip: int) -> tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str:
+    """Values for each parameter that a function needs, by position and by name; the name of one without any.
+
+    Args:
+        skip: parameters that are given already, such as ``self``.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):
+        return "..."
+    hints = _hints(function)
+    positional: list[Sequence[Any]] = []
+    named: dict[str, Sequence[Any]] = {}
+    for each in needed(parameters):
+        values = values_for(each.name, hints.get(each.name))
+        if values is None:
+            return str(each.name)
+        if each.kind is each.KEYWORD_ONLY:
+            named[each.name] = values
+        else:
+            positional.append(values)
+    return positional, named
+
+
+def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # a name that is only known to a type checker, or code of an annotation that fails
+        return {}
+
+
+def constructor_values(make: Callable[..., Any]) -> list[Sequence[Any]] | str:
+    """Values for each argument with which an object can be made; the name of a parameter without any."""
+    function, skip = make, 0
+    if isinstance(make, type):
+        init = function_of(inspect.getattr_static(make, "__init__", None))
+        if init is None:
+            new = function_of(inspect.getattr_static(make, "__new__", None))
+            return [] if new is None else _only_positional(values_of(new, 1))
+        function, skip = init, 1
+    return _only_positional(values_of(function, skip))
+
+
+def _only_positional(given: tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str) -> list[Sequence[Any]] | str:
+    if isinstance(given, str):
+        return given
+    positional, named = given
+    return next(iter(named)) if named else positional

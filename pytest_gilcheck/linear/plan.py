@@ -1,0 +1,63 @@
+"""How a campaign goes: its arguments, all of them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from ..core.arguments import Arguments
+from ..engine.schedule import BadToken, Token
+
+DEFAULT_EXAMPLES = 200
+DEFAULT_BUDGET = 60.0
+DEFAULT_TIMEOUT = 5.0
+SCHEDULES = 60  # of one program
+FEWEST = 20  # programs, for any claim
+LEAST_OVERLAPPED = 0.8  # of the pairs of operations, likewise
+_DRAW = random.Random()  # not the one that the test may have seeded
+
+
+@dataclass(frozen=True)
+class LinearPlan:
+    """How a campaign goes.
+
+    Attributes:
+        examples: programs that hypothesis draws at most, before those that shrink a failure.
+        budget: seconds for all programs; a failure takes a little longer, to be shrunk and told.
+        timeout: seconds of one run after which it hangs.
+        seed: of what is drawn.
+        seeded: whether the user gave the seed; then nothing depends on what earlier campaigns have left.
+        include: modules that are under test although they would not be, by name.
+        replay: the token of an earlier failure, of which the program is given or in hypothesis' database.
+    """
+
+    examples: int = DEFAULT_EXAMPLES
+    budget: float = DEFAULT_BUDGET
+    timeout: float = DEFAULT_TIMEOUT
+    seed: int = 0
+    seeded: bool = False
+    include: tuple[str, ...] = ()
+    replay: Token | None = None
+
+
+def plan(given: Arguments) -> LinearPlan:
+    """The plan out of what was given; what was not takes its default, the seed a random one.
+
+    Raises:
+        BadValue: a damaged token.
+    """
+    token = None
+    if (text := given.get("replay")) is not None:
+        try:
+            token = Token.read(text)
+        except BadToken as error:
+            raise given.refused("replay", f"a token from a report, but {error}") from None
+    return LinearPlan(
+        examples=given.get("examples", DEFAULT_EXAMPLES),
+        budget=given.time("budget", DEFAULT_BUDGET),
+        timeout=given.time("timeout", DEFAULT_TIMEOUT),
+        seed=given.get("seed", _DRAW.randrange(1_000_000)),
+        seeded="seed" in given,
+        include=given.get("include", ()),
+        replay=token,
+    )
