@@ -29,7 +29,7 @@ from ..engine.running.undermined import no_room
 from ..engine.running.virtual_time import BOUND
 from ..engine.schedule import Choice, Schedule, Token, checksum
 from ..search.deadline import Deadline
-from ..search.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
+from ..search.explorer import Explorer, NotExplorable, SequentialFailure, StartsNoThread, Symptom
 from ..search.harness import explorer_for
 from ..search.minimise import observed
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
@@ -63,11 +63,12 @@ def program(
     """Make a `Program` of unchecked parts.
 
     Raises:
-        BadValue: a part that cannot be called so, fewer than two threads, or a coroutine or generator function.
+        BadValue: a part that cannot be called so, no thread, or a coroutine or generator function.
     """
     __tracebackhide__ = True
-    if not isinstance(threads, Sequence) or isinstance(threads, str) or len(threads) < 2:
-        raise BadValue("threads", threads, "a list of at least two callables, one for each thread", source)
+    if not isinstance(threads, Sequence) or isinstance(threads, str) or not threads:
+        expected = "a list of callables, one for each thread; one alone has to start threads itself"
+        raise BadValue("threads", threads, expected, source)
     for role, part in (*(("threads", thread) for thread in threads), ("setup", setup), ("invariant", invariant)):
         if part is None and role != "threads":
             continue
@@ -132,6 +133,8 @@ def fuzz(
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
         )
+    if plan.mode == STRESS and len(program.threads) == 1:
+        raise BadValue("mode", plan.mode, "at least two threads: what one starts itself need not run beside it", "argument")
     if why := no_room():
         return replace(template, reason=f"not explorable: {why}")
     try:
@@ -145,7 +148,8 @@ def fuzz(
     except MonitoringConflict as error:
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
-        result = replace(template, reason=f"not explorable: {error}")
+        alone = isinstance(error, StartsNoThread)
+        result = replace(template, reason=str(error) if alone else f"not explorable: {error}")
         if explorer is not None and explorer.first_alone and for_another():
             raise Unrepeatable(Left(result)).of(explorer, result) from None  # the first run may well make visible steps
     except Unrepeatable as found:

@@ -27,12 +27,12 @@ from ..engine.running.covered import Covered
 from ..engine.running.engine import Engine
 from ..engine.running.events import Events
 from ..engine.running.journal import Journal
-from ..engine.running.policy import Planned, PlannedWithout, Policy, SequentialOrder
+from ..engine.running.policy import Planned, PlannedWithout, Policy, SequentialOrder, StartedFirst
 from ..engine.running.record import ScheduleRun
 from ..engine.running.stuck import SetupStuck
 from ..engine.running.task import Uncontrolled
 from ..engine.schedule import Schedule
-from .orders import Order, further_orders, orders_of
+from .orders import STARTED_FIRST, Order, further_orders, orders_of
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _CONFIRMATIONS = 3  # runs of a schedule that failed while something was not under control
@@ -109,6 +109,10 @@ class NotExplorable(Exception):
     """The program cannot be explored; the message says why."""
 
 
+class StartsNoThread(NotExplorable):
+    """The program has one thread, and no run of it has started another."""
+
+
 class SequentialFailure(Exception):
     """The program fails without any concurrency. The cause is the exception, if there is one.
 
@@ -144,6 +148,7 @@ class Explorer:
         first_path: a checksum of where the first run came.
         replaced: the built-in names that its runs replace.
         setup_at_home: whether the setup runs in the thread of the invariant on a free-threaded build too.
+        starts_threads: whether a run had threads beside the program's own.
     """
 
     program: Program
@@ -166,6 +171,7 @@ class Explorer:
     first_path: int = 0
     first_seconds: float = 0.0
     unreported: str = ""
+    starts_threads: bool = False
     replaced: Replaced = field(default_factory=Replaced)
     _explained: list[BaseException] = field(default_factory=list)  # what the first of all runs raised, before `Program.terse`
     _until: float = inf
@@ -206,6 +212,7 @@ class Explorer:
                     with PutBack():
                         self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
+                self.starts_threads = self.starts_threads or not engine.tasks[-1].root
                 if engine.recorder is not None:
                     engine.recorder.ended(run)
                 if not run.stuck and not run.refused and not run.early:
@@ -289,12 +296,14 @@ class Explorer:
 
     def in_order(self, order: Sequence[int] | None = None, *, measuring: bool = False) -> tuple[ScheduleRun, Failure | None]:
         """Run the threads one after the other in this order. A sleep lets only those run that the program has started."""
+        threads = range(len(self.program.threads))
+        policy = StartedFirst(threads) if order == STARTED_FIRST else SequentialOrder(threads if order is None else order)
         engine, journal = self.engine, self.engine.journal
         engine.most_sleeps = _MOST_SLEEPS
         if journal is not None:
             journal.set_sequential(True)
         try:
-            return self.once(SequentialOrder(range(len(self.program.threads)) if order is None else order), measuring=measuring)
+            return self.once(policy, measuring=measuring)
         finally:
             engine.most_sleeps = 0
             if journal is not None:
@@ -389,18 +398,21 @@ class Explorer:
             return self._in_every_order(visible)  # what a later run makes may be there already, by the same name
         every = len(ran) == factorial(len(self.program.threads))
         self.every_order = "every sequential order" if every else f"each of {len(ran)} sequential orders"
-        if self.baseline.expected and all(run.errors for run in ran):
-            error = runs[0].errors[0][2]
-            nothing_works = all(len(run.errors) >= len(self.program.threads) for run in ran)
-            if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
-                again = 0 not in first_of_all and self._fails_alone()
-                same = (each for each in self._explained if self._identity(each) == self._identity(error))
-                error = next(same, error)
-                raise SequentialFailure(f"{self.every_order} fails: {describe_error(error)}", again) from error
-        if all_fail and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
+        raises = self._error_of_all(ran)
+        failed = failures[0] if all_fail and failures[0] is not None and failures[0].symptom is not Symptom.EXCEPTION else None
+        if (raises is not None or failed is not None) and self._passes_with_started_first():
+            raises = failed = None
+        if raises is not None:
+            again = 0 not in first_of_all and self._fails_alone()
+            same = (each for each in self._explained if self._identity(each) == self._identity(raises))
+            raises = next(same, raises)
+            raise SequentialFailure(f"{self.every_order} fails: {describe_error(raises)}", again) from raises
+        if failed is not None:
             message = f"{self.every_order} fails: {failed.symptom}: {failed.message}"
             again = first_failure is None
             raise SequentialFailure(message, again, failure=failed) from failed.error if again else None
+        if len(self.program.threads) == 1 and not self.starts_threads:
+            raise StartsNoThread("it starts no thread: nothing can interleave. Run it in 2 threads, or remove the check")
         if visible and not any(sum(run.lengths.values()) for run in runs):
             raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
@@ -410,6 +422,29 @@ class Explorer:
         if FREE_THREADED_BUILD and not self.setup_at_home and short and self._nobody_notices:
             self._same_in_place = self._same_path_in_place(later, list(zip(runs, failures, strict=True)))
         return runs
+
+    def _error_of_all(self, ran: Sequence[ScheduleRun]) -> BaseException | None:
+        """An exception that all orders raise and that is no part of what the program may do; None if there is none."""
+        if not self.baseline.expected or not all(run.errors for run in ran):
+            return None
+        error = ran[0].errors[0][2]
+        nothing_works = all(len(run.errors) >= len(self.program.threads) for run in ran)
+        return error if nothing_works or not self.program.may_raise or isinstance(error, AssertionError) else None
+
+    def _passes_with_started_first(self) -> bool:
+        """Whether a program that fails in every order passes if each thread that it starts runs at once: then it has a race.
+
+        A test that starts a thread and waits for nothing passes plainly, because a thread often does run at once.
+        """
+        if not self.starts_threads:
+            return False
+        self.every_order = f"{self.every_order}, also if each thread that it starts runs at once"
+        run, failure = self.in_order(STARTED_FIRST)
+        if failure is not None or run.errors:
+            return False
+        self.baseline = SequentialBaseline()
+        self.passing.append(STARTED_FIRST)
+        return True
 
     def _first_of_all(self) -> tuple[ScheduleRun, Failure | None]:
         """For what only the first run of a process does, such as imports, and which may take long, once."""
