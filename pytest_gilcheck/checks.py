@@ -331,6 +331,13 @@ FUZZ = Check(
             setting=True,
             marker_only=True,
         ),
+        Argument(
+            "fixtures",
+            one_of("shared", "own"),
+            "'shared': all threads use the same fixtures; 'own': each has its own instance, function-scoped fixtures, parameters "
+            "and context, as two clients of one process have, and only what is wider is shared ('shared')",
+            marker_only=True,
+        ),
         Argument("preemptions", whole(0), "enumerate all schedules with at most this many preemptions (2)", "preemptions"),
         Argument("schedules", whole(1), "stop after exactly this many schedules, on any machine", "schedules", setting=True),
         _budget("seconds for the search (5; 60 with schedules=)"),

@@ -12,7 +12,8 @@ import functools
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import Any
 
 import _pytest.python
@@ -28,7 +29,7 @@ from ..engine.program import Program, RunOutput
 from ..fuzz.check import check_plain
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
-from . import explanations
+from . import explanations, sweep_own
 from .parameters import CONSTANT, Parameters
 
 DEFAULT_THREADS = 2
@@ -56,12 +57,19 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         check_plain("invariant", getattr(invariant, "stands_for", (invariant, None))[0], source)
     rest = {name: value for name, value in given.items() if name not in names}
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
+        if values.get("fixtures") == "own":
+            raise BadValue("fixtures", "own", "'shared' for a test of hypothesis, which draws for all threads", source)
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
     fixtures = _FunctionScopedFixtures(item, invariant)
-    program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj, runner.output)
+    own = values.get("fixtures") == "own"
+    if own:
+        program, ends_run = sweep_own.program_of(item, fixtures, threads, invariant, source)
+        program = replace(program, output=runner.output or RunOutput(), shared=_shared_by_runs(item, fixtures))
+    else:
+        program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj, runner.output)
     fixtures.discard_first()
     try:
-        with explanations.given_back():
+        with explanations.given_back(), ends_run() if own else nullcontext():
             result: FuzzResult = runner.run(
                 FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays()
             )

@@ -174,6 +174,8 @@ def fuzz(
     if explorer is not None and explorer.unreported:
         unreported = f"no schedule of the first run, whose steps from {explorer.unreported} on took too long to be watched"
         result = replace(result, coverage=f"{result.coverage}; {unreported}" if result.coverage else unreported)
+    if program.note and result.reason:
+        result = replace(result, reason=f"{result.reason}; {program.note}")
     if build() != template.interpreter.build:
         result = replace(result, reason=f"{result.reason} (the GIL was enabled during the check)")
     return replace(result, seconds=monotonic() - begun)
