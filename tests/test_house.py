@@ -246,9 +246,10 @@ def test_every_public_name_exists():
         pytest_gilcheck.nothing  # noqa: B018
 
 
-ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "touched")
+ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
+    "segments", "bound", "plan", "deadline", "limits", "orders", "frontier", "sampling", "reordered", "races", "straighten",
+    "focus",
     "reordering", "explorer", "harness", "minimise", "reduction", "search",
 )  # fmt: skip
 FUZZ_PARTS = (

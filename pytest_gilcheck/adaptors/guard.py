@@ -31,6 +31,7 @@ from . import read_ahead
 from .child_report import ChildFailed, ChildReport, ChildSkipped
 from .coverage_data import add_to_parent
 from .guarded_child import CALL, TEARDOWN, GuardedChild
+from .markers import markers_of
 from .messages import Message, show_warnings, unpickled
 from .spawned_test import NotSpawned, SpawnedSide, SpawnedTest
 from .suite_properties import add_to_suite
@@ -155,6 +156,7 @@ class Guard:
         factory = getattr(self._config, "_tmp_path_factory", None)
         if factory is not None and _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
             factory.getbasetemp()  # or each child would make one of its own
+        read_ahead.before_fork(markers_of(item))
         reading, writing = os.pipe()
         side = fork(self._limit)
         if isinstance(side, ChildSide):

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
+from types import ModuleType
 
 import pytest
 
 from ..checks import CHECKS
+from ..core.classes import file_of_module
+from ..core.origin import declare_of_the_runner, foreign
 
 _PACKAGE = __name__.partition(".")[0]
 _MEASURING = {"core", *(check.wing for check in CHECKS.values())}  # what runs beside a test's body
 
 
 def tell(config: pytest.Config) -> None:
-    """Tell every plugin that is loaded; called before the first checked test is set up."""
+    """Tell every plugin that is loaded, and the checks of these; called before the first checked test is set up."""
+    declare_of_the_runner(_installed_files(config.pluginmanager.get_plugins()))
     if "pyfakefs" in sys.modules:
         _keep_the_real_file_system()
+
+
+def _installed_files(plugins: Iterable[object]) -> Iterator[str]:
+    """The files of those plugins that are of installed packages: a conftest is the user's own."""
+    for plugin in plugins:
+        module = plugin if isinstance(plugin, ModuleType) else sys.modules.get(type(plugin).__module__)
+        file = file_of_module(module)
+        if file is not None and foreign(file):
+            yield file
 
 
 def keep_out_of_other_threads(items: Iterable[pytest.Item]) -> None:

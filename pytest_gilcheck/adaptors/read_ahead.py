@@ -1,18 +1,26 @@
 """What a fuzz check learns about source files, for the tests after it.
 
 Each test runs in a fork, and what it has read is lost with it: for a short test, reading takes longer than its search. So the child
-sends what it has learnt of each file, and the parent keeps it for its next forks.
+sends what it has learnt of each file, and the parent keeps it for its next forks. What is of the process is made before a fork.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
 _READER = "pytest_gilcheck.engine.bytecode.sources"
 _ENTRY = "pytest_gilcheck.fuzz.entry"
+_CLASSES = "pytest_gilcheck.engine.bytecode.changing"
+
+
+def before_fork(markers: Collection[str]) -> None:
+    """What takes each fork of this process some time, for a test with these markers: import the check, and look at all classes."""
+    if "gil_fuzz" in markers:
+        import_module(_ENTRY)
+        import_module(_CLASSES).look_ahead()
 
 
 def of_child() -> dict[str, Any]:

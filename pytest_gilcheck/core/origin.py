@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
 _OURS = str(Path(__file__).parents[1])
@@ -12,6 +13,19 @@ _INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("purelib", "
 _TEST_TOOLS = (
     "_pytest", "pytest", "pluggy", "hypothesis", "xdist", "execnet", "_hypothesis_pytestplugin.py", "freezegun", "time_machine",
 )  # fmt: skip
+
+
+_of_the_runner: set[str] = set()
+
+
+def declare_of_the_runner(files: Iterable[str]) -> None:
+    """These files are of what runs the tests: of plugins, of which some code runs in the setup of each test."""
+    _of_the_runner.update(files)
+
+
+def of_the_runner(file: str) -> bool:
+    """Whether a file is of what runs the tests. It may be code under test all the same, where a test calls it."""
+    return file in _of_the_runner
 
 
 def ours(file: str) -> bool:

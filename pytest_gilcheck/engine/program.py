@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -37,6 +37,9 @@ class Program:
         calls: the functions that the threads call, where they themselves are of this package.
         reached: what it can reach although none of its functions refers to it, such as the values of fixtures, by name. While a
             check runs, a lock in it is replaced by one that is under control.
+        oracle: asked of a run in which all threads that are left wait for ever, with the arguments of the threads and with what
+            they wait for (`running.record.BlockedThread`): why that is a failure; None if it is none. Then such a run has ended,
+            and the invariant is not asked of it. Without an oracle, each is a failure.
         terse: called after the first of all runs: from then on, no code that makes steps is to explain a failure at length.
         output: captures what its runs print.
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
@@ -53,6 +56,7 @@ class Program:
     may_raise: bool = True
     calls: tuple[Callable[..., object], ...] = ()
     reached: dict[str, Any] = field(default_factory=dict)
+    oracle: Callable[[tuple[Any, ...], Sequence[Any]], str | None] | None = None
     terse: Callable[[], None] = lambda: None
     output: RunOutput = field(default_factory=RunOutput)
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"

@@ -9,8 +9,6 @@ from random import Random
 
 Order = tuple[int, ...]
 
-STARTED_FIRST: Order = ()  # whoever is started runs before its starter goes on
-
 ALL_AT_FIRST = 3  # threads, of which every order runs
 _MOST_AT_FIRST = 6
 _ALL = 4  # threads, of which every order runs if need be

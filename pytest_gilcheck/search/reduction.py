@@ -202,7 +202,7 @@ class Reduction:
     def examine(self, schedule: Schedule, run: ScheduleRun, trace: Trace) -> None:
         """Enter what branches off from a run that did not fail, and was recorded with `Trace` and ``recording``."""
         self.doubt = self.doubt or self._doubt_of(schedule, run, trace) or self._doubt_of_state(trace)
-        if run.stuck or run.yields or len(trace.owners) != run.points:
+        if run.broken_off or run.yields or len(trace.owners) != run.points:
             return
         self.shared = self.shared or trace.shares()
         if self.focusing and self.focus is None:
@@ -265,7 +265,7 @@ class Reduction:
             return "chance plays a part"
         if run.uncontrolled or run.left or len(engine.tasks) > len(self.explorer.program.threads):
             return "not all of its threads are known"
-        if run.yields or run.stuck or len(trace.owners) != run.points:
+        if run.yields or run.broken_off or len(trace.owners) != run.points:
             return "a thread polls, or a run does not end"
         if names.anything or names.dictionaries or names.ends_matter or names.looked_into:
             return "names may change without a store, or the ends of objects matter"

@@ -15,6 +15,7 @@ from unittest import mock
 from hypothesis import reject
 
 import pytest_gilcheck
+from pytest_gilcheck.engine import session
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running import events
 from pytest_gilcheck.engine.schedule import Schedule
@@ -161,7 +162,7 @@ def _explored(drawn: Drawn, everything: bool):
         except SequentialFailure:
             reject()  # it gets stuck in every order
         explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
-        explorer._classify = made["passed"]  # a deadlock is an outcome like others
+        explorer._failure_of = made["passed"]  # a deadlock is an outcome like others
         yield explorer, sequential, found
 
 
@@ -170,7 +171,7 @@ def _every_instruction(wanted: bool):
     if not wanted:
         yield
         return
-    with mock.patch.object(harness, "Events", lambda engine: events.Events(engine, everything=True)):
+    with mock.patch.object(session, "Events", lambda engine: events.Events(engine, everything=True)):
         yield
 
 

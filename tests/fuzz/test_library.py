@@ -16,7 +16,7 @@ from pytest_gilcheck.core.source import with_nested
 from pytest_gilcheck.engine.bytecode.calls import makes_steps
 from pytest_gilcheck.engine.bytecode.changing import Changing
 from pytest_gilcheck.engine.bytecode.library import _NAMED, _STEPPED, makes_steps_always, one_step
-from pytest_gilcheck.search.harness import _takes_part
+from pytest_gilcheck.engine.session import under_test_with
 from tests.undecided import expect
 
 from ..slow import only
@@ -55,8 +55,8 @@ def test_some_code_of_a_module_makes_steps_and_other_code_does_not(function, ste
 
 def test_a_frozen_module_that_a_check_includes_makes_steps():
     code = os.get_exec_path.__code__
-    assert makes_steps(code, vars(os), _takes_part(("os",)))
-    assert not makes_steps(code, vars(os), _takes_part(()))
+    assert makes_steps(code, vars(os), under_test_with(("os",)))
+    assert not makes_steps(code, vars(os), under_test_with(()))
 
 
 def test_where_code_of_weakref_makes_steps_it_matters_when_objects_end():

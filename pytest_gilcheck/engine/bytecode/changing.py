@@ -24,6 +24,7 @@ import functools
 import re
 import sys
 import types
+import weakref
 from collections.abc import Iterable, Iterator, Set
 from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
@@ -382,18 +383,34 @@ def _computed_in_python(kind: type) -> Iterator[str]:
             yield name
 
 
-def _computed_elsewhere() -> frozenset[str]:
+class _ComputedElsewhere:
     """The names of attributes that a type in C, or a class of the standard library, computes from a state that changes.
 
-    No store instruction changes them, and no step is made when they are read.
+    No store instruction changes them, and no step is made when they are read. What is known stays known, also in the forks of this
+    process: a name too many costs steps.
     """
-    return _computed_in_modules(len(sys.modules))  # a module that is imported later brings types of its own
+
+    def __init__(self) -> None:
+        self._names = set(_CHANGED_IN_C)
+        self._modules = 0  # that were there when this has looked last: a module that is imported brings types of its own
+        self._looked_at: dict[int, weakref.ref[type]] = {}  # by id; a class may come to the address of one that has ended
+
+    def names(self) -> Set[str]:
+        if self._modules != len(sys.modules):
+            self._modules = len(sys.modules)
+            self._look()
+        return self._names
+
+    def _look(self) -> None:
+        known = self._looked_at
+        new = [kind for kind in derived_from(object) if (seen := known.get(id(kind))) is None or seen() is not kind]
+        known.update((id(kind), weakref.ref(kind)) for kind in new)
+        self._names |= _computed_in(new)
 
 
-@functools.lru_cache(maxsize=1)
-def _computed_in_modules(modules: int) -> frozenset[str]:
-    found = set(_CHANGED_IN_C)
-    for kind in derived_from(object):
+def _computed_in(kinds: Iterable[type]) -> set[str]:
+    found: set[str] = set()
+    for kind in kinds:
         names = names_of(kind)
         module = module_of_class(kind).partition(".")[0]
         standard = _of_the_library(kind)
@@ -403,7 +420,19 @@ def _computed_in_modules(modules: int) -> frozenset[str]:
             continue  # of Python, or it does not change
         members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
         found |= members - _CONSTANT_IN_C if standard else members
-    return frozenset(found)
+    return found
+
+
+_elsewhere = _ComputedElsewhere()
+
+
+def _computed_elsewhere() -> Set[str]:
+    return _elsewhere.names()
+
+
+def look_ahead() -> None:
+    """Look at all classes of this process, so that its forks need not."""
+    _elsewhere.names()
 
 
 def _of_the_library(kind: type) -> bool:

@@ -63,6 +63,7 @@ class Access:
 
 
 _ANYTHING = ("[]", "call", ENTRY)
+BOUNDARY = Access("call", "an operation", 0)  # that begins: a point between two operations of a thread
 IN_C = Access("read", "[]", 0)  # in the middle of a call in C that is taken apart (`apart`)
 
 

@@ -45,20 +45,18 @@ class Engine(Controlled):
         hangs: whether it counts as hanging then; otherwise it cannot be explored.
 
     Attributes:
-        in_run: whether a run has begun, with its setup, and has not ended.
         workers: its threads.
         thread_locals: ``threading.local`` objects of the program, emptied after each run.
         chance: what chance gives to each run.
         release_idle: called with all tasks when exploring has ended.
     """
 
-    __slots__ = ("_served_by", "_watchdog", "chance", "in_run", "release_idle", "thread_locals", "workers")
+    __slots__ = ("_served_by", "_watchdog", "chance", "release_idle", "thread_locals", "workers")
 
     def __init__(
         self, workers: int, takes_part: Callable[[str], bool], limit: float, longest: float = inf, *, hangs: bool = True
     ) -> None:
         super().__init__(takes_part)
-        self.in_run = False
         self._served_by: list[Task] = []
         self.chance = Chance()
         self.release_idle: Callable[[list[Task]], None] = lambda tasks: None
@@ -95,6 +93,28 @@ class Engine(Controlled):
     def exhausted(self) -> bool:
         """Whether these are too many."""
         return self.workers.exhausted
+
+    def begin_program(self, threads: int, name: str, takes_part: Callable[[str], bool], *, fresh: bool = False) -> None:
+        """The next runs are those of another program: nothing that the last one has taught is known of it.
+
+        Args:
+            threads: the number of its own threads.
+            name: which decides what chance gives to it.
+            takes_part: whether the code of a file is under test.
+            fresh: whether each run gets new threads.
+        """
+        self.takes_part = takes_part
+        self.observer = self.recorder = self.journal = None
+        self.gil_only = self.may_end_early = False
+        self.clock.forget()
+        self.fairness.forget_length()
+        self.forget_patience()
+        self.returned.clear()
+        self.workers.begin_program(threads, fresh=fresh)
+        waiting = {self.main.ident, *self.workers.idents}
+        for ident in [ident for ident in self.by_ident if ident not in waiting]:
+            del self.by_ident[ident]  # a thread that has not ended is none of the next program, whenever it goes on
+        self.chance.begin_program(name)
 
     def learn_length(self, steps: int, most: int, longest: int) -> None:
         """Take note of how long the program is.

@@ -29,7 +29,7 @@ from typing import Any
 from ...core.classes import bases_of, derived_from, file_of_module, is_a, module_of_class, names_of_module
 from ...core.clocks import PUBLIC
 from ...core.lookup import looked_up
-from ...core.origin import foreign, ours
+from ...core.origin import foreign, of_the_runner, ours
 from ...core.source import with_nested
 from ..bytecode.apart import ApartCall, taken_apart
 from ..bytecode.calls import gil_is_checked_after, hands_over, is_step, makes_steps
@@ -176,6 +176,34 @@ class Events:
         while self.names.grown:
             self.names.grown = False
             self._foreseen = {key: self._visibility.table(code, namespace) for key, (code, namespace) in found.items()}
+
+    def begin_program(self, *, known: bool) -> None:
+        """The next runs are those of another program.
+
+        Args:
+            known: whether it is made of the same code, so that what is known of names, and the step tables, are to be kept.
+        """
+        self._takes_part = self._engine.takes_part
+        self.frozen = False
+        self.one_step.clear()
+        self.imported.clear()
+        self.widen()
+        if not known or self._ended:
+            self._not_called.clear()
+            self._foreseen.clear()
+            self.forget()
+
+    def pause(self) -> None:
+        """Report nothing, and take no time of other code, until `resume`."""
+        if _MONITORED and not self.lost:
+            self._global = 0
+            _set_events(self._tool, 0)
+
+    def resume(self) -> None:
+        """Report again."""
+        if _MONITORED and not self.lost and not self._ended:
+            self._global = _GLOBAL
+            _set_events(self._tool, self._global)
 
     def end_reports(self) -> None:
         """Report no step of the present run any more; called in another thread than those of the run. `forget` begins anew."""
@@ -371,7 +399,7 @@ class Events:
         if not self._engine.exploring and self._engine.owner.index == MAIN:
             if self._engine.in_run:
                 self._set_up[id(code)] = code
-                if takes_part:
+                if takes_part and not of_the_runner(code.co_filename):
                     self.names.file(code.co_filename)
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:

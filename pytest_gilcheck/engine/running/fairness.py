@@ -49,6 +49,10 @@ class Fairness:
 
     def __init__(self, clock: VirtualClock, deadlines: Deadlines, tasks: Sequence[Task]) -> None:
         self._clock, self._deadlines, self._tasks = clock, deadlines, tasks
+        self.forget_length()
+
+    def forget_length(self) -> None:
+        """Begin the runs of another program."""
         self._steps, self._patience = FAIR_STEPS, dict(PATIENCE)  # consecutive steps: until it is watched, until another runs
         self.most_chosen = self.most_points = MOST_POINTS
         self.begin(ScheduleRun())

@@ -35,17 +35,29 @@ class SharedGenerator(Protocol):
         """Whether anybody has drawn from it, or seeded it, since the run began."""
 
     def restore(self) -> None:
-        """The check is over: the generator goes on where it was."""
+        """The check is over, or interrupted: the generator goes on where it was."""
+
+    def take(self) -> None:
+        """The check goes on, and restores it later to where it is now."""
+
+    def forget(self) -> None:
+        """Nobody has drawn from it so far."""
 
 
 class OfRandom:
     """That of ``random``."""
 
     def __init__(self) -> None:
-        self._before = random.getstate()
         self._position = _position_of(_GENERATOR)
-        self._seed: int | None = None
         self._fresh: object = None
+        self.take()
+
+    def take(self) -> None:
+        self._before = random.getstate()
+        self.forget()
+
+    def forget(self) -> None:
+        self._seed: int | None = None
 
     def begin(self, seed: int) -> bool:
         used = self.used
@@ -74,9 +86,8 @@ class OfNumpy:
         self._module = module
         self._generator = module._rand
         self._numbers = self._generator._bit_generator  # what makes its numbers; a program may exchange it
-        self._before = self._generator.get_state(legacy=False)
-        self._seed: int | None = None
         self._fresh: object = None
+        self.take()
         self._position: Callable[[], object] = lambda: repr(self._numbers.state)
         self._is_twister = type(self._numbers).__name__ == "MT19937"
         if self._is_twister:
@@ -85,6 +96,13 @@ class OfNumpy:
             shown = told["key"].tobytes()[-_SHOWN:] + int(told["pos"]).to_bytes(4, sys.byteorder)
             if memory.raw == shown:  # as in all versions so far
                 self._position = lambda: memory.raw  # the last numbers, and the position after them
+
+    def take(self) -> None:
+        self._before = self._generator.get_state(legacy=False)
+        self.forget()
+
+    def forget(self) -> None:
+        self._seed: int | None = None
 
     def begin(self, seed: int) -> bool:
         used = self.used

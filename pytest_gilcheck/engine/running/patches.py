@@ -66,6 +66,8 @@ class Patches:
     def __init__(self, engine: Engine, roots: Iterable[Any], name: str, locks_apart: bool) -> None:
         self._engine, self._roots, self._name, self._locks_apart = engine, list(roots), name, locks_apart
         self._undo: list[Undo] = []
+        self._of_program: list[Undo] = []  # likewise, of what only the present program reaches
+        self._modules: dict[int, types.ModuleType] = {}  # in which names are replaced
         self._kinds: list[type] = []  # under test
         self._looked_at: dict[int, type] = {}  # by id: the hash of a class may be code of the program
 
@@ -82,9 +84,7 @@ class Patches:
         primitives.told_apart = self._locks_apart
         self._repeatable = Repeatable(lambda: primitives._current() is not None, self._is_of_module_under_test, self._name)
         self._undo.append(self._repeatable.end)
-        for module in list(sys.modules.values()):
-            if _may_change(module):
-                self._replace_names(names_of_module(module))
+        self._replace_names_of(self._new_modules())
         for target, name, value in self._others():
             self._set(target, name, value)
         for kind in (dates.REAL["datetime"], dates.REAL["date"]):
@@ -93,24 +93,78 @@ class Patches:
                 self._undo.append(partial(copyreg.dispatch_table.pop, kind, None))
         if (uuid := sys.modules.get("uuid")) is not None and hasattr(uuid, "_generate_time_safe"):
             self._set(uuid, "_generate_time_safe", None)  # of C; without it, it uses the clock and random numbers
-        self._wrap_existing_locks()
+        self._wrap_existing_locks([*self._searched(self._modules.values()), *self._named(self._roots)])
         futures = sys.modules.get("concurrent.futures._base")
         self._repeatable.hash_by_number([threading.Thread, *([] if futures is None else [futures.Future]), *self._kinds])
         self._engine.chance = self._repeatable
-        primitives.active = self._engine
+        primitives.resume(self._engine)
         switch_points.hook = self._engine.at_switch_point
         self._engine.release_idle = primitives.release_idle_workers
         self._engine.is_idle_worker = primitives.is_executor_worker
 
     def __exit__(self, *error: object) -> None:
-        primitives.active = switch_points.hook = None
+        primitives.active = primitives.paused = switch_points.hook = None
+        self._take_back()
         while self._undo:
             self._undo.pop()()
 
+    def begin_program(self, roots: Iterable[Any], locks_apart: bool, *, anew: bool) -> None:
+        """The next runs are those of another program: replace what it reaches, and what has been imported since.
+
+        What is made from the beginning of the session on is made under control, so only that is left.
+
+        Args:
+            anew: whether to search all modules, because others are under test now.
+        """
+        self._take_back()
+        primitives.locks_used.clear()
+        primitives.disabled_lock, primitives.told_apart = None, locks_apart
+        new, known = self._new_modules(), len(self._kinds)
+        self._replace_names_of(new)
+        self._wrap_existing_locks(self._searched(self._modules.values() if anew else new))
+        before, self._undo = self._undo, self._of_program
+        try:
+            self._wrap_existing_locks(self._named(roots))
+        finally:
+            self._undo = before
+        self._repeatable.hash_by_number(self._kinds[known:])
+
+    def _take_back(self) -> None:
+        """Give back what the present program has reached alone."""
+        while self._of_program:
+            self._of_program.pop()()
+
+    def _new_modules(self) -> list[types.ModuleType]:
+        """The modules that were not there when this was called last."""
+        modules = [each for each in list(sys.modules.values()) if is_a(each, types.ModuleType) and id(each) not in self._modules]
+        self._modules.update((id(each), each) for each in modules)
+        return modules
+
+    def _replace_names_of(self, modules: Iterable[types.ModuleType]) -> None:
+        for module in modules:
+            if _may_change(module):
+                self._replace_names(names_of_module(module))
+
+    def _searched(self, modules: Iterable[types.ModuleType]) -> list[tuple[Any, str]]:
+        """The names of those modules that are searched for locks."""
+        found = []
+        for module in modules:
+            names, file = names_of_module(module), file_of_module(module)
+            name = str(names.get("__name__", ""))
+            if name in _ALWAYS_SEARCHED or (names and file is not None and self._engine.takes_part(file)):
+                found.append((names, name))
+        return found
+
+    @staticmethod
+    def _named(roots: Iterable[Any]) -> list[tuple[Any, str]]:
+        return [(root, name_of_callable(root) if callable(root) else "a fixture") for root in roots]
+
     def _replace_names(self, names: dict[str, Any]) -> None:
+        if _REPLACED.isdisjoint(map(id, list(names.values()))):
+            return  # as in most modules, of which there are a thousand
         for name, value in list(names.items()):
-            if type(value) is not types.BuiltinFunctionType and id(value) not in _REPLACED:
-                continue  # most of the tens of thousands of names; only built-in functions may be equal and not identical
+            if id(value) not in _REPLACED:
+                continue
             if (replacement := _replacement(value)) is not None:
                 self._set_item(names, name, replacement)
             elif value is repeatable.REAL_URANDOM:
@@ -149,8 +203,8 @@ class Patches:
             )
         return found
 
-    def _wrap_existing_locks(self) -> None:
-        """Wrap the locks that exist already, wherever the program can reach them."""
+    def _wrap_existing_locks(self, roots: Iterable[tuple[Any, str]]) -> None:
+        """Wrap the locks that exist already, wherever these lead, each with its name."""
         wrapped: dict[int, Any] = {}
         of_name: Counter[str] = Counter()
 
@@ -163,13 +217,7 @@ class Patches:
 
         seen: set[int] = set()
         sorts, contents = _Sorts(), Contents()
-        waiting: deque[tuple[Any, str]] = deque()
-        for module in list(sys.modules.values()):
-            names, file = names_of_module(module), file_of_module(module)
-            name = str(names.get("__name__", ""))
-            if name in _ALWAYS_SEARCHED or (names and file is not None and self._engine.takes_part(file)):
-                waiting.append((names, name))
-        waiting.extend((root, name_of_callable(root) if callable(root) else "a fixture") for root in self._roots)
+        waiting: deque[tuple[Any, str]] = deque(roots)
         while waiting and len(seen) < _MOST:
             thing, path = waiting.popleft()
             if id(thing) in seen or is_a(thing, _LEAVES):
@@ -402,4 +450,8 @@ if "clock_settime" in PUBLIC:
 if primitives._start_joinable is not None:
     _REPLACEMENTS[primitives._start_joinable] = primitives.start_joinable_thread
 _KINDS = frozenset(id(type(primitive)) for primitive in _REPLACEMENTS)
-_REPLACED = frozenset(map(id, _REPLACEMENTS))
+_HOMES = (_thread, threading, _queue, *map(sys.modules.get, ("time", "datetime", "os", "sys")))
+_EQUAL = [  # built-in functions that have a second name there, such as `_thread.allocate`, are equal and not identical
+    value for home in _HOMES for value in vars(home).values() if type(value) is types.BuiltinFunctionType and value in _REPLACEMENTS
+]
+_REPLACED = frozenset(map(id, (*_REPLACEMENTS, *_EQUAL, repeatable.REAL_URANDOM)))

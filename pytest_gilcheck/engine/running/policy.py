@@ -10,6 +10,7 @@ from ..schedule import CLOCK, TEARDOWN, Choice, Schedule
 from .task import DONE, READY, Task
 
 NEVER = 0  # no point has this number
+STARTED_FIRST: tuple[int, ...] = ()  # the order in which whoever is started runs before its starter goes on
 
 
 class Policy(Protocol):
@@ -143,13 +144,18 @@ class SequentialOrder:
 
     While a thread waits, those that it has started run before the others, until it can go on: whoever starts a thread waits for it,
     and perhaps for what it does.
+
+    Args:
+        times_out: whether a wait with a deadline ends by that before a thread goes on that comes later in the order. It takes a
+            clock for which a deadline may be so far away (`VirtualClock.any_delay`).
     """
 
     may_end = False
     tracks = False
 
-    def __init__(self, order: Sequence[int]) -> None:
+    def __init__(self, order: Sequence[int], *, times_out: bool = False) -> None:
         self.next = NEVER
+        self._times_out = times_out
         self._order = {index: place for place, index in enumerate(order)}
 
     def begin(self, tasks: Sequence[Task]) -> None: ...
@@ -164,9 +170,15 @@ class SequentialOrder:
 
     def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
         target = min(ready, key=self._place)
+        if self._times_out and late:
+            target = min([*ready, *late], key=lambda task: (self._turn(task), task.state is not READY, self._place(task)))
         waited_for = target.starter is not None and target.starter.state is not DONE
         self.next = point + 1 if waited_for else NEVER
         return target
+
+    def _turn(self, task: Task) -> int:
+        """The place in the order of the thread that this is, or that has started it."""
+        return self._place(task)[0]
 
     def _place(self, task: Task) -> tuple[int, bool, int]:
         """Of a thread that another one has started: after that one, which may wait for it; behind all once that one has ended."""

@@ -25,7 +25,7 @@ from ...core.classes import is_a
 from ...core.clocks import PUBLIC, wall_time_ns
 from ...core.origin import ours, standard
 from ...core.source import frame_place, innermost
-from ..bytecode.visible import Access
+from ..bytecode.visible import BOUNDARY, Access
 from .engine import Engine
 from .places import place
 from .record import Deed
@@ -37,6 +37,7 @@ _QUEUE = Access("write", "a queue", 0)
 _THREAD = Access("read", "the end of a thread", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 active: Engine | None = None  # the engine of the current check
+paused: Engine | None = None  # the same, while what runs is not of the check, but between two programs
 Identity = tuple[tuple[str, int, str, int], ...]  # file, line, function, instruction: of a creation and of the calls that led to it
 told_apart = False  # whether locks are, which takes time whenever one is made: if they may be taken away
 disabled_lock: Identity | None = None  # of the locks that do nothing now
@@ -60,6 +61,24 @@ def _current() -> tuple[Engine, Task] | None:
     return None if task is None else (engine, task)
 
 
+def pause(engine: Engine) -> None:
+    """From here on, all that is replaced does what the real one does, until `resume`."""
+    global active, paused
+    active, paused = None, engine
+
+
+def resume(engine: Engine) -> None:
+    """What follows belongs to the check again."""
+    global active, paused
+    active, paused = engine, None
+
+
+def _made_for_the_check() -> bool:
+    """Whether what is being made may be of a program: also between two programs, the next of which may use it."""
+    engine = paused
+    return _current() is not None if engine is None else engine.main.ident == _get_ident()
+
+
 class Lock:
     """A lock of the program under test.
 
@@ -74,7 +93,7 @@ class Lock:
     def __new__(cls, real: Any = None, where: str | None = None, number: int = 0) -> Any:
         """A `Lock`, or a real lock for a thread that is not controlled."""
         ours = real is not None or (
-            _current() is not None and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
+            _made_for_the_check() and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib")
         )
         return object.__new__(cls) if ours else cls._plain()  # an import holds a lock in C meanwhile, and counts as one step
 
@@ -262,7 +281,7 @@ class SimpleQueue:
     __class_getitem__: Any = classmethod(GenericAlias)
 
     def __new__(cls) -> Any:
-        return _queue.SimpleQueue() if _current() is None else object.__new__(cls)
+        return object.__new__(cls) if _made_for_the_check() else _queue.SimpleQueue()
 
     def __init__(self) -> None:
         self._items: deque[Any] = deque()
@@ -295,6 +314,13 @@ class SimpleQueue:
     def qsize(self) -> int:
         _used(sys._getframe(1))
         return self._count._value
+
+
+def boundary(frame: FrameType) -> None:
+    """A step of this frame between two operations of a thread, which touches nothing."""
+    if (found := _current()) is not None:
+        found[0].step(BOUNDARY, frame)
+        found[1].gil_checked = True
 
 
 def _used(frame: FrameType) -> None:
@@ -401,8 +427,9 @@ class Local(_thread._local):
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Local:
         made = super().__new__(cls, *args, **kwargs)
-        if active is not None and cls.__init__ is object.__init__:  # otherwise, each thread that looks at it runs `__init__`
-            active.workers.note_local(made)
+        engine = active or paused
+        if engine is not None and cls.__init__ is object.__init__:  # otherwise, each thread that looks at it runs `__init__`
+            engine.workers.note_local(made)
         return made
 
 

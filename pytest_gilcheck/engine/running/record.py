@@ -89,6 +89,7 @@ class ScheduleRun:
         raised_beneath: indices of the program's own threads which these are, or which have started them.
         stuck: ``"deadlock"``, ``"never ends"``, ``"livelock"`` or ``"hangs"``; empty if the run ended.
         blocked: the threads that waited when the run got stuck.
+        explained: whether an oracle has said that they may wait so for ever: then the run has ended, and not failed.
         yields: the number of times that a polling thread had to let another thread run, or time pass.
         wasted: the number of steps in which threads polled.
         uncontrolled: what happened outside of control, one line for each event.
@@ -116,7 +117,7 @@ class ScheduleRun:
     cut_short: tuple[str, ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
     raised_beneath: frozenset[int] = frozenset()
-    early = early_offered = waited = False
+    early = early_offered = waited = explained = False
     stuck = ""
     blocked: tuple[BlockedThread, ...] = ()
     uncontrolled: Sequence[str] = ()
@@ -138,6 +139,11 @@ class ScheduleRun:
     def schedule(self) -> Schedule:
         """The choices of this run, as a schedule that can be followed again."""
         return Schedule(tuple(choice for choice, _, _, _ in self.choices))
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether it ended in its middle: its threads came neither to their ends nor to waits that may last for ever."""
+        return bool(self.stuck) and not self.explained
 
     @property
     def masked(self) -> bool:

@@ -27,6 +27,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from ...core.classes import bases_of, in_class, is_a, module_of_class, names_of
@@ -35,6 +36,7 @@ from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
 _seed = random.Random.seed
 REAL_URANDOM = os.urandom
+_get_ident = threading.get_ident
 _build_class = builtins.__build_class__
 _Names: Any = vars(tempfile)["_RandomNameSequence"]
 _next_name = _Names.__next__
@@ -54,6 +56,15 @@ class Chance:
 
     def begin(self) -> None:
         """Begin a run."""
+
+    def begin_program(self, name: str) -> None:
+        """Begin the runs of the program of this name."""
+
+    def pause(self) -> None:
+        """From here on, chance is what it is outside of a check, until `resume`."""
+
+    def resume(self) -> None:
+        """What follows belongs to the check again."""
 
     @property
     def drawn(self) -> bool:
@@ -110,6 +121,22 @@ class Repeatable(Chance):
         self._kept: dict[int, Any] = {}  # objects without weak references
         self._changed: list[type] = []
         self._before: dict[int, Callable[[], Any]] = {}  # objects from before the check, which may end during it: weak references
+        self._paused_in: int | None = None  # the thread that has called `pause`
+
+    def begin_program(self, name: str) -> None:
+        self._name, self.draw, self._draw, self._draws = name, 0, -1, False
+        for generator in self._generators:
+            generator.forget()
+
+    def pause(self) -> None:
+        self._paused_in = _get_ident()
+        for generator in self._generators:
+            generator.restore()
+
+    def resume(self) -> None:
+        self._paused_in = None
+        for generator in self._generators:
+            generator.take()
 
     def begin(self) -> None:
         self._made = self._objects = 0
@@ -168,16 +195,19 @@ class Repeatable(Chance):
     def hash_by_number(self, kinds: Iterable[type]) -> None:
         """Hash the instances that these classes will have by their number."""
         wanted = {id(kind) for kind in kinds if self._change(kind)}
-        known: dict[int, bool] = {}
-        for thing in gc.get_objects() if wanted else ():  # a hundred thousand
-            kind = type(thing)  # isinstance would ask the thing
-            if (concerned := known.get(id(kind))) is None:
-                concerned = known[id(kind)] = not wanted.isdisjoint(map(id, bases_of(kind)))
-            if concerned:
-                try:
-                    self._before[id(thing)] = weakref.ref(thing)
-                except TypeError:  # another object could come to its address: keep it
-                    self._before[id(thing)] = partial(_itself, thing)
+        if not wanted:
+            return
+        things = gc.get_objects()  # a hundred thousand, so all are asked for their classes in C; isinstance would ask the thing
+        each = list(map(type, things))
+        numbers = list(map(id, each))
+        concerned = {
+            key for key, kind in dict(zip(numbers, each, strict=True)).items() if not wanted.isdisjoint(map(id, bases_of(kind)))
+        }
+        for thing in compress(things, map(concerned.__contains__, numbers)):
+            try:
+                self._before[id(thing)] = weakref.ref(thing)
+            except TypeError:  # another object could come to its address: keep it
+                self._before[id(thing)] = partial(_itself, thing)
 
     def _change(self, kind: type) -> bool:
         if in_class(kind, "__hash__") is not _HASH or "__hash__" in names_of(kind):
@@ -200,7 +230,10 @@ class Repeatable(Chance):
         key = id(thing)
         if (number := self._numbers.get(key)) is not None:
             return number
-        if ((before := self._before.get(key)) is not None and before() is thing) or not self._controlled():
+        # What is hashed while the check is paused is hashed by number as well: it may be hashed again by a run.
+        if ((before := self._before.get(key)) is not None and before() is thing) or not (
+            self._controlled() or self._paused_in == _get_ident()
+        ):
             return object.__hash__(thing)
         number = self._numbers[key] = self.next_number(not is_a(thing, threading.Thread))
         try:

@@ -64,6 +64,7 @@ class Turns:
     Attributes:
         owner: the task that runs; all others wait.
         awake: the owner, once it has woken: a hand-off takes long if the giving thread loses its core.
+        in_run: whether a run has begun, with its setup, and has not ended.
         idle: whether the main thread has been woken because no thread is runnable.
         point: the number of points of this run so far.
         next: the point at which `decide` is to be called.
@@ -99,7 +100,7 @@ class Turns:
 
     __slots__ = (
         "_early_end", "_grace", "aborting", "acquisitions", "awake", "by_ident", "changing", "children", "clock", "deadlines",
-        "exploring", "fairness", "gil_only", "idle", "is_idle_worker", "journal", "main", "may_end_early", "measuring",
+        "exploring", "fairness", "gil_only", "idle", "in_run", "is_idle_worker", "journal", "main", "may_end_early", "measuring",
         "most_alone", "most_sleeps", "next", "observer", "owner", "point", "policy", "record", "recorder", "recording",
         "returned", "semaphores", "sleeps", "sleeps_alone", "takes_part", "tasks", "tracer",
     )  # fmt: skip # slots: each visible step reads several of these, which is faster so, most of all on a free-threaded build
@@ -112,12 +113,12 @@ class Turns:
         self.journal: Journal | None = None
         self.is_idle_worker: Callable[[Task], bool] = lambda task: False
         self.gil_only = False
-        self.exploring = self.aborting = self.idle = False
+        self.exploring = self.aborting = self.idle = self.in_run = False
         self.recording = self.measuring = False
         self.point = 0
         self.next = NEVER
         self.acquisitions = 0
-        self.most_sleeps, self.sleeps_alone = 0, False
+        self.most_sleeps = 0
         self.sleeps: dict[int, int] = {}
         self.tasks: list[Task] = []
         self.by_ident: dict[int, Task] = {}
@@ -130,12 +131,17 @@ class Turns:
         self.deadlines = Deadlines(self.clock, self.tasks, self.main)
         self.fairness = Fairness(self.clock, self.deadlines, self.tasks)
         self.policy: Policy | None = None
-        self.most_alone = _MOST_ALONE
-        self._grace = _GRACE
+        self.forget_patience()
         self.children = Children()
         self.may_end_early = False
         self._early_end = Task(TEARDOWN, "the teardown", self.main.semaphore)
         self.record = ScheduleRun()
+
+    def forget_patience(self) -> None:
+        """Begin the runs of another program."""
+        self.sleeps_alone = False
+        self.most_alone = _MOST_ALONE
+        self._grace = _GRACE
 
     def current(self) -> Task | None:
         """The calling thread's task, if it is controlled; it is the owner then, at the latest when this returns."""

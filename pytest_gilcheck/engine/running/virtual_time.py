@@ -21,10 +21,14 @@ each slice of a long loop (a minute passes within 25,000 steps).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ...core.clocks import monotonic_ns, wall_time_ns
 
 MOST_DELAY = 500_000_000  # nanoseconds by which all delays of one schedule together may be late
 MOST_DELAYS = 3  # of one schedule
+_ANY = 1 << 62
 READING = 1_000  # nanoseconds between two readings: a microsecond is what `time.time` and `datetime` can tell apart
 WORK = 10_000  # nanoseconds that a step of a polling thread takes
 
@@ -38,22 +42,38 @@ class VirtualClock:
         delay: nanoseconds of delay that this run may still have.
         delays: the number of delays that it may still have.
         most_delays: the number that each run may have.
+        most_delay: nanoseconds of delay that each run may have.
         read: whether code under test has read the clock in this run.
         set_by: nanoseconds by which the program has set the wall clock forward in this run.
         matters: whether any run has read the clock, or waited with a deadline.
     """
 
-    __slots__ = ("base", "delay", "delays", "matters", "most_delays", "now", "read", "set_by")
+    __slots__ = ("base", "delay", "delays", "matters", "most_delay", "most_delays", "now", "read", "set_by")
 
     def __init__(self) -> None:
         self.base = monotonic_ns() // READING * READING, wall_time_ns() // READING * READING
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin the runs of another program."""
         self.matters = False
-        self.most_delays = MOST_DELAYS
+        self.most_delay, self.most_delays = MOST_DELAY, MOST_DELAYS
         self.restart()
 
     def restart(self) -> None:
         """Begin a new run."""
-        self.now, self.delay, self.delays, self.read, self.set_by = 0, MOST_DELAY, self.most_delays, False, 0
+        self.now, self.delay, self.delays, self.read, self.set_by = 0, self.most_delay, self.most_delays, False, 0
+
+    @contextmanager
+    def any_delay(self, wanted: bool = True) -> Iterator[None]:
+        """While any deadline may pass although a thread is runnable, if that is wanted: in sequential orders."""
+        before = self.most_delay, self.most_delays
+        if wanted:
+            self.most_delay = self.most_delays = _ANY
+        try:
+            yield
+        finally:
+            self.most_delay, self.most_delays = before
 
     def reading(self) -> int:
         """The time of a reading: later than that of the one before."""

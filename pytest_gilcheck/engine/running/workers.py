@@ -57,7 +57,9 @@ class Workers:
         self.tasks: list[Task] = []
         self._count = count
         self._ending: Task | None = None
-        self._locals: list[weakref.ref[threading.local]] = []
+        self._spare: list[Task] = []  # that the present program does not need
+        self._locals: list[weakref.ref[threading.local]] = []  # made in this run
+        self._locals_before: list[weakref.ref[threading.local]] = []  # made between runs
 
     def start(self) -> None:
         """Start the program's own threads, which wait for the first run.
@@ -65,11 +67,32 @@ class Workers:
         Raises:
             BadValue: the system does not start that many.
         """
-        for index in range(self._count):
+        for index in range(len(self.tasks), self._count):
             try:
                 self.tasks.append(self._new(index))
             except (RuntimeError, MemoryError) as error:
                 raise refused_thread(index, self._count, error) from error
+
+    def begin_program(self, count: int, *, fresh: bool) -> None:
+        """The next runs are those of a program that has so many threads of its own.
+
+        Args:
+            fresh: whether each run gets new threads, as far as is known.
+
+        Raises:
+            BadValue: the system does not start that many.
+        """
+        self._count, self.leaked, self.fresh = count, 0, fresh
+        every = [*self.tasks, *self._spare]
+        self.tasks[:], self._spare[:] = every[:count], every[count:]
+        self._locals_before[:] = [each for each in self._locals_before if each() is not None]
+        self.uncontrolled(self.start)
+        self.hide()
+
+    @property
+    def idents(self) -> set[int | None]:
+        """The numbers of the threads that wait for a run."""
+        return {task.ident for task in (*self.tasks, *self._spare) if task.state is DONE}
 
     @property
     def exhausted(self) -> bool:
@@ -81,7 +104,7 @@ class Workers:
     def renew(self) -> None:
         """Before a run: a new thread for each worker that is stuck in the last one, or for all (`fresh`)."""
         for index, worker in enumerate(self.tasks):
-            if worker.state is not DONE or self.fresh:
+            if worker.state is not DONE or self.fresh or worker.leaves:
                 self._retire(worker)
                 self.tasks[index] = self.uncontrolled(partial(self._new, index))
             self.tasks[index].state = PARKED
@@ -101,8 +124,8 @@ class Workers:
             registered.show(worker.thread)
 
     def note_local(self, local: threading.local) -> None:
-        """Take note of a `threading.local` that the program has made in this run."""
-        self._locals.append(weakref.ref(local))
+        """Take note of a `threading.local` that is being made."""
+        (self._locals if self._turns.in_run else self._locals_before).append(weakref.ref(local))
 
     def go_on(self) -> bool:
         """Hand over for a thread that ends; returns whether there is one.
@@ -122,7 +145,7 @@ class Workers:
 
     def retire(self) -> None:
         """End the workers that wait for a run."""
-        for worker in self.tasks:
+        for worker in (*self.tasks, *self._spare):
             self._retire(worker)
 
     def unwind(self) -> None:
@@ -246,8 +269,9 @@ class Workers:
             turns.current()  # it may have been blocked outside of control
         except Abort:
             pass  # not `suppress`: three calls, at each end of a thread
-        if self.thread_locals or self._locals:
-            for kept in (*self.thread_locals, *(local for each in self._locals if (local := each()) is not None)):
+        if self.thread_locals or self._locals or self._locals_before:
+            made = (*self._locals, *self._locals_before)
+            for kept in (*self.thread_locals, *(local for each in made if (local := each()) is not None)):
                 vars(kept).clear()
         task.leaves = self.fresh or not task.root  # before it is done: who sees that may look at this
         task.state = DONE

@@ -46,7 +46,7 @@ from ..bytecode.stack import NOTHING, topmost
 from ..bytecode.supposed import supposed
 from ..bytecode.touch import ALL, SIZE, UNKNOWN, Touch, Touches
 from ..bytecode.touches import touches
-from ..bytecode.visible import ENTRY, IN_C, Access
+from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock
 from ..running.engine import Engine
 from ..running.record import HANGS, Deed, Place, ScheduleRun
@@ -169,7 +169,7 @@ class Trace:
         self._let_go()
         if self._generators:
             self._within(frame)
-        if access is IN_C:
+        if access is IN_C or access is BOUNDARY:
             return
         if access.kind == "end":
             self.accesses[now] = access
