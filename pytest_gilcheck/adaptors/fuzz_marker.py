@@ -60,7 +60,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         if values.get("fixtures") == "own":
             raise BadValue("fixtures", "own", "'shared' for a test of hypothesis, which draws for all threads", source)
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
-    fixtures = _FunctionScopedFixtures(item, invariant)
+    fixtures = FunctionScopedFixtures(item, invariant)
     own = values.get("fixtures") == "own"
     if own:
         program, ends_run = sweep_own.program_of(item, fixtures, threads, invariant, source)
@@ -80,7 +80,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
 
 def _program(
     item: pytest.Function,
-    fixtures: _FunctionScopedFixtures,
+    fixtures: FunctionScopedFixtures,
     set_up: Callable[[], Callable[[], object]],
     threads: int,
     invariant: Any,
@@ -142,7 +142,7 @@ def _with_hypothesis(
 
     results: list[FuzzResult] = []
     inner = test.inner_test
-    fixtures = _FunctionScopedFixtures(item, invariant)
+    fixtures = FunctionScopedFixtures(item, invariant)
 
     @functools.wraps(inner)  # hypothesis' report shows the name
     def explored(*values: Any, **named: Any) -> None:
@@ -190,7 +190,7 @@ def _copied(value: Any) -> Any:
         return value
 
 
-def _shared_by_runs(item: pytest.Function, set_up: _FunctionScopedFixtures) -> str:
+def _shared_by_runs(item: pytest.Function, set_up: FunctionScopedFixtures) -> str:
     """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures."""
     kept, anew = set_up.kept, set_up.parameters.is_made_anew
     fixtures = {name: found[-1] for name, found in item._fixtureinfo.name2fixturedefs.items() if found[-1].func is not _PARAMETER}
@@ -213,7 +213,7 @@ def _file_of(function: Any) -> str:
     return str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
 
 
-class _FunctionScopedFixtures:
+class FunctionScopedFixtures:
     """Sets up and tears down the function-scoped fixtures of one test, any number of times.
 
     Args:

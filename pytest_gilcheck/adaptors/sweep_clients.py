@@ -146,20 +146,24 @@ def _run_test_case(item: Any) -> None:
 
 
 class Clients:
-    """The clients of a check, made anew for each schedule."""
+    """The clients of a check, made anew for each schedule.
+
+    Attributes:
+        now: those of the present schedule.
+    """
 
     def __init__(self, item: pytest.Function, count: int, parameters: Callable[[], Mapping[str, Any]]) -> None:
         self._item, self._count, self._parameters = item, count, parameters
-        self._now: list[Client] = []
+        self.now: list[Client] = []
         self._context = contextvars.copy_context()
 
     def set_up(self) -> list[Callable[[], object]]:
         """Tear those of the schedule before down, set up new ones, and return the body of each."""
         self.tear_down()
         for index in range(self._count):
-            self._now.append(Client(index, self._item, self._count == 1, self._parameters(), self._context))
-            self._now[-1].set_up()
-        return [each.body() for each in self._now]
+            self.now.append(Client(index, self._item, self._count == 1, self._parameters(), self._context))
+            self.now[-1].set_up()
+        return [each.body() for each in self.now]
 
     def tear_down(self) -> None:
         """Tear all of them down, the last first.
@@ -168,9 +172,9 @@ class Clients:
             BaseException: the first error.
         """
         errors: list[BaseException] = []
-        while self._now:
+        while self.now:
             try:
-                self._now.pop().tear_down()
+                self.now.pop().tear_down()
             except KeyboardInterrupt:
                 raise
             except BaseException as error:

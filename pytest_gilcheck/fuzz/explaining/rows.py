@@ -61,6 +61,10 @@ class SwitchRow:
     after: int
     why: str
 
+    @property
+    def preempts(self) -> bool:
+        return self.why == _PREEMPTED
+
     def __str__(self) -> str:
         return f"-- T{self.before} {self.why}: T{self.after} runs --"
 
