@@ -253,7 +253,8 @@ class Gilcheck:
         """Does it survive? Search the interleavings of ``threads`` for one that breaks what they share.
 
         Args:
-            threads: what each thread calls, with the state that ``setup`` made, or without arguments if there is no setup.
+            threads: what each thread calls, with the state that ``setup`` made, or without arguments if there is no setup. One
+                alone has to start threads itself.
             setup: makes a fresh state for every schedule.
             invariant: called with the state afterwards; broken if it raises, or returns something false other than None. An
                 exception that escapes from a thread is a failure unless every sequential order of the threads raises it too.

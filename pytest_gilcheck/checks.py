@@ -330,7 +330,21 @@ FUZZ = Check(
     marker_help="run the test in that many threads under every schedule of at most 2 preemptions, then under sampled ones, and "
     "fail if one breaks it; function-scoped fixtures are set up anew for each schedule",
     arguments=(
-        Argument("threads", whole(2, THREADS), "threads that run the test's body (2)", "threads", setting=True, marker_only=True),
+        Argument(
+            "threads",
+            whole(1, THREADS),
+            "threads that run the test's body (2); 1: the test as it is, with the threads that it starts itself",
+            "threads",
+            setting=True,
+            marker_only=True,
+        ),
+        Argument(
+            "fixtures",
+            one_of("shared", "own"),
+            "'shared': all threads use the same fixtures; 'own': each has its own instance, function-scoped fixtures, parameters "
+            "and context, as two clients of one process have, and only what is wider is shared ('shared')",
+            marker_only=True,
+        ),
         Argument("preemptions", whole(0), "enumerate all schedules with at most this many preemptions (2)", "preemptions"),
         Argument("schedules", whole(1), "stop after exactly this many schedules, on any machine", "schedules", setting=True),
         _budget("seconds for the search (5; 60 with schedules=)"),

@@ -43,6 +43,8 @@ PARTS = frozenset(  # names of plugins that the checks need, each registered whe
         "shown-reports",
         "spawned-test",
         "summary",
+        "sweep",
+        "sweep-summary",
         "turn",
     )
 )
@@ -58,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         else:
             group.addoption(option(setting.name), metavar=setting.metavar, dest=ini_name(setting.name), help=text)
         parser.addini(ini_name(setting.name), setting.help, default=None)
+    parser.addini("gilcheck_sweep_leave_out", "node ids of tests that no sweep takes, or patterns of them", type="linelist")
     group.addoption(
         "--gilcheck-audit",
         metavar="TARGET",
@@ -108,6 +111,10 @@ def pytest_configure(config: pytest.Config) -> None:
         _start(config)
     if SPAWNED_TEST in os.environ:
         _start(config)
+    elif settings.value("sweep")[0]:
+        from .adaptors import sweep_session
+
+        sweep_session.start(config, sweeps=not _distributes(config))
     if targets := config.getoption("gilcheck_audit", None):
         from .adaptors import audited
 

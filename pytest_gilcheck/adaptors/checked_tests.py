@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -32,7 +33,7 @@ from .expected import expects_an_error, is_unexcused, undecided_for_the_test, un
 from .failures import readable, rerun_command
 from .guard import Guard
 from .machine_turn import MachineTurn
-from .markers import check_of, markers_of, place_of, raise_worst, run, unsupported
+from .markers import check_of, is_test_case, markers_of, place_of, raise_worst, run, unsupported
 from .options import settings_of
 from .progress import CheckProgress
 from .reporting import figures_as_properties
@@ -299,7 +300,14 @@ class CheckedTests:
         __tracebackhide__ = True
         self._refuse_unsupported(item)  # a marker that was applied after the set-up hook above
         item.stash[_EXPECTED] = markers_of(item)
-        yield from self._judged(item, test_is_over=False)
+        of_unittest = isinstance(item, pytest.Function) and is_test_case(item) and not self.guard.isolates_now
+        if of_unittest and item.stash[_EXPECTED]:  # unittest calls the method, and not our hook
+            item.__dict__["runtest"] = partial(self._run_test_case, item)
+        try:
+            yield from self._judged(item, test_is_over=False)
+        finally:
+            if of_unittest:
+                item.__dict__.pop("runtest", None)
         if self._traces and uses_check(item) and not item.stash.get(_BEGUN, []):  # "quit", and pytest says that it passed
             reason = f"{_TRACED}, which did not come to a check"
             self._note_refused(item, reason)
@@ -307,6 +315,12 @@ class CheckedTests:
         if item.stash[_EXPECTED] and not self.guard.isolates_now and _CALLED not in item.stash:
             words = "another plugin's hook called the test in the place of pytest_pyfunc_call, so its checks did not run"
             raise unexcused(f"gilcheck: {words} ({place_of(item)})")
+
+    def _run_test_case(self, item: Any) -> None:
+        """Run the checks of a method of `unittest`, or the method where no check is to run."""
+        __tracebackhide__ = True
+        if self.pytest_pyfunc_call(item) is None:
+            type(item).runtest(item)
 
     def _refuse_unsupported(self, item: pytest.Item) -> None:
         __tracebackhide__ = True

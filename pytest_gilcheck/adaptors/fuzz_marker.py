@@ -12,7 +12,8 @@ import functools
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import Any
 
 import _pytest.python
@@ -28,7 +29,7 @@ from ..engine.program import Program, RunOutput
 from ..fuzz.check import check_plain
 from ..fuzz.result import FuzzResult
 from ..runner import Runner
-from . import explanations
+from . import explanations, sweep_own
 from .parameters import CONSTANT, Parameters
 
 DEFAULT_THREADS = 2
@@ -56,12 +57,19 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
         check_plain("invariant", getattr(invariant, "stands_for", (invariant, None))[0], source)
     rest = {name: value for name, value in given.items() if name not in names}
     if (test := getattr(item.obj, "hypothesis", None)) is not None:
+        if values.get("fixtures") == "own":
+            raise BadValue("fixtures", "own", "'shared' for a test of hypothesis, which draws for all threads", source)
         return _with_hypothesis(item, test, runner, rest, threads, invariant, source)
-    fixtures = _FunctionScopedFixtures(item, invariant)
-    program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj, runner.output)
+    fixtures = FunctionScopedFixtures(item, invariant)
+    own = values.get("fixtures") == "own"
+    if own:
+        program, ends_run = sweep_own.program_of(item, fixtures, threads, invariant, source)
+        program = replace(program, output=runner.output or RunOutput(), shared=_shared_by_runs(item, fixtures))
+    else:
+        program = _program(item, fixtures, fixtures.set_up, threads, invariant, item.obj, runner.output)
     fixtures.discard_first()
     try:
-        with explanations.given_back():
+        with explanations.given_back(), ends_run() if own else nullcontext():
             result: FuzzResult = runner.run(
                 FUZZ, program, rest, source, judged="marker", share=_share(item.config), stays=runner.stays()
             )
@@ -72,7 +80,7 @@ def fuzz(item: pytest.Function, runner: Runner, given: Mapping[str, Any], source
 
 def _program(
     item: pytest.Function,
-    fixtures: _FunctionScopedFixtures,
+    fixtures: FunctionScopedFixtures,
     set_up: Callable[[], Callable[[], object]],
     threads: int,
     invariant: Any,
@@ -134,7 +142,7 @@ def _with_hypothesis(
 
     results: list[FuzzResult] = []
     inner = test.inner_test
-    fixtures = _FunctionScopedFixtures(item, invariant)
+    fixtures = FunctionScopedFixtures(item, invariant)
 
     @functools.wraps(inner)  # hypothesis' report shows the name
     def explored(*values: Any, **named: Any) -> None:
@@ -182,7 +190,7 @@ def _copied(value: Any) -> Any:
         return value
 
 
-def _shared_by_runs(item: pytest.Function, set_up: _FunctionScopedFixtures) -> str:
+def _shared_by_runs(item: pytest.Function, set_up: FunctionScopedFixtures) -> str:
     """What keeps its state from one schedule to the next, in words: of what the test asks for, or else of the user's fixtures."""
     kept, anew = set_up.kept, set_up.parameters.is_made_anew
     fixtures = {name: found[-1] for name, found in item._fixtureinfo.name2fixturedefs.items() if found[-1].func is not _PARAMETER}
@@ -205,7 +213,7 @@ def _file_of(function: Any) -> str:
     return str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
 
 
-class _FunctionScopedFixtures:
+class FunctionScopedFixtures:
     """Sets up and tears down the function-scoped fixtures of one test, any number of times.
 
     Args:

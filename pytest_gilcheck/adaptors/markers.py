@@ -67,7 +67,7 @@ def unsupported(item: pytest.Item, marker: str) -> str | None:
     """Return why the marker cannot be used on this item, for a message; None if it can."""
     if not isinstance(item, pytest.Function):
         return f"{marker} marks a {type(item).__name__}; it can mark only test functions and methods"
-    if item.cls is not None and hasattr(item.cls, "debug") and hasattr(item.cls, "countTestCases"):
+    if is_test_case(item) and not _runs_clients(item, marker):
         call = marker.removeprefix("gil_")
         return f"{marker} marks a unittest.TestCase method, which unittest runs itself; use a plain class, or call gilcheck.{call}"
     if "subtests" in item._fixtureinfo.argnames:
@@ -81,6 +81,16 @@ def unsupported(item: pytest.Item, marker: str) -> str | None:
     if _coroutine_function(item) is not None and (fixture := _async_fixture(item)) is not None:
         return f"{marker}: fixture {fixture!r} is async and belongs to another event loop; the check runs the body in a new loop"
     return None
+
+
+def is_test_case(item: pytest.Item) -> bool:
+    """Whether this is a method of `unittest`."""
+    kind = getattr(item, "cls", None)
+    return kind is not None and hasattr(kind, "debug") and hasattr(kind, "countTestCases")
+
+
+def _runs_clients(item: pytest.Item, marker: str) -> bool:
+    return any(each.kwargs.get("fixtures") == "own" for each in item.iter_markers(marker))
 
 
 class _Outcome(BaseException):

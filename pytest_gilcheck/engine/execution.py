@@ -31,7 +31,7 @@ from .program import Program, describe_error
 from .running.engine import Engine
 from .running.events import Events
 from .running.journal import Journal
-from .running.policy import Planned, PlannedWithout, Policy, SequentialOrder
+from .running.policy import STARTED_FIRST, Planned, PlannedWithout, Policy, SequentialOrder, StartedFirst
 from .running.record import ScheduleRun
 from .running.stuck import SetupStuck
 from .running.task import Uncontrolled
@@ -56,6 +56,7 @@ class Execution:
         uncontrolled: what happened outside of control in any of them, the first ten.
         passing: the sequential orders that did not fail when they ran as the baseline.
         pace: seconds that the last run took which nobody observed or measured, with its setup and teardown, and no step hidden.
+        starts_threads: whether a run had threads beside the program's own.
         setup_at_home: whether the setup runs in the thread of the invariant on a free-threaded build too.
         same_in_place: whether every order takes the same path without a thread for the setup.
         replaced: the built-in names that its runs replace.
@@ -72,6 +73,7 @@ class Execution:
     uncontrolled: list[str] = field(default_factory=list)
     passing: list[tuple[int, ...]] = field(default_factory=list)
     pace: float = 0.0
+    starts_threads: bool = False
     setup_at_home: bool = False
     same_in_place: bool = False
     replaced: Replaced = field(default_factory=Replaced)
@@ -103,6 +105,7 @@ class Execution:
                     with PutBack():
                         self.prepared(arguments)
                 run = engine.run(self.program.threads, arguments, policy, recording=recording, measuring=measuring)
+                self.starts_threads = self.starts_threads or not engine.tasks[-1].root
                 if engine.recorder is not None:
                     engine.recorder.ended(run)
                 if not run.stuck and not run.refused and not run.early:
@@ -213,7 +216,9 @@ class Execution:
         engine.most_sleeps = _MOST_SLEEPS
         if journal is not None:
             journal.set_sequential(True)
-        policy = SequentialOrder(range(len(self.program.threads)) if order is None else order, times_out=times_out)
+        threads = range(len(self.program.threads))
+        in_turn = SequentialOrder(threads if order is None else order, times_out=times_out)
+        policy = StartedFirst(threads) if order == STARTED_FIRST else in_turn
         try:
             with engine.clock.any_delay(times_out):
                 return self.once(policy, measuring=measuring)
@@ -225,6 +230,11 @@ class Execution:
     def baseline_of(self, run: ScheduleRun) -> SequentialBaseline:
         """What one sequential order does."""
         return SequentialBaseline.of(run, self.engine.takes_part)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no run had more than one thread."""
+        return len(self.program.threads) == 1 and not self.starts_threads
 
     @property
     def nobody_notices(self) -> bool:

@@ -57,6 +57,13 @@ class NotExplorable(Exception):
     """The program cannot be explored; the message says why."""
 
 
+class StartsNoThread(NotExplorable):
+    """The program has one thread, and no run of it has started another."""
+
+    def __init__(self) -> None:
+        super().__init__("it starts no thread: nothing can interleave. Run it in 2 threads, or remove the check")
+
+
 class SequentialFailure(Exception):
     """The program fails without any concurrency. The cause is the exception, if there is one.
 

@@ -45,6 +45,7 @@ class Program:
         shared: what keeps its state from one run to the next, in words, for a program that does not do the same twice.
         used_up: called for such a program: what its caller gave it that a run has changed and nobody can copy, as a sentence; empty
             if nothing.
+        note: what each reason ends with, such as what its caller could not make anew.
     """
 
     threads: tuple[Callable[..., object], ...]
@@ -60,6 +61,7 @@ class Program:
     output: RunOutput = field(default_factory=RunOutput)
     shared: str = "some of its state is not made by setup, and only that is made anew for each schedule"
     used_up: Callable[[], str] = lambda: ""
+    note: str = ""
 
     @property
     def checksum(self) -> int:

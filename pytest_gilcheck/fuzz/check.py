@@ -25,7 +25,7 @@ from ..engine.running.record import ScheduleRun
 from ..engine.running.undermined import no_room
 from ..engine.running.virtual_time import BOUND
 from ..engine.schedule import Choice, Schedule, Token, checksum
-from ..search.explorer import Explorer, NotExplorable, SequentialFailure, Symptom
+from ..search.explorer import Explorer, NotExplorable, SequentialFailure, StartsNoThread, Symptom
 from ..search.harness import explorer_for
 from ..search.ledger import OF_FIRST_RUN, Ledger
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
@@ -57,11 +57,12 @@ def program(
     """Make a `Program` of unchecked parts.
 
     Raises:
-        BadValue: a part that cannot be called so, fewer than two threads, or a coroutine or generator function.
+        BadValue: a part that cannot be called so, no thread, or a coroutine or generator function.
     """
     __tracebackhide__ = True
-    if not isinstance(threads, Sequence) or isinstance(threads, str) or len(threads) < 2:
-        raise BadValue("threads", threads, "a list of at least two callables, one for each thread", source)
+    if not isinstance(threads, Sequence) or isinstance(threads, str) or not threads:
+        expected = "a list of callables, one for each thread; one alone has to start threads itself"
+        raise BadValue("threads", threads, expected, source)
     for role, part in (*(("threads", thread) for thread in threads), ("setup", setup), ("invariant", invariant)):
         if part is None and role != "threads":
             continue
@@ -126,6 +127,8 @@ def fuzz(
         raise BadValue(
             "mode", plan.mode, f"at most two threads, and not {len(program.threads)}: their schedules are too many", "argument"
         )
+    if plan.mode == STRESS and len(program.threads) == 1:
+        raise BadValue("mode", plan.mode, "at least two threads: what one starts itself need not run beside it", "argument")
     if why := no_room():
         return replace(template, reason=f"not explorable: {why}")
     try:
@@ -139,7 +142,8 @@ def fuzz(
     except MonitoringConflict as error:
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
-        result = replace(template, reason=f"not explorable: {error}")
+        alone = isinstance(error, StartsNoThread)
+        result = replace(template, reason=str(error) if alone else f"not explorable: {error}")
         if explorer is not None and explorer.first_alone and for_another():
             raise Unrepeatable(Left(result)).of(explorer, result) from None  # the first run may well make visible steps
     except Unrepeatable as found:
@@ -164,6 +168,8 @@ def fuzz(
     if explorer is not None and explorer.unreported:
         unreported = f"no schedule of the first run, whose steps from {explorer.unreported} on took too long to be watched"
         result = replace(result, coverage=f"{result.coverage}; {unreported}" if result.coverage else unreported)
+    if program.note and result.reason:
+        result = replace(result, reason=f"{result.reason}; {program.note}")
     if build() != template.interpreter.build:
         result = replace(result, reason=f"{result.reason} (the GIL was enabled during the check)")
     return replace(result, seconds=monotonic() - begun)
@@ -219,6 +225,8 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
         shown, _ = explain(explorer, error.failure, over=lambda: True)  # no schedule passes
         reason = f"it fails without any concurrency: {error}"
         return replace(template, conclusion=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
+    if explorer.is_alone:
+        raise StartsNoThread
     deadline = Ledger(plan.budget, counted=plan.schedules is not None, begun=explorer.ready, now=monotonic)
     template = replace(template, steps=max(sum(run.lengths.values()) for run in sequential), expected=expected_errors(explorer))
     over = plan.replay is None and plan.schedules is None and deadline.left() <= 0  # then no claim is made, and no schedule is run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from math import factorial, inf
@@ -17,16 +17,18 @@ from ..engine.outcome import (
     NotExplorable,
     SequentialBaseline,
     SequentialFailure,
+    StartsNoThread,
     Symptom,
     identity_of,
     waits_in_words,
 )
 from ..engine.program import describe_error
 from ..engine.running.covered import Covered
+from ..engine.running.policy import STARTED_FIRST
 from ..engine.running.record import ScheduleRun
 from .orders import Order, further_orders, orders_of
 
-__all__ = ["Explorer", "Failure", "NotExplorable", "SequentialBaseline", "SequentialFailure", "Symptom"]
+__all__ = ["Explorer", "Failure", "NotExplorable", "SequentialBaseline", "SequentialFailure", "StartsNoThread", "Symptom"]
 
 _NOTICED = 100_000_000  # nanoseconds by which the virtual clock is ahead
 _OF_FILE_TIMES = re.compile(r"\bst_[abcm]|\.get[acm]time\b")
@@ -152,20 +154,23 @@ class Explorer(Execution):
             return self._in_every_order(visible)  # what a later run makes may be there already, by the same name
         every = len(ran) == factorial(len(self.program.threads))
         self.every_order = "every sequential order" if every else f"each of {len(ran)} sequential orders"
-        if self.baseline.expected and all(run.errors for run in ran):
-            error = runs[0].errors[0][2]
-            nothing_works = all(len(run.errors) >= len(self.program.threads) for run in ran)
-            if nothing_works or not self.program.may_raise or isinstance(error, AssertionError):
-                takes_part = self.engine.takes_part
-                again = 0 not in first_of_all and self._fails_alone()
-                same = (each for each in self._explained if identity_of(each, takes_part) == identity_of(error, takes_part))
-                error = next(same, error)
-                raise SequentialFailure(f"{self.every_order} fails: {describe_error(error)}", again) from error
-        if all_fail and (failed := failures[0]) is not None and failed.symptom is not Symptom.EXCEPTION:
+        raises = self._error_of_all(ran)
+        failed = failures[0] if all_fail and failures[0] is not None and failures[0].symptom is not Symptom.EXCEPTION else None
+        if (raises is not None or failed is not None) and self._passes_with_started_first():
+            raises = failed = None
+        if raises is not None:
+            takes_part = self.engine.takes_part
+            again = 0 not in first_of_all and self._fails_alone()
+            same = (each for each in self._explained if identity_of(each, takes_part) == identity_of(raises, takes_part))
+            raises = next(same, raises)
+            raise SequentialFailure(f"{self.every_order} fails: {describe_error(raises)}", again) from raises
+        if failed is not None:
             message = f"{self.every_order} fails: {failed.symptom}: {failed.message}"
             again = first_failure is None
             raise SequentialFailure(message, again, failure=failed) from failed.error if again else None
         if visible and not any(sum(run.lengths.values()) for run in runs):
+            if self.is_alone:
+                raise StartsNoThread
             raise NotExplorable(
                 "its threads make no visible step: what they share is in C, or in code that is not under test. Use mode='stress' "
                 "on a free-threaded build, or put more modules under test with include=(...)"
@@ -174,6 +179,29 @@ class Explorer(Execution):
         if FREE_THREADED_BUILD and not self.setup_at_home and short and self.nobody_notices:
             self.same_in_place = self._same_path_in_place(later, list(zip(runs, failures, strict=True)))
         return runs
+
+    def _error_of_all(self, ran: Sequence[ScheduleRun]) -> BaseException | None:
+        """An exception that all orders raise and that is no part of what the program may do; None if there is none."""
+        if not self.baseline.expected or not all(run.errors for run in ran):
+            return None
+        error = ran[0].errors[0][2]
+        nothing_works = all(len(run.errors) >= len(self.program.threads) for run in ran)
+        return error if nothing_works or not self.program.may_raise or isinstance(error, AssertionError) else None
+
+    def _passes_with_started_first(self) -> bool:
+        """Whether a program that fails in every order passes if each thread that it starts runs at once: then it has a race.
+
+        A test that starts a thread and waits for nothing passes plainly, because a thread often does run at once.
+        """
+        if not self.starts_threads:
+            return False
+        self.every_order = f"{self.every_order}, also if each thread that it starts runs at once"
+        run, failure = self.in_order(STARTED_FIRST)
+        if failure is not None or run.errors:
+            return False
+        self.baseline = SequentialBaseline()
+        self.passing.append(STARTED_FIRST)
+        return True
 
     def _first_of_all(self) -> tuple[ScheduleRun, Failure | None]:
         """For what only the first run of a process does, such as imports, and which may take long, once."""

@@ -10,6 +10,7 @@ from ..schedule import CLOCK, TEARDOWN, Choice, Schedule
 from .task import DONE, READY, Task
 
 NEVER = 0  # no point has this number
+STARTED_FIRST: tuple[int, ...] = ()  # the order in which whoever is started runs before its starter goes on
 
 
 class Policy(Protocol):
@@ -186,3 +187,24 @@ class SequentialOrder:
             return order[task.index], False, 0
         place = len(order) if starter is None or starter.state is DONE else order.get(starter.index, len(order))
         return place, True, task.index
+
+
+class StartedFirst(SequentialOrder):
+    """Runs each thread that the program starts, as far as it can go, before the one goes on that has started it or woken it."""
+
+    def at(self, point: int, task: Task, others: Sequence[Task], access: Access) -> Task:
+        self.next = point + 1
+        return max((other for other in others if _is_started(other)), key=_index, default=task) if others else task
+
+    def forced(self, point: int, ready: Sequence[Task], default: Task, late: Sequence[Task]) -> Task:
+        self.next = point + 1
+        started = [task for task in ready if _is_started(task)]
+        return max(started, key=_index) if started else min(ready, key=self._place)
+
+
+def _is_started(task: Task) -> bool:
+    return not task.root and task.state is READY
+
+
+def _index(task: Task) -> int:
+    return task.index

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...core.classes import dictionary_of, in_class, is_a, name_of_class
 from ...core.lookup import looked_up
-from ...core.origin import ours
+from ...core.origin import module_of, ours, standard
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
 from ...engine.bytecode.effects import touches_of
@@ -50,6 +50,7 @@ class RecordedStep:
         touched: all that it touches, as far as it is known, and whether it changes that.
         verb: what it does to that, such as ``"reads"`` or ``"tests"``; empty if its source text does not say it.
         learns: whether its thread goes on with what it has read, or with what its call has returned.
+        beneath: whether its thread is in `threading` or an executor, which are not under test, and in no function of the program.
         own: 2 if it is in the function in which its thread begins, which a test has written; 1 if in the file of that; else 0.
     """
 
@@ -66,6 +67,7 @@ class RecordedStep:
     verb: str = "reads"
     learns: bool = True
     own: int = 0
+    beneath: bool = False
 
     @property
     def source(self) -> str:
@@ -128,6 +130,7 @@ class Recorder:
         step.verb = _verb(access, frame)
         step.learns = _learns(access, frame)
         step.own = self._own(at)
+        step.beneath = _of_threads(step.file) and not self._takes_part(step.file)
         if access.kind in ("read", "write", "call") and at is frame:
             try:
                 self._look(step, frame)
@@ -190,6 +193,11 @@ class Recorder:
             self._unread = step, one.holder, one.part
         else:
             step.value = shown(_part(one.holder, one.part))
+
+
+@lru_cache(maxsize=1_000)
+def _of_threads(file: str) -> bool:
+    return module_of(file).startswith(("threading", "concurrent.futures")) and standard(file)
 
 
 def _verb(access: Access, frame: FrameType) -> str:

@@ -20,6 +20,7 @@ _LAST_SWITCHES = 2
 _MOST_DEEDS = 8  # of one line of source that are told
 _LAST_DEEDS = 2
 _PREEMPTED = "is preempted"
+_BENEATH = "(inside the standard library)"  # of steps inside `threading` and executors, in no function of the program
 
 
 @dataclass
@@ -60,6 +61,10 @@ class SwitchRow:
     after: int
     why: str
 
+    @property
+    def preempts(self) -> bool:
+        return self.why == _PREEMPTED
+
     def __str__(self) -> str:
         return f"-- T{self.before} {self.why}: T{self.after} runs --"
 
@@ -68,7 +73,7 @@ class SwitchRow:
 
 
 def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | SwitchRow]:
-    """The rows of a run: consecutive steps of one line of source make one row."""
+    """The rows of a run: consecutive steps of one line of source make one row, and so do those inside `threading` and executors."""
     rows: list[SourceRow | SwitchRow] = []
     owners = {step.point: step.thread for step in steps}
     preempted = {(choice.point, choice.thread) for choice in run.schedule.choices if not choice.forced}
@@ -88,10 +93,13 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
             rows.append(SwitchRow(last.thread, step.thread, _PREEMPTED if stopped else "ends or waits"))
         before = rows[-1] if rows else None
         deeds = [step.deed] if step.deed else []
-        if isinstance(before, SourceRow) and (before.file, before.line) == (step.file, step.line):
+        if isinstance(before, SourceRow) and (
+            before.source == _BENEATH if step.beneath else (before.file, before.line) == (step.file, step.line)
+        ):
             before.deeds += deeds
         else:
-            rows.append(SourceRow(step.thread, step.point, step.source, deeds, step.file, step.line))
+            source = _BENEATH if step.beneath else step.source
+            rows.append(SourceRow(step.thread, step.point, source, deeds, step.file, step.line))
         last = step
     return rows
 

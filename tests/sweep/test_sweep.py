@@ -1,0 +1,271 @@
+"""``pytest --gilcheck-sweep`` on suites that know nothing of it."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SHOP = """
+import threading
+
+TOTAL = {"n": 0}
+LOCK = threading.Lock()
+
+def sell():
+    with LOCK:
+        before = TOTAL["n"]
+        TOTAL["n"] = before + 1
+        return TOTAL["n"] - before
+
+class Lazy:
+    one = None
+    lock = threading.Lock()
+
+    @classmethod
+    def get(cls):
+        with cls.lock:
+            if cls.one is None:
+                cls.one = cls()
+            return cls.one
+"""
+SUITE = """
+import os, threading, unittest
+import pytest, shop
+
+@pytest.mark.parametrize("number", range(3))
+def test_trivial(number):
+    assert number + 1 > number
+
+def test_own(tmp_path):
+    rows = []
+    rows.append(1)
+    assert sorted(rows) == [1]
+
+def test_chdir(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+def test_sell():
+    assert shop.sell() == 1
+
+def test_sell_again():
+    assert shop.sell() == 1
+
+def test_lazy():
+    assert shop.Lazy.get() is shop.Lazy.get()
+
+class TestCase(unittest.TestCase):
+    def test_case(self):
+        self.assertEqual(shop.sell(), 1)
+
+def in_threads(work):
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+def test_threads():
+    before = shop.TOTAL["n"]
+    in_threads(lambda: shop.sell())
+    assert shop.TOTAL["n"] == before + 2
+
+def test_capsys(capsys):
+    print(1)
+
+def test_fails():
+    assert shop.sell() == 5
+
+@pytest.mark.skip(reason="not now")
+def test_skipped():
+    pass
+
+@pytest.mark.thread_unsafe
+def test_unsafe():
+    pass
+
+def test_in_the_list():
+    pass
+"""
+INI = """
+[pytest]
+markers = thread_unsafe
+gilcheck_sweep_leave_out = test_suite.py::test_in_the_*
+"""
+PLAIN = {"passed": 13, "failed": 1, "skipped": 1}
+
+
+def unlocked(shop):
+    return re.sub(r"with (LOCK|cls\.lock):", "if True:", shop)
+
+
+@pytest.fixture
+def sweep(run, pytester):
+    """Sweep a suite beside a package: ``sweep(shop, suite, *options)``; returns the run, and the lines of its account."""
+
+    def sweep(shop, suite, *options):
+        pytester.makepyfile(shop=shop)
+        pytester.makeini(INI)
+        result = run(suite, "--gilcheck-sweep", "--gilcheck-sweep-budget=40", *options, name="test_suite", timeout=300)
+        lines = result.outlines
+        begins = [index for index, line in enumerate(lines) if "= gilcheck sweep =" in line]
+        return result, [line.strip() for line in lines[begins[0] + 1 :]] if begins else []
+
+    return sweep
+
+
+def counted(lines):
+    """What the account says of each outcome, by its first words."""
+    return {match[2]: int(match[1]) for line in lines if (match := re.match(r"(\d+) ([a-z ]+)(?:, by .*)?$", line))}
+
+
+def test_a_sound_suite_keeps_its_outcomes_and_every_test_is_accounted_for(sweep):
+    result, lines = sweep(SHOP, SUITE)
+    result.assert_outcomes(**PLAIN)
+    assert re.match(r"\d+ of 15 tests swept, 1 of them with threads of their own", lines[0])
+    found = counted(lines)  # a busy machine cuts searches short
+    assert sum(found.values()) == 15
+    assert found["shares nothing that was seen"] >= 3
+    assert found["left out"] == 4
+    assert "broken by a schedule" not in found
+    for words in (
+        "its fixture 'capsys' captures",
+        "it changes the working directory",
+        "its plain run does not pass",
+        "it has the mark thread_unsafe",
+        "gilcheck_sweep_leave_out has 'test_suite.py::test_in_the_*'",
+    ):
+        assert any(words in line for line in lines), words
+    assert not any(line.startswith("cause") for line in lines)
+
+
+def test_a_race_of_the_package_is_found_once_by_its_cause_and_fails_the_run(sweep):
+    suite = SUITE.replace("== 5", "== 1")
+    result, lines = sweep(unlocked(SHOP), suite)
+    result.assert_outcomes(passed=14, skipped=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    causes = [line for line in lines if line.startswith("cause")]
+    assert all(line.startswith("cause in your package: ") and "shop.py:" in line for line in causes)
+    met = [line for line in lines if line.startswith("met by")]
+    assert len(met) <= 4
+    assert any(re.match("met by [2-9] tests", line) for line in met)
+    assert any(line.startswith("to run it again: @pytest.mark.gil_fuzz(fixtures='own', replay='gil1_") for line in lines)
+
+
+def test_workers_of_xdist_sweep_and_one_account_is_shown(sweep):
+    result, lines = sweep(SHOP, SUITE, "-n2")
+    result.assert_outcomes(**PLAIN)
+    assert re.match(r"\d+ of 15 tests swept, 1 of them with threads of their own", lines[0])
+    assert sum(counted(lines).values()) == 15
+
+
+LAZY = """
+import shop
+
+def test_lazy():
+    assert shop.Lazy.get() is shop.Lazy.get()
+"""
+
+
+@pytest.mark.slow
+def test_the_race_of_what_only_the_first_run_makes_is_found(sweep):
+    _, lines = sweep(unlocked(SHOP), LAZY, "--gilcheck-sweep-budget=1000")
+    assert any(line.startswith("cause in your package: ") and "shop.py:" in line for line in lines)
+    _, lines = sweep(SHOP, LAZY, "--gilcheck-sweep-budget=1000")
+    assert not any(line.startswith("cause") for line in lines)
+
+
+RACY_TESTS = """
+COUNTS = {"n": 0}
+
+def test_own_table():
+    before = COUNTS["n"]
+    COUNTS["n"] = before + 1
+    assert COUNTS["n"] == before + 1
+"""
+
+
+def test_a_race_of_the_tests_alone_is_told_and_fails_nothing(sweep):
+    result, lines = sweep(SHOP, RACY_TESTS)
+    assert result.ret == 0
+    assert any(line.startswith("cause in the tests: ") and "test_suite.py:" in line for line in lines)
+
+
+HOSTILE = """
+import os, threading, time
+import pytest
+
+CALLS = []
+
+def test_that_dies_the_second_time():
+    if os.path.exists("once"):
+        os._exit(7)
+    open("once", "w").close()
+
+def test_that_waits_for_ever():
+    lock = threading.Lock()
+    lock.acquire()
+    if os.path.exists("twice"):
+        lock.acquire()
+    open("twice", "w").close()
+
+def test_after_them():
+    pass
+"""
+
+
+def test_a_client_that_dies_or_hangs_ends_neither_the_run_nor_the_sweep(sweep):
+    result, lines = sweep(SHOP, HOSTILE)
+    result.assert_outcomes(passed=3)
+    assert re.match(r"[1-3] of 3 tests swept", lines[0])
+    assert "1 shares nothing that was seen" in lines
+
+
+def test_a_spent_budget_is_told(sweep):
+    result, lines = sweep(SHOP, SUITE, "--gilcheck-sweep-budget=0.001")
+    result.assert_outcomes(**PLAIN)
+    assert any(re.match(r"\d+ --gilcheck-sweep-budget was spent before", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--gilcheck-replay=gil1_PJ6t5aADAjYBCgLwlgHjngM"], "--gilcheck-sweep and --gilcheck-replay do not go together"),
+        (["--gilcheck-sweep-budget=0"], "sweep_budget='0' (from command line --gilcheck-sweep-budget): expected seconds above 0"),
+    ],
+)
+def test_options_that_do_not_go_with_a_sweep_are_usage_errors(sweep, options, words):
+    result, _ = sweep(SHOP, SUITE, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in result.stderr.str()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="up to 3.11, a tracer is the only such tool")
+def test_nothing_is_claimed_where_a_planted_fault_is_not_found(sweep, pytester):
+    pytester.makeconftest("import sys\nfor tool in range(6):\n    sys.monitoring.use_tool_id(tool, 'taken')\n")
+    result, lines = sweep(unlocked(SHOP), SUITE)
+    result.assert_outcomes(**PLAIN)
+    assert lines[0] == "0 of 15 tests swept, 0 of them with threads of their own"
+    assert any("a planted lost update was not found here" in line for line in lines)
+
+
+def test_a_run_without_the_option_shows_and_loads_nothing(run, pytester):
+    pytester.makepyfile(shop=SHOP)
+    result = run(f"{SUITE}\ndef test_loaded():\n    import sys\n    assert not [n for n in sys.modules if 'sweep' in n]\n")
+    result.assert_outcomes(passed=14, failed=1, skipped=1)
+    assert "gilcheck sweep" not in result.stdout.str()
+
+
+def test_an_interrupt_in_the_middle_ends_the_sweep_and_leaves_no_process(pytester):
+    pytester.makepyfile(shop=SHOP, test_suite=SUITE.replace("range(3)", "range(3000)"))
+    options = ["-p", "no:cacheprovider", "-p", "gilcheck", "--gilcheck-sweep", "-v"]
+    command = [sys.executable, "-u", "-m", "pytest", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout:
+            if "[5]" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stdout.read()  # until the last process that has the pipe is gone
+    assert "KeyboardInterrupt" in rest
+    assert "gilcheck sweep" in rest
