@@ -139,6 +139,13 @@ def test_an_element_of_a_key_that_is_there_is_exact_and_all_else_is_the_whole(fu
     assert parts_of(table, touched_by(function, table)[instruction]) == parts
 
 
+def test_a_container_has_attributes_that_its_initialiser_changes_and_its_methods_are_none():
+    queue = collections.deque(maxlen=2)
+    assert parts_of(queue, touched_by(lambda each: each.maxlen, queue)["LOAD_ATTR"]) == {("maxlen", READ)}
+    found = touched_by(lambda each: each.append, queue)["LOAD_ATTR"]
+    assert parts_of(queue, found) == set()
+
+
 def test_a_missing_key_of_a_defaultdict_changes_it_in_several_steps_and_a_key_that_is_there_does_not():
     def get(d):
         return len(d["a"])

@@ -51,7 +51,7 @@ def touches_of_attribute(holder: Any, name: str, verb: str, under_test: UnderTes
         return [*touches_of_classes(holder, name), *(touches_of_classes(kind, name) if kind is not type else [])]
     if kind is super:  # up to 3.11
         return touches_of_classes(type(_SELF_OF_SUPER(holder)), name)
-    if kind in CHANGING or kind in SCALARS or kind is tuple:
+    if kind in SCALARS or kind is tuple or (kind in CHANGING and type(in_class(kind, name)) in _BOUND):
         return []
     what, of_classes = role_of(holder), touches_of_classes(kind, name)
     if _local in bases_of(kind) or (what.plain and not what.in_python and kind is not FunctionType):
