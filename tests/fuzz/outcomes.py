@@ -44,11 +44,11 @@ def observer(observe, seen):
         seen.append(observe(state))
     return observed
 
-def follower(follow, results, seen, found, address):
-    def followed(schedule, **how):
+def follower(once, results, seen, found, address):
+    def followed(policy, **how):
         results[:] = [""] * len(results)
         seen.clear()
-        run, failure = follow(schedule, **how)
+        run, failure = once(policy, **how)
         found.setdefault(tuple([address.sub("0x", text) for text in (run.stuck, *map(shown, results), *seen)]), run.schedule)
         return run, failure
     return followed
@@ -161,7 +161,7 @@ def _explored(drawn: Drawn, everything: bool):
             sequential = explorer.sequential()
         except SequentialFailure:
             reject()  # it gets stuck in every order
-        explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
+        explorer.once = made["follower"](explorer.once, results, seen, found, _ADDRESS)
         explorer._classify = made["passed"]  # a deadlock is an outcome like others
         yield explorer, sequential, found
 
