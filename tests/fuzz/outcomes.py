@@ -163,7 +163,7 @@ def _explored(drawn: Drawn, everything: bool):
             sequential = explorer.sequential()
         except SequentialFailure:
             reject()  # it gets stuck in every order
-        explorer.follow = made["follower"](explorer.follow, results, seen, found, _ADDRESS)
+        explorer.once = made["follower"](explorer.once, results, seen, found, _ADDRESS)
         explorer._failure_of = made["passed"]  # a deadlock is an outcome like others
         yield explorer, sequential, found
 
