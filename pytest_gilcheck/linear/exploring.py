@@ -127,11 +127,12 @@ def _sampled(bench: Bench, drawn: DrawnProgram) -> tuple[Failure | None, int]:
     return None, _SAMPLES
 
 
-def _confirmed(bench: Bench, drawn: DrawnProgram, allowed: Allowed, failure: Failure) -> Finding | None:
-    """The failure as it comes when its schedule is followed again; None if it does not, which `Explorer.uncontrolled` then says.
+def _confirmed(bench: Bench, drawn: DrawnProgram, allowed: Allowed, failure: Failure) -> Finding:
+    """The failure as it comes when its schedule is followed again.
 
     Raises:
         Hidden: see `explored`.
+        Refused: it does not come again, so a pass would prove nothing.
     """
     again = bench.orders(drawn, on_model=bench.subject.model is not None)
     if not again.same_as(allowed):
@@ -139,6 +140,6 @@ def _confirmed(bench: Bench, drawn: DrawnProgram, allowed: Allowed, failure: Fai
     bench.begin(drawn, allowed)
     followed: tuple[ScheduleRun, Failure | None] = bench.explorer.follow(failure.schedule)
     if followed[1] is None or bench.why is None:
-        bench.explorer.uncontrolled.insert(0, f"a schedule failed once, and passes when it is followed: {failure.message}")
-        return None
+        what = f"a schedule of {drawn.text} failed once, and passes when it is followed again ({failure.message})"
+        raise Refused(f"not deterministic: {what}: something that is not under control plays a part")
     return Finding(drawn, followed[1], bench.outcome, allowed, bench.why, bench.waits)
