@@ -146,7 +146,7 @@ def integer(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Likewise; in place of ``float``.
+    """The number, perhaps with a fraction, that such a text writes; ``float`` would also read digits of other scripts.
 
     Raises:
         ValueError: it writes none.

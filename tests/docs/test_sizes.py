@@ -53,5 +53,6 @@ def test_a_decision_is_short_and_names_code_that_exists(path):
     assert not missing(text, ROOT, PACKAGE, DECISIONS)
 
 
-def test_decisions_are_numbered_without_a_gap():
-    assert [int(path.name[:4]) for path in PAGES] == list(range(1, len(PAGES) + 1))
+def test_no_two_decisions_have_the_same_number():  # a gap is a number that somebody holds on another branch
+    numbers = [int(path.name[:4]) for path in PAGES]
+    assert len(set(numbers)) == len(numbers) > 50
