@@ -27,7 +27,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from ..core.classes import dictionary_of, is_a, names_of
-from ..engine.bytecode.instructions import backward_jumps, instructions_of
+from ..engine.bytecode.code_facts import backward_jumps, instructions_of
 from ..engine.bytecode.visible import ENTRY, Access
 from ..engine.running.record import Deed, Place, ScheduleRun, anchor_of
 from ..engine.schedule import Choice, Schedule

@@ -20,7 +20,6 @@ from pytest_gilcheck.engine.bytecode import (
     dropping,
     making,
     namespaces,
-    opcodes,
     operands,
     sources,
     touches,
@@ -69,7 +68,8 @@ def excepted(*instructions):
 
     def plant(monkeypatch):
         for name in instructions:
-            monkeypatch.setitem(opcodes.OPCODES, name, opcodes.StepRule("read []", lambda operation: True, "planted"))
+            planted = instructions.INSTRUCTIONS[name]._replace(unless="always", drops=False)
+            monkeypatch.setitem(instructions.INSTRUCTIONS, name, planted)
 
     return plant
 

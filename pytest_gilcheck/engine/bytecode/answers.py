@@ -12,8 +12,8 @@ from typing import Any
 from ...core.classes import in_class
 from ...core.lookup import looked_up
 from .attributes import by_classes
+from .code_facts import instructions_of
 from .elements import asked, interrupted, into, whole
-from .instructions import instructions_of
 from .keyed import behind_a_proxy, key_part
 from .operands import immutable
 from .operators import calls_code, kind_of

@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 from ...core.lookup import looked_up
-from .instructions import instructions_of
+from .code_facts import instructions_of
 from .operands import SCALARS, immutable
 
 _KINDS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, itemgetter, type)

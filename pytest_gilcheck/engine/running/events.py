@@ -34,7 +34,7 @@ from ...core.source import with_nested
 from ..bytecode.apart import ApartCall, taken_apart
 from ..bytecode.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..bytecode.changing import WRAPPING, Changing
-from ..bytecode.instructions import instruction_at
+from ..bytecode.code_facts import instruction_at
 from ..bytecode.library import one_step
 from ..bytecode.setters import initialiser_in_c, set_by, setter, stored_by
 from ..bytecode.sources import imports_of

@@ -41,7 +41,7 @@ from ..bytecode import quiet_keys
 from ..bytecode.apart import ApartCall
 from ..bytecode.assumed import assumed
 from ..bytecode.calls import makes_steps
-from ..bytecode.instructions import instruction_at
+from ..bytecode.code_facts import instruction_at
 from ..bytecode.stack import NOTHING, topmost
 from ..bytecode.supposed import supposed
 from ..bytecode.touch import ALL, SIZE, UNKNOWN, Touch, Touches

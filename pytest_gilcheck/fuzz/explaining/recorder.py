@@ -21,7 +21,7 @@ from ...core.lookup import looked_up
 from ...core.origin import ours
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
-from ...engine.bytecode.instructions import instruction_at, instructions_of
+from ...engine.bytecode.code_facts import instruction_at, instructions_of
 from ...engine.bytecode.operators import kind_of
 from ...engine.bytecode.stack import locals_of
 from ...engine.bytecode.touch import ALL, SIZE
