@@ -2,8 +2,8 @@
 
 A row says what an instruction takes from the stack and leaves there, which locals it works on, what it touches as a visible step,
 and when it is none. Each exception from being a step has its reason, in the comment above its rows: an argument for why no other
-thread can notice when the instruction runs. An instruction without a row is a step whose effect on the stack makes all on it unknown,
-so a new version of CPython can only add steps. `tests/engine/test_instructions.py` names what a new version needs here.
+thread can notice when the instruction runs. An instruction without a row is a step, and makes all on the stack unknown. So a new
+version of CPython can only add steps. `tests/engine/test_instructions.py` names what a new version needs here.
 
 A row is about this interpreter. Of what an instruction looks at and leaves where it is, no row tells: ``LIST_APPEND`` takes the
 element, not the list.
