@@ -26,7 +26,7 @@ Known = Literal["", "immutable", "immutable if what it takes is", "fresh", "the 
 Switch = Literal["", "here", "behind", "at its target"]
 
 
-class Instruction(NamedTuple):
+class InstructionRow(NamedTuple):
     """What is known of an instruction.
 
     Attributes:
@@ -66,12 +66,12 @@ class Instruction(NamedTuple):
         return self.drops or (self.unless != "always" and not self.access.endswith((" cell {}", "read global {}")))
 
 
-INSTRUCTIONS: dict[str, Instruction] = {}
+INSTRUCTIONS: dict[str, InstructionRow] = {}
 
 
 def _rows(takes: Count, leaves: Count, *names: str, **others: object) -> None:
     for name in " ".join(names).split():
-        INSTRUCTIONS[name] = Instruction(takes, leaves, **others)  # type: ignore[arg-type]
+        INSTRUCTIONS[name] = InstructionRow(takes, leaves, **others)  # type: ignore[arg-type]
 
 
 def _n(argument: int) -> int:
@@ -208,7 +208,7 @@ _rows(2, 1, "PREP_RERAISE_STAR", access="write []")
 _rows(1, 0, "PRINT_EXPR IMPORT_STAR EXIT_INIT_CHECK INTERPRETER_EXIT", access="write []")
 _rows(0, 0, "SETUP_ANNOTATIONS ENTER_EXECUTOR TRACE_RECORD RESERVED", access="write []")
 
-NEW = Instruction(0, 0)  # of an instruction without a row; what it takes and leaves is not known
+NEW = InstructionRow(0, 0)  # of an instruction without a row; what it takes and leaves is not known
 JUMPS = frozenset(name for name in INSTRUCTIONS if "JUMP" in name or name in ("FOR_ITER", "SEND"))
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 ITERATOR_DEPTH = 2 if _315 else 1

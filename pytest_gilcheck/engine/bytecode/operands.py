@@ -19,7 +19,7 @@ from types import CodeType
 from typing import Any
 
 from .code_facts import kept
-from .instructions import INSTRUCTIONS, Instruction, effect, taken
+from .instructions import INSTRUCTIONS, InstructionRow, effect, taken
 from .successors import Successors, successors_of
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
@@ -188,7 +188,7 @@ class _Flow:
                 stack = (*stack, self._held(name) if what == "l" else self._local(name))
         return stack
 
-    def _made(self, known: Instruction, instruction: dis.Instruction, stack: Stack, takes: int) -> Operand:
+    def _made(self, known: InstructionRow, instruction: dis.Instruction, stack: Stack, takes: int) -> Operand:
         """What is known of each value that an instruction leaves in the place of what it takes."""
         name, argument = instruction.opname, int(instruction.arg or 0)
         if name == "LOAD_GLOBAL":
