@@ -30,7 +30,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from pytest_gilcheck.engine.bytecode import opcodes
+from pytest_gilcheck.engine.bytecode.instructions import INSTRUCTIONS
 from tests.fuzz.generated import TOPICS, Drawn, programs
 from tests.fuzz.outcomes import NotComparable, NotExplorable, Outcomes, lost_by_conflicts, missed, outcomes
 
@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--plant", help="the name of an instruction")
     given_ = parser.parse_args()
     if given_.plant:
-        opcodes.OPCODES[given_.plant] = opcodes.StepRule("read []", lambda operation: True, "planted")
+        INSTRUCTIONS[given_.plant] = INSTRUCTIONS[given_.plant]._replace(unless="always", drops=False)
     counts: collections.Counter[str] = collections.Counter()
     doubts: collections.Counter[str] = collections.Counter()
     different: list[str] = []

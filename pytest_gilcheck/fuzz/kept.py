@@ -25,7 +25,7 @@ from ..core.classes import (
 )
 from ..core.origin import under_test
 from ..core.source import with_nested
-from ..engine.bytecode.instructions import stores_of
+from ..engine.bytecode.code_facts import stores_of
 from ..engine.program import Program
 
 _CODE = frozenset({ModuleType, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property})

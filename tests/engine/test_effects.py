@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from pytest_gilcheck.engine.bytecode.code_facts import instruction_at
 from pytest_gilcheck.engine.bytecode.effects import touches_of
-from pytest_gilcheck.engine.bytecode.instructions import instruction_at
 from pytest_gilcheck.engine.bytecode.touch import ALL
 
 READ, WRITE = False, True

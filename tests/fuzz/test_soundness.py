@@ -19,7 +19,6 @@ from pytest_gilcheck.engine.bytecode import (
     dropping,
     effects,
     namespaces,
-    opcodes,
     operands,
     part_effects,
     sources,
@@ -67,7 +66,8 @@ def excepted(*instructions):
 
     def plant(monkeypatch):
         for name in instructions:
-            monkeypatch.setitem(opcodes.OPCODES, name, opcodes.StepRule("read []", lambda operation: True, "planted"))
+            planted = instructions.INSTRUCTIONS[name]._replace(unless="always", drops=False)
+            monkeypatch.setitem(instructions.INSTRUCTIONS, name, planted)
 
     return plant
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.core.source import with_nested
 from pytest_gilcheck.engine.bytecode import sources
-from pytest_gilcheck.engine.bytecode.instructions import stores_of
+from pytest_gilcheck.engine.bytecode.code_facts import stores_of
 
 
 def facts(text):

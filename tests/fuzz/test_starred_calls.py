@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pytest_gilcheck import gilcheck
-from pytest_gilcheck.engine.bytecode.instructions import instruction_at
+from pytest_gilcheck.engine.bytecode.code_facts import instruction_at
 from pytest_gilcheck.engine.bytecode.stack import NOTHING, operands_of
 from tests.slow import one_in
 

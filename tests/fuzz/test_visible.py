@@ -1,13 +1,11 @@
 """What is a visible step: the table of instructions, what is known of operands, of names and of callees."""
 
 import dis
-import opcode
 import sys
 
 import pytest
 
 from pytest_gilcheck.core.origin import under_test
-from pytest_gilcheck.engine.bytecode import opcodes
 from pytest_gilcheck.engine.bytecode.calls import gil_is_checked_after, global_callee, is_step
 from pytest_gilcheck.engine.bytecode.visible import Access, Visibility
 
@@ -62,18 +60,6 @@ def test_who_reads_the_class_of_an_object_stores_no_name_and_who_changes_it_stor
     names = Visibility().names
     names.file(str(tmp_path / "program.py"))
     assert names.anything is anything
-
-
-def test_every_instruction_of_this_interpreter_is_in_the_table():
-    pseudo = set(getattr(opcode, "_pseudo_ops", ())) | {name for name, number in opcode.opmap.items() if number > 255}
-    missing = {name for name in opcode.opmap if not name.startswith("INSTRUMENTED_")} - pseudo - set(opcodes.OPCODES)
-    assert missing == set()
-
-
-def test_every_exception_has_a_reason_and_an_unknown_instruction_is_a_step():
-    assert all(bool(rule.reason) == (rule.excepted is not None) for rule in opcodes.OPCODES.values())
-    operation = opcodes.Operation("INSTRUCTION_OF_A_LATER_VERSION", 0, None, (), steps.__code__, Visibility().names)
-    assert opcodes.touched(operation, ends_matter=False) == "read []"
 
 
 def rebinds_a_global():

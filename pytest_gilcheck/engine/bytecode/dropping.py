@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import CodeType
 
 from ...core.lookup import looked_up
-from .instructions import kept
+from .code_facts import kept
 from .operands import Operand, Stack, parameters_of
 from .successors import successors_of
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import NamedTuple
 
-from .instructions import instructions_of
+from .code_facts import instructions_of
 
 DICTIONARIES = frozenset({"__dict__", "__globals__", "f_globals", "modules"})
 _BY_CALL = frozenset({"globals", "vars"})

@@ -1,8 +1,8 @@
 """What is known of the operands of an instruction: that they are immutable, or that only the frame's own stack refers to them.
 
 This follows the values through the code of one function, along its jumps. Whatever is not certain is unknown. A local variable is
-known only if every store to it stores such a value; parameters are unknown, and so is what other frames make. An instruction whose
-effect on the stack is not listed here makes everything on it unknown.
+known only if every store to it stores such a value; parameters are unknown, and so is what other frames make. An instruction that
+is not in the table of `instructions` makes everything on the stack unknown.
 
 Constants, results of operators on immutable operands, identities and truths are immutable. So is what the built-in functions of
 `_IMMUTABLE_RESULTS` return, and a global whose value is immutable, as long as nothing rebinds their names.
@@ -18,7 +18,8 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
-from .instructions import kept
+from .code_facts import kept
+from .instructions import INSTRUCTIONS, InstructionRow, effect, taken
 from .successors import Successors, successors_of
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
@@ -47,49 +48,6 @@ class Operand(Enum):
 PRIVATE = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.FRESH})
 _IMMUTABLE_RESULTS = frozenset({len, int, float, bool, ord, chr, hash, id, isinstance, issubclass, callable})
 _SURVIVES_STORING = frozenset({Operand.IMMUTABLE, Operand.NUMBERS, Operand.RANGE_TYPE, Operand.PURE_FUNCTION})
-
-# Instructions that take operands from the stack and leave nothing, ...
-_CONSUMING = frozenset(
-    {
-        "POP_TOP", "STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "STORE_SUBSCR", "STORE_SLICE", "DELETE_ATTR",
-        "DELETE_SUBSCR", "LIST_APPEND", "SET_ADD", "MAP_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE",
-        "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_TRUE",
-        "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_TRUE",
-        "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE", "END_FOR", "POP_ITER",
-        "POP_EXCEPT",
-    }
-)  # fmt: skip
-# ... that replace them by one value, ...
-_MAKING = frozenset(
-    {
-        "LOAD_DEREF", "LOAD_CLOSURE", "LOAD_NAME", "IMPORT_NAME", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "BUILD_MAP",
-        "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "CALL_FUNCTION_EX", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT",
-    }
-)  # fmt: skip
-# ... and by an immutable one if the operands are immutable, ...
-_PURE = frozenset({"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"})
-# ... or in any case: C makes a truth or a text of what the operand's methods return. (Not of what ``__format__`` returns, which may
-# be of a class of its own.)
-_IMMUTABLE_IN_ANY_CASE = frozenset(
-    {
-        "IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "BUILD_STRING", "CHECK_EXC_MATCH",
-    }
-)  # fmt: skip
-_NEUTRAL = frozenset(
-    {
-        "NOP", "CACHE", "EXTENDED_ARG", "RESUME", "PRECALL", "KW_NAMES", "NOT_TAKEN", "JUMP_FORWARD", "JUMP_BACKWARD", "MAKE_CELL",
-        "JUMP_BACKWARD_NO_INTERRUPT", "COPY_FREE_VARS", "DELETE_FAST", "DELETE_GLOBAL", "DELETE_NAME", "DELETE_DEREF",
-    }
-)  # fmt: skip
-_REBINDING = frozenset(
-    {
-        "STORE_FAST", "STORE_FAST_MAYBE_NULL", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "DELETE_FAST",
-        "LOAD_FAST_AND_CLEAR", "MAKE_CELL",
-    }
-)  # fmt: skip
-_FRESH = frozenset({"BUILD_LIST", "BUILD_TUPLE", "BUILD_SET"})
-ITERATOR_DEPTH = 1 + dis.stack_effect(dis.opmap["GET_ITER"], 0 if dis.opmap["GET_ITER"] in getattr(dis, "hasarg", ()) else None)
-"""Where FOR_ITER finds the iterator: on top, and from 3.15 on below an index into what is iterated."""
 _COMPARED_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on: the result is turned into a truth
 _MOST_ROUNDS = 50  # no function has needed more than 5
 
@@ -186,38 +144,25 @@ class _Flow:
 
     def _jumped(self, instruction: dis.Instruction, stack: Stack, after: Stack) -> Stack:
         """The stack after the jump of an instruction."""
-        if instruction.opname == "FOR_ITER":
-            effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=True)
-            return stack[:-1] if effect < 0 else (*stack, *[Operand.UNKNOWN] * effect)
-        if instruction.opname in ("JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP"):
-            return stack
-        if instruction.opname in _CONSUMING or instruction.opname in _NEUTRAL:
+        name, unknown = instruction.opname, Operand.UNKNOWN
+        known, takes = INSTRUCTIONS.get(name), taken(name, int(instruction.arg or 0))
+        more = effect(name, instruction.arg, jump=True)
+        if known is None or takes is None:
+            return (unknown,) * max(0, len(stack) + more)
+        if known.leaves_at_target is None and name != "FOR_ITER":
             return after
-        return (Operand.UNKNOWN,) * max(0, len(stack) + dis.stack_effect(instruction.opcode, instruction.arg, jump=True))
+        return stack if more == 0 else (*_popped(stack, takes), *[unknown] * (more + takes))
 
     def _after(self, instruction: dis.Instruction, stack: Stack) -> Stack:
         name, argument = instruction.opname, int(instruction.arg or 0)
-        unknown = Operand.UNKNOWN
-        if name in _REBINDING:
-            stack = _let_go(stack)
-        if name in _NEUTRAL:
+        known, takes = INSTRUCTIONS.get(name), taken(name, argument)
+        more = effect(name, instruction.arg, jump=False)
+        if known is None or takes is None:
+            return (Operand.UNKNOWN,) * max(0, len(stack) + more)
+        if known.locals:
+            return self._with_locals(known.locals, instruction.argval, stack)
+        if known.known == "the same":
             return stack
-        if name in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_CONST_IMMORTAL"):
-            return (*stack, Operand.IMMUTABLE if immutable(instruction.argval) else unknown)
-        if name in ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"):
-            return (*stack, self._held(instruction.argval))
-        if name == "LOAD_FAST_AND_CLEAR":
-            return (*stack, self._local(instruction.argval))
-        if name in ("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"):
-            return (*stack, *[self._held(each) for each in instruction.argval])
-        if name in ("STORE_FAST", "STORE_FAST_MAYBE_NULL"):
-            return self._stored(instruction.argval, stack)
-        if name == "STORE_FAST_LOAD_FAST":
-            first, second = instruction.argval
-            return (*self._stored(first, stack), self._held(second))
-        if name == "STORE_FAST_STORE_FAST":
-            first, second = instruction.argval
-            return self._stored(second, self._stored(first, stack))
         if name == "COPY":
             copied = _at(stack, argument)
             copied = copied if copied is Operand.HELD else _kept(copied)
@@ -225,42 +170,40 @@ class _Flow:
         if name == "SWAP":
             top, other = _at(stack, 1), _at(stack, argument)
             return _replaced(_replaced(stack, argument, top), 1, other)
-        if name == "PUSH_NULL":
-            return (*stack, unknown)
-        effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        if name == "FOR_ITER":  # the iterator stays
+            return (*stack, Operand.IMMUTABLE if _at(stack, takes) is Operand.NUMBERS_ITERATOR else Operand.UNKNOWN)
+        left = [self._made(known, instruction, stack, takes)] * (more + takes)
+        if name == "GET_ITER":  # from 3.15 on, an index is above the iterator
+            left[1:] = [Operand.UNKNOWN] * (len(left) - 1)
+        return (*_popped(stack, takes), *left)
+
+    def _with_locals(self, does: str, named: Any, stack: Stack) -> Stack:
+        """The stack after an instruction that loads or stores locals, in this order."""
+        if does.strip("l"):
+            stack = _let_go(stack)
+        for what, name in zip(does, named if isinstance(named, tuple) else (named,), strict=True):
+            if what == "s":
+                stack = self._stored(name, stack)
+            elif what in "lc":
+                stack = (*stack, self._held(name) if what == "l" else self._local(name))
+        return stack
+
+    def _made(self, known: InstructionRow, instruction: dis.Instruction, stack: Stack, takes: int) -> Operand:
+        """What is known of each value that an instruction leaves in the place of what it takes."""
+        name, argument = instruction.opname, int(instruction.arg or 0)
         if name == "LOAD_GLOBAL":
-            return (*stack, *[self._operand_of(instruction.argval)] * effect)  # and a null, above or below
-        if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
-            popped = 3 if name == "LOAD_SUPER_ATTR" else 1
-            return (*_popped(stack, popped), *[unknown] * (effect + popped))
+            return self._operand_of(instruction.argval)  # and of a null, above or below
+        if name.startswith("LOAD_CONST") or name == "LOAD_SMALL_INT":
+            return Operand.IMMUTABLE if immutable(instruction.argval) else Operand.UNKNOWN
         if name == "GET_ITER":
-            iterated = _at(stack, 1)
-            iterator = Operand.PRIVATE_ITERATOR if iterated is Operand.FRESH else unknown
-            if iterated in (Operand.NUMBERS, Operand.IMMUTABLE):
-                iterator = Operand.NUMBERS_ITERATOR
-            return (*_popped(stack, 1), iterator, *[unknown] * effect)
-        if name == "FOR_ITER":
-            return (*stack, Operand.IMMUTABLE if _at(stack, ITERATOR_DEPTH) is Operand.NUMBERS_ITERATOR else unknown)
-        if name in ("UNPACK_SEQUENCE", "UNPACK_EX"):
-            element = Operand.IMMUTABLE if name == "UNPACK_SEQUENCE" and _at(stack, 1).immutable else unknown
-            return (*_popped(stack, 1), *[element] * (effect + 1))
-        if name in ("CALL", "CALL_KW"):
-            taken = argument + 2 if name == "CALL" else 1 - effect  # 3.11 divides the effect of a call between two instructions
-            return (*_popped(stack, taken), self._result(name, stack, taken))
-        if name in _CONSUMING:
-            return _popped(stack, -effect)
-        if name in _FRESH:
-            return (*_popped(stack, 1 - effect), Operand.FRESH)
-        if name in _PURE or name in _IMMUTABLE_IN_ANY_CASE:
-            count = 1 - effect
-            pure = name in _IMMUTABLE_IN_ANY_CASE or all(_at(stack, 1 + deep).immutable for deep in range(count))
+            return _ITERATORS.get(_at(stack, 1), Operand.UNKNOWN)
+        if name == "CALL":
+            return _result({_at(stack, takes), _at(stack, takes - 1)})  # the callee is above a null, or below
+        if name == "UNPACK_SEQUENCE" or known.known == "immutable if what it takes is":
+            pure = all(_at(stack, 1 + deep).immutable for deep in range(takes))
             pure = pure or (name == "COMPARE_OP" and sys.version_info >= (3, 13) and bool(argument & _COMPARED_TO_BOOL))
-            return (*_popped(stack, count), Operand.IMMUTABLE if pure else unknown)
-        if name in _MAKING:
-            return (*_popped(stack, 1 - effect), unknown)
-        if name in ("BEFORE_WITH", "PUSH_EXC_INFO"):
-            return (*_popped(stack, 1), unknown, unknown)
-        return (unknown,) * max(0, len(stack) + effect)
+            return Operand.IMMUTABLE if pure else Operand.UNKNOWN
+        return _KNOWN.get(known.known, Operand.UNKNOWN)
 
     def _local(self, name: str) -> Operand:
         return Operand.UNKNOWN if name in self._unknown else self._locals.get(name, Operand.IMMUTABLE)
@@ -276,11 +219,19 @@ class _Flow:
             self._unknown.add(name)
         return _popped(stack, 1)
 
-    def _result(self, name: str, stack: Stack, taken: int) -> Operand:
-        callee = {_at(stack, taken), _at(stack, taken - 1)}  # the callee is above a null, or below
-        if name == "CALL" and Operand.RANGE_TYPE in callee:
-            return Operand.NUMBERS
-        return Operand.IMMUTABLE if name == "CALL" and Operand.PURE_FUNCTION in callee else Operand.UNKNOWN
+
+_KNOWN = {"immutable": Operand.IMMUTABLE, "fresh": Operand.FRESH}
+_ITERATORS = {
+    Operand.FRESH: Operand.PRIVATE_ITERATOR,
+    Operand.NUMBERS: Operand.NUMBERS_ITERATOR,
+    Operand.IMMUTABLE: Operand.NUMBERS_ITERATOR,
+}
+
+
+def _result(callee: set[Operand]) -> Operand:
+    if Operand.RANGE_TYPE in callee:
+        return Operand.NUMBERS
+    return Operand.IMMUTABLE if Operand.PURE_FUNCTION in callee else Operand.UNKNOWN
 
 
 def _at(stack: Stack, depth: int) -> Operand:

@@ -21,7 +21,7 @@ from ...core.classes import file_of_module
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
-from .instructions import instructions_of, kept, stores_of
+from .code_facts import instructions_of, kept, stores_of
 from .namespaces import SETTERS, uses_of
 
 STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction

@@ -21,9 +21,9 @@ from typing import Any
 
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
-from .instructions import instructions_of
+from .code_facts import instructions_of
+from .instructions import INSTRUCTIONS, JUMPS, NEW, effect
 from .starred import Behind, gone_of
-from .successors import NO_NEXT
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _FRAME = object.__basicsize__ + _WORD  # in a frame object, after the reference to the frame before: the interpreter's own frame
@@ -160,19 +160,14 @@ def depths(code: CodeType) -> dict[int, int]:
                 break
             found[instruction.offset] = depth
             name, argument = instruction.opname, instruction.arg
-            if name != "PRECALL" and (instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs):
+            if name in JUMPS:
                 landing = index_of.get(instruction.argval)
                 if landing is None:
                     return {}
-                waiting.append((landing, depth + dis.stack_effect(instruction.opcode, argument, jump=True)))
-            if name in NO_NEXT:
+                waiting.append((landing, depth + effect(name, argument, jump=True)))
+            if INSTRUCTIONS.get(name, NEW).ends:
                 break
-            if sys.version_info < (3, 12) and name in ("PRECALL", "CALL"):  # the effect of a call is divided, in the table alone
-                depth -= 0 if name == "PRECALL" else (argument or 0) + 1
-            elif sys.version_info < (3, 13) and name == "RETURN_GENERATOR":
-                depth += 1  # where the generator goes on, with what was sent to it
-            else:
-                depth += dis.stack_effect(instruction.opcode, argument, jump=False)
+            depth += effect(name, argument, jump=False)
             index += 1
     return found
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import NamedTuple
 
-from .instructions import instructions_of
+from .code_facts import instructions_of
 
 # What instructions take from the stack that may come between the operand and the call: so many, ...
 _TAKING = {

@@ -8,11 +8,8 @@ from types import CodeType
 
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
-from .instructions import instructions_of, kept
-
-NO_NEXT = frozenset(  # instructions after which the one behind them does not run
-    {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
-)
+from .code_facts import instructions_of, kept
+from .instructions import INSTRUCTIONS, JUMPS, NEW
 
 
 class Successors:
@@ -29,10 +26,10 @@ class Successors:
         index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
         last = len(instructions) - 1
         self.next = [
-            index + 1 if index < last and instruction.opname not in NO_NEXT else None
+            index + 1 if index < last and not INSTRUCTIONS.get(instruction.opname, NEW).ends else None
             for index, instruction in enumerate(instructions)
         ]
-        self.jump = [index_of.get(instruction.argval) if instruction.opcode in _JUMPING else None for instruction in instructions]
+        self.jump = [index_of.get(instruction.argval) if instruction.opname in JUMPS else None for instruction in instructions]
         self.handlers: list[list[tuple[int, int, bool]]] = [[] for _ in instructions]
         offsets = list(index_of)
         with PutBack():
@@ -44,7 +41,6 @@ class Successors:
                     self.handlers[index].append(handler)
 
 
-_JUMPING = frozenset({*dis.hasjrel, *dis.hasjabs})
 _known: dict[CodeType, Successors] = {}
 
 

@@ -2,7 +2,7 @@
 
 Between two visible steps a thread does nothing that another thread could notice, so a switch there is equivalent to one right
 before the next visible step: searching switches at visible steps alone loses nothing. The rule is that every instruction is a step,
-except those that are known to touch nothing shared. `opcodes` lists the exceptions with their reasons; `operands` knows what an
+except those that are known to touch nothing shared. `instructions` has the exceptions with their reasons; `operands` knows what an
 instruction works on, `changing` which names are constant, and `calls` which calls make steps of their own.
 
 `tests/fuzz/test_soundness.py` compares the outcomes of generated programs with those of the same programs where every instruction
@@ -15,7 +15,6 @@ import dis
 import sys
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
 from typing import Any
 
@@ -23,20 +22,17 @@ from ...core.origin import under_test
 from ...core.source import Position, position_text
 from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
+from .code_facts import instructions_of
 from .dropping import Dropping
-from .instructions import instructions_of
-from .opcodes import Operation, touched
+from .instructions import CALLS, INSTRUCTIONS, NEW
 from .operands import Stack, operands
+from .step_rule import GENERATOR, Operation, touched
 from .successors import successors_of
 
 Name = str  # what a step touches: ".balance", "global total", "cell n", "[]", "call"
 
-_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
-_END_OF_LOOP = frozenset({"END_FOR", "POP_ITER"})  # comes with an event or without, as FOR_ITER has events of its own or none
-_NO_EVENT_OF_ITS_OWN = frozenset({"EXTENDED_ARG", "CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP"})
 ENTRY = "entry"  # the name of a step that nothing but C can notice
 BY_C = 2  # in `StepTable.locations`: a step only if C has called the function
-_GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _NONE_PASSED = 3  # arguments of a call of __exit__ at the end of a with statement
 
 
@@ -117,31 +113,29 @@ class Visibility:
         stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
         dropping = Dropping(code, instructions, stacks) if self.names.ends_matter else None
         checks: set[int] = set()
-        line, before, after_resume = code.co_firstlineno, "", False
+        line, ended_loop, at_entry, switch = code.co_firstlineno, False, False, ""
         nones = 0  # the number of consecutive instructions before this one that load None
         entry: dict[int, Access] = {}
         for instruction in instructions:
             name, offset = instruction.opname, instruction.offset
-            if name in _NO_EVENT_OF_ITS_OWN:
+            known = INSTRUCTIONS.get(name, NEW)
+            if known.event is False:
                 continue
-            if name in _END_OF_LOOP or (name == "POP_TOP" and before == "END_FOR"):
-                before = name
+            if known.event is None or (name == "POP_TOP" and ended_loop):
+                ended_loop, switch = name == "END_FOR", ""
                 continue
             if instruction.positions is not None and instruction.positions.lineno is not None:
                 line = instruction.positions.lineno
-            if "JUMP_BACKWARD_IF" in name:  # of 3.11, which checks only if it jumps
+            if known.switch == "at its target":  # it checks only if it jumps
                 checks.add(instruction.argval)
-            elif after_resume or ("JUMP_BACKWARD" in name and not name.endswith("NO_INTERRUPT")):
+            if known.switch == "here" or switch == "behind":
                 checks.add(offset)
-            if after_resume and not entry:
+            if switch == "behind" and at_entry and not entry:
                 entry = {offset: Access("call", ENTRY, line)}
-            if before in _CALLS and sys.version_info < (3, 12):
-                checks.add(offset)
-            after_resume = name == "RESUME"
+            at_entry, switch, ended_loop = name == "RESUME", known.switch, False
             self._classify(instruction, line, nones, stacks.get(offset, ()), table, dropping)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
-            before = name
-        if code.co_flags & _GENERATOR or not _ends_without(table.steps, code, instructions):
+        if code.co_flags & GENERATOR or not _ends_without(table.steps, code, instructions):
             entry = {}
         table.steps |= entry
         table.checks = frozenset(checks)
@@ -164,7 +158,7 @@ class Visibility:
         ends = dropping is not None and dropping.may_end(instruction)
         operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names, ends)
         always = self._everything or names.looked_into or names.all_visible
-        if name in _CALLS:
+        if name in CALLS:
             # A call of __exit__ has an event in some versions only, and CALL_FUNCTION_EX reads its arguments before it calls.
             at_once = always or nones >= _NONE_PASSED or (dropping is not None and sys.version_info < (3, 12))
             if sys.version_info >= (3, 12):

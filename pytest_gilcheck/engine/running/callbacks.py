@@ -19,7 +19,7 @@ from ...core.origin import of_the_runner, ours
 from ..bytecode.apart import ApartCall, taken_apart
 from ..bytecode.calls import gil_is_checked_after, hands_over, is_step, makes_steps
 from ..bytecode.changing import WRAPPING
-from ..bytecode.instructions import instruction_at
+from ..bytecode.code_facts import instruction_at
 from ..bytecode.library import one_step
 from ..bytecode.setters import initialiser_in_c, set_by, setter, stored_by
 from ..bytecode.stack import locals_of

@@ -23,7 +23,7 @@ from typing import Any
 
 from ...core.classes import in_class
 from ...core.source import code_position, position_text
-from ..bytecode.instructions import backward_jumps, instruction_at, instructions_of
+from ..bytecode.code_facts import backward_jumps, instruction_at, instructions_of
 from ..bytecode.stack import locals_of, topmost
 from ..bytecode.visible import Access
 from .task import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from types import CodeType
 
-from ..bytecode.instructions import backward_jumps, instructions_of
+from ..bytecode.code_facts import backward_jumps, instructions_of
 from ..bytecode.visible import ENTRY
 from ..running.record import anchor
 from ..summary import Focusing

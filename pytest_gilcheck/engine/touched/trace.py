@@ -32,8 +32,8 @@ from ...core.origin import ours, standard
 from ...core.source import code_position, innermost, place, position_text
 from ..bytecode.apart import ApartCall
 from ..bytecode.calls import makes_steps
+from ..bytecode.code_facts import instruction_at
 from ..bytecode.effects import touches_of
-from ..bytecode.instructions import instruction_at
 from ..bytecode.touch import ALL, UNKNOWN, Touches
 from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock

@@ -20,8 +20,8 @@ from ...core.lookup import looked_up
 from ...core.origin import module_of, ours, standard
 from ...core.own_builtins import PutBack
 from ...core.source import code_position, file_of, innermost, line_at, line_text, position_text
+from ...engine.bytecode.code_facts import instruction_at, instructions_of
 from ...engine.bytecode.effects import touches_of
-from ...engine.bytecode.instructions import instruction_at, instructions_of
 from ...engine.bytecode.touch import ALL, container_of
 from ...engine.bytecode.visible import Access
 from ...engine.running.task import Task
