@@ -36,7 +36,7 @@ _SEED = 1
 _NOT = "not explorable: "
 
 
-class Waiting:
+class WaitingFork:
     """A fork that waits, in the parent.
 
     Args:

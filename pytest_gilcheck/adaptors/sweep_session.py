@@ -19,10 +19,10 @@ import pytest
 from ..core.clocks import monotonic
 from ..core.fork_safety import NoFork, can_fork, declare_harmless
 from ..settings import Settings, option
-from ..sweep.accounting import Account, SweepOutcome, Swept
+from ..sweep.accounting import SweepAccount, SweepOutcome, Swept
 from .guard import belongs_to_a_plugin
 from .options import settings_of
-from .sweep_child import Waiting
+from .sweep_child import WaitingFork
 from .sweep_process_wide import by_fixture
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
@@ -62,7 +62,7 @@ class Sweep:
         self._patterns: list[str] = config.getini(LEFT_OUT)
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._canary, self._refused = True, ""
-        self._waiting: Waiting | None = None
+        self._waiting: WaitingFork | None = None
         self._threads = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -76,7 +76,7 @@ class Sweep:
             return (yield)
         assert isinstance(item, pytest.Function)
         try:
-            self._waiting = Waiting(item)
+            self._waiting = WaitingFork(item)
         except NoFork as error:
             item.stash[_FOUND] = Swept(item.nodeid, SweepOutcome.REFUSED, str(error)).packed()
         begun, self._threads = monotonic(), 0
@@ -115,7 +115,7 @@ class Sweep:
             self._waiting.end()
             self._waiting = None
 
-    def _swept(self, item: pytest.Item, waiting: Waiting) -> Swept:
+    def _swept(self, item: pytest.Item, waiting: WaitingFork) -> Swept:
         left = self._left()
         if left <= 0:
             waiting.end()
@@ -199,7 +199,7 @@ class SweepSummary:
     """Shows what a sweep has done, of this process or of xdist's workers."""
 
     def __init__(self) -> None:
-        self._account = Account()
+        self._account = SweepAccount()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (found := getattr(report, "gilcheck_sweep", None)) is not None:

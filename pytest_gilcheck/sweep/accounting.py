@@ -83,7 +83,7 @@ def cause_of(story: str, rows: Iterable[SourceRow | SwitchRow]) -> list[str]:
     return sorted(set(found[:2]))
 
 
-class Account:
+class SweepAccount:
     """All tests of a sweep."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running.primitives import Lock
 from pytest_gilcheck.engine.session import Session
 from pytest_gilcheck.search.explorer import Explorer
-from pytest_gilcheck.search.reduction import Reduction
+from tests.fuzz.conflicts_here import Conflicts
 
 MOST = 60  # schedules
 GUARDED = """
@@ -45,7 +45,7 @@ def searched(work, setup=None):
         runs = session.first(Explorer)
         under_control = type(sys.modules["guarded_by_a_package"].lock) is Lock
         runs.sequential()
-        reduction = Reduction(runs)
+        reduction = Conflicts(runs)
         reduction.search(lambda: reduction.runs > MOST)
         return under_control, reduction.failure, runs.uncontrolled
 
@@ -100,7 +100,7 @@ def test_two_ways_to_one_lock_meet_at_one_also_in_a_later_program():
         for _ in range(2):
             runs = session.use(Program((by_a_closure, by_a_name), list, lambda box: len(box) == 2, "two ways"), Explorer)
             runs.sequential()
-            reduction = Reduction(runs)
+            reduction = Conflicts(runs)
             reduction.search(lambda: reduction.runs > MOST)  # noqa: B023
             assert reduction.failure is None
             assert reduction.runs > 1

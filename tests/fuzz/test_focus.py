@@ -23,6 +23,7 @@ from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.outcome import SearchOutcome
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.reduction import Reduction
+from pytest_gilcheck.search.samples import Sampling
 from pytest_gilcheck.search.sampling import PartialOrder, Priorities, UniformWalk
 from pytest_gilcheck.search.search import Search
 from tests.quality.corpus import CASES
@@ -199,7 +200,7 @@ def test_when_more_is_known_of_names_every_step_is_a_point_of_the_new_tables():
 def test_what_fails_without_some_steps_and_not_with_all_leaves_the_check_undecided(short, monkeypatch):
     whole = Explorer.follow_without
     monkeypatch.setattr(Explorer, "follow_without", lambda self, *arguments: (whole(self, *arguments)[0], None))
-    monkeypatch.setattr(Search, "_portfolio", once_in_focus(Search._portfolio))
+    monkeypatch.setattr(Sampling, "_portfolio", once_in_focus(Sampling._portfolio))
     result = fuzz(program(lose), FuzzPlan(budget=2.0))
     assert result.verdict is Verdict.INCONCLUSIVE, result.message
     assert "a run in which steps were left out failed (invariant: " in result.reason
@@ -207,9 +208,14 @@ def test_what_fails_without_some_steps_and_not_with_all_leaves_the_check_undecid
 
 def once_in_focus(portfolio):
     """No sample at every step, which would find it as well."""
-    return lambda self, *arguments, **how: (
-        portfolio(self, *arguments, **how) if how.get("focused") else setattr(self.found, "sampled", 10**6)
-    )
+
+    def focused(self, *arguments, **how):
+        if how.get("focused"):
+            return (yield from portfolio(self, *arguments, **how))
+        self.found.sampled = 10**6
+        return set()
+
+    return focused
 
 
 class Work:

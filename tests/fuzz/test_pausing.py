@@ -11,7 +11,7 @@ from collections import deque
 import pytest
 
 from pytest_gilcheck.core.clocks import sleep as real_sleep
-from pytest_gilcheck.engine.running import fairness, turns
+from pytest_gilcheck.engine.running import fairness, run_state
 from tests.slow import one_in
 
 from .programs import Counter, add, add_locked, counted
@@ -111,7 +111,7 @@ def set_it(both):
 
 
 def test_who_polls_with_pauses_in_each_of_the_first_runs_is_told_by_these(monkeypatch):
-    monkeypatch.setattr(turns, "_GRACE", 0.01)
+    monkeypatch.setattr(run_state, "_GRACE", 0.01)
     monkeypatch.setattr(fairness, "_LENGTH_UNKNOWN", 300)
     lost = counted(by_what_nobody_sets, set_it, setup=Both, schedules=1, invariant=None)
     assert lost.verdict == "violated"

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from pytest_gilcheck.search.deadline import Deadline
 
 from pytest_gilcheck.engine.running.policy import Planned
 from pytest_gilcheck.engine.schedule import Choice, Schedule
 from pytest_gilcheck.engine.summary import RunSummary
 from pytest_gilcheck.search.first_runs import FirstRuns, KnownSchedules
+from pytest_gilcheck.search.ledger import Ledger
 from pytest_gilcheck.search.plan import EXHAUSTIVE, FuzzPlan
 
 from .written import COUNTER, LIST, reads, run, writes
@@ -39,7 +39,7 @@ NO_RACE = [(0, reads(COUNTER)), (0, writes(COUNTER)), (1, reads(LIST)), (1, writ
 
 def searched(executor, **of):
     """The search, and the schedules that it says have failed."""
-    first_runs = FirstRuns(executor, (0, 0), FuzzPlan(**{"schedules": 200, **of}), Deadline(600.0))
+    first_runs = FirstRuns(executor, (0, 0), FuzzPlan(**{"schedules": 200, **of}), Ledger(600.0))
     return first_runs, list(first_runs.failing({0: 2, 1: 2}, 4))
 
 

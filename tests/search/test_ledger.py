@@ -20,7 +20,7 @@ ELSEWHERE = {
     "fuzz/explaining/rows.py", "fuzz/explaining/explain.py", "fuzz/explaining/recorder.py", "fuzz/check.py", "fuzz/kept.py",
     "fuzz/reasons.py", "search/forks.py", "search/hang_watch.py",
     # Those of what is searched on summaries alone will follow.
-    "search/focus.py", "search/races.py", "search/reduction.py", "search/frontier.py",
+    "search/focus.py", "search/races.py", "search/reduction.py", "search/frontier.py", "search/first_runs.py",
 }  # fmt: skip
 
 
