@@ -69,7 +69,7 @@ def run(
     if arguments.json is not None:
         evidence_files.write(Path(arguments.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)
     put(str(result))
-    verdict: Verdict = result.verdict
+    verdict: Verdict = result.conclusion
     return verdict
 
 

@@ -70,11 +70,11 @@ def test_an_argument_that_only_one_of_them_has_is_noticed(check):
 
 
 SAMPLES = {  # values by their kind; which kinds an argument takes is compared, and not which values
-    "number": (0.001, 0.5, 1.5), "whole number": (1, 2, 5), "flag": (True,), "text": ("x", "every-step", "search"),
+    "number": (0.001, 0.5, 1.5), "whole number": (1, 2, 5), "flag": (True,), "text": ("x", "every-step", "search", "errors", "strict", "sequential"),
     "by build": ({"gil": 0.5}, {"gil": 1.5}), "numbers": ([0.001, 0.5],), "texts": (["x", "y"],), "function": (len,),
     "module": (re,), "exception": (ValueError(),), "bytes": (b"x",), "nothing": (object(),),
 }  # fmt: skip
-CHECKED_BY_ITS_WING = {"signals"}  # the table takes anything
+CHECKED_BY_ITS_WING = {"signals", "program", "roles"}  # the table takes more
 
 
 def admits(annotation, value):
@@ -89,8 +89,12 @@ def admits(annotation, value):
             return isinstance(value, abc.Mapping) and all(admits(of[1], each) for each in value.values())
         case abc.Sequence:
             return isinstance(value, list) and all(admits(of[0], each) for each in value)
+        case builtins.tuple:
+            return isinstance(value, tuple)
         case builtins.type:
             return isinstance(value, type) and issubclass(value, of[0])
+    if annotation is Any:
+        return True
     if annotation in (int, float):
         return isinstance(value, (int, float) if annotation is float else int) and not isinstance(value, bool)
     return isinstance(value, annotation)

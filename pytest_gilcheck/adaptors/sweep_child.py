@@ -119,11 +119,11 @@ def _searched(item: pytest.Function, program: Program, budget: float) -> Swept:
             return Swept(item.nodeid, outcome, why)
     plan = FuzzPlan(budget=budget, seed=_SEED)
     result = isolated(program, plan, lambda label: None, longest=budget + _MARGIN)
-    if result.verdict is Verdict.VIOLATED:
+    if result.conclusion is Verdict.VIOLATED:
         how = f"{result.kind}: " if result.kind is not None else ""
         cause = cause_of(result.story, result.rows)
         return Swept(item.nodeid, SweepOutcome.BROKEN, f"{how}{result.reason}", of_threads, result.story, result.token, cause)
-    if result.verdict is Verdict.HOLDS:
+    if result.conclusion is Verdict.HOLDS:
         return Swept(item.nodeid, SweepOutcome.HOLDS, result.reason, of_threads)
     if result.reason.startswith("cut short"):
         return Swept(item.nodeid, SweepOutcome.CUT_SHORT, "its schedules did not fit into the time", of_threads)

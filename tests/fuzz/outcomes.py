@@ -28,7 +28,6 @@ from pytest_gilcheck.search.search import Search
 from tests.fuzz.conflicts_here import Conflicts
 
 from .generated import Drawn
-from .programs import turn_round
 
 # This code runs a thread of the program. It counts as code of the package, so it makes no steps. It looks at nothing that the
 # threads share: their results become text when the run is over.
@@ -112,7 +111,7 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_reco
         return not without_record
 
     with _explored(drawn, everything=False) as (explorer, sequential, found):
-        reduction = Conflicts(explorer, gil, fits=fits)
+        reduction = Conflicts(explorer, gil=gil, fits=fits)
 
         def stop() -> bool:
             if not explorer.events.tables_unchanged():
@@ -122,12 +121,12 @@ def reduced_outcomes(drawn: Drawn, most: int, *, gil: bool = False, without_reco
         with mock.patch.object(Reduction, "_doubt_of_state", return_value=""):  # the set-up gives globals their values again
             while True:
                 try:
-                    turn_round(reduction, stop)
+                    reduction.search(stop)
                     break
                 except MoreSteps:
                     sequential = explorer.measured()
                     found.clear()
-                    reduction = Conflicts(explorer, gil, fits=fits)
+                    reduction = Conflicts(explorer, gil=gil, fits=fits)
     why = reduction.doubt or ("" if reduction.finished else "there are more schedules")
     return Outcomes(found, 0, reduction.runs, max(run.points for run in sequential)), why
 

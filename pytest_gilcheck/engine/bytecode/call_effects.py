@@ -31,7 +31,9 @@ _UNBOUND = (MethodDescriptorType, WrapperDescriptorType)
 _IN_C = (BuiltinFunctionType, MethodWrapperType, ClassMethodDescriptorType, *_UNBOUND)
 _BY_NAME = {"setattr": "set", "delattr": "delete", "getattr": "get", "hasattr": "get"}  # an attribute
 _BY_NAME |= {"__setattr__": "set", "__delattr__": "delete", "__getattribute__": "get"}
-_WITHOUT_STATE = frozenset({"__init__", "__init_subclass__", "__eq__", "__ne__", "__hash__", "__repr__", "__str__", "__format__"})
+_WITHOUT_STATE = frozenset(
+    {"__init__", "__init_subclass__", "__eq__", "__hash__", "__repr__"}
+)  # of `object`, which ask for no other
 _OUTSIDE = object()  # files and processes
 
 
@@ -114,7 +116,8 @@ def _of_c(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touc
         return touches_of_element(owner, arguments[0], "get", asks=name == "__getitem__")
     known, reads = what.plain or what.through or what.iterates or what.container is not None, name in READING_METHODS
     found = reached([owner], shallow=not reads, owns=not reads, guess=not known)
-    given = [] if name in KEEPING_METHODS else arguments
+    sliced = any(type(each) is slice for each in arguments)  # then what is stored is gone through
+    given = [] if name in KEEPING_METHODS and not sliced else arguments
     return [*found, *reached(given, changes=not known, guess=not known or name in ("format", "format_map"))]
 
 

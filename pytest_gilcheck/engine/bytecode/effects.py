@@ -23,21 +23,26 @@ from .at import At, callee_of
 from .call_effects import touches_of_call
 from .part_effects import touches_of_attribute, touches_of_classes, touches_of_element
 from .reach import reached, role_of
-from .stack import NOTHING, local_of, topmost
+from .stack import NOTHING, behind_the_star, local_of, topmost
 from .torn import Doer
 from .touch import ALL, DICTS, UNKNOWN, Touch, Touches, UnderTest
 
 Rule = Callable[[At], Touches]
 
 
-def touches_of(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest) -> Touches:
+def touches_of(frame: FrameType, name: str, argument: int, value: Any, under_test: UnderTest, *, unpacks: bool = False) -> Touches:
     """What the instruction at which a frame is touches; `UNKNOWN` only if its operands cannot be told.
 
     Args:
         name, argument, value: ``opname``, ``arg`` and ``argval`` of the instruction.
         under_test: the predicate for files whose code makes steps of its own.
+        unpacks: whether it is the step of a call that is about to read what is behind its star.
     """
     at = At(frame, name, argument, value, under_test)
+    if unpacks and name == "CALL_FUNCTION_EX":
+        packed = behind_the_star(frame, 2 if sys.version_info >= (3, 14) or argument & 1 else 1)
+        if packed is not NOTHING and type(packed) is not tuple:
+            return without_gil.with_torn(reached([packed], shallow=True), Doer(frozenset({"f(*x)"}), arguments=(packed,)))
     rule = looked_up(_RULES, name)
     if rule is None:
         return [Touch(frame.f_code, ALL, False, guess=True), *reached(_given(topmost(frame, 3)), guess=True)]

@@ -44,6 +44,7 @@ from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
 from .objects import Objects
 
+_BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
 _CODE = (FunctionType, ModuleType, type)
 _READ, _WRITE = Deed.READ, Deed.WRITE
@@ -146,12 +147,14 @@ class Trace:
         self.spots[now] = frame.f_code, frame.f_lasti
         if self._focusing:
             self.places[id(access)] = access, frame.f_code, frame.f_lasti
-        found = [] if access.name == ENTRY else self._touches(frame)
+        found = [] if access.name == ENTRY else self._touches(frame, unpacks=access.kind != "call" or _BEFORE_CALLS)
         anew = access.name == ENTRY or self._frames.get(task.index) != id(frame)
         if anew and frame.f_back is not None and found is not None:
             self._frames[task.index] = id(frame)
             if makes_steps(frame.f_back.f_code, frame.f_back.f_globals, self._engine.takes_part):
                 around = self._touches(frame.f_back) or []  # C may be in the middle of that
+                if any(each.changes for each in around):  # and goes on when this code has ended, where no step is
+                    self.not_known[now] = frame.f_back.f_code, frame.f_back.f_lasti
                 found = [*found, *(each._replace(torn=False) for each in around)]
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
@@ -166,9 +169,9 @@ class Trace:
             torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)
             self.torn[now] = Torn(told(caller.f_code, caller.f_lasti), torn)
 
-    def _touches(self, frame: FrameType) -> Touches:
+    def _touches(self, frame: FrameType, *, unpacks: bool = False) -> Touches:
         try:
-            return touches_of(frame, *instruction_at(frame.f_code, frame.f_lasti), self._engine.takes_part)
+            return touches_of(frame, *instruction_at(frame.f_code, frame.f_lasti), self._engine.takes_part, unpacks=unpacks)
         except Exception:  # an error of ours would be one of the program's; RecursionError comes to code near the limit
             return UNKNOWN
 
