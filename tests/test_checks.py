@@ -70,7 +70,8 @@ def test_an_argument_that_only_one_of_them_has_is_noticed(check):
 
 
 SAMPLES = {  # values by their kind; which kinds an argument takes is compared, and not which values
-    "number": (0.001, 0.5, 1.5), "whole number": (1, 2, 5), "flag": (True,), "text": ("x", "every-step", "search", "errors", "strict", "sequential"),
+    "number": (0.001, 0.5, 1.5), "whole number": (1, 2, 5), "flag": (True,),
+    "text": ("x", "every-step", "search", "errors", "strict", "sequential"),
     "by build": ({"gil": 0.5}, {"gil": 1.5}), "numbers": ([0.001, 0.5],), "texts": (["x", "y"],), "function": (len,),
     "module": (re,), "exception": (ValueError(),), "bytes": (b"x",), "nothing": (object(),),
 }  # fmt: skip

@@ -172,8 +172,8 @@ def test_the_programs_that_come_after_are_told_apart_by_a_fresh_session(fresh):
     assert fresh["locked"][0] is fresh["one"][0] is None
 
 
-SLOW = {"leaves a thread"}  # a leak is waited for, and a program is given up after twenty
-EACH = [pytest.param(make, id=name, marks=[pytest.mark.slow] * (name in SLOW)) for name, make in BEFORE.items()]
+QUICK = {"failing", "stuck", "clock set"}
+EACH = [pytest.param(make, id=name, marks=[pytest.mark.slow] * (name not in QUICK)) for name, make in BEFORE.items()]
 
 
 @pytest.mark.parametrize("first", EACH)

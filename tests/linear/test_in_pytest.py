@@ -61,6 +61,7 @@ def counters(pytester, monkeypatch):
     return pytester
 
 
+@pytest.mark.slow
 def test_a_class_is_a_test_with_evidence_and_its_token_replays(counters):
     counters.makepyfile(test_counters=TESTS)
     result = counters.runpytest_subprocess("--gilcheck-json=e.json", "test_counters.py")

@@ -51,6 +51,7 @@ class FixedManyConsumers(ManyConsumers):
     of = FixedBoundedQueue
 
 
+@pytest.mark.slow
 def test_the_rules_of_a_machine_are_called_by_threads_and_what_is_wrong_is_found():
     assert judged(ManyConsumers, seed=1, examples=400).verdict == "violated"
     assert judged(FixedManyConsumers, seed=1, examples=20).verdict == "holds"

@@ -130,6 +130,7 @@ def test_a_result_that_is_random_is_never_told_to_be_wrong():
     assert judged(Draws, examples=20).verdict in ("holds", "inconclusive")
 
 
+@pytest.mark.slow
 def test_a_weak_operation_is_not_compared():
     given = {"ops": {"add": [], "value": []}, "final": lambda counter: None, "examples": 30}
     assert judged(Counter, weak=["add", "value"], **given).verdict == "holds"
@@ -154,6 +155,7 @@ def test_a_model_says_what_is_right():
     assert (found.verdict, found.cause, found.code) == ("violated", "model", "GC705")
 
 
+@pytest.mark.slow
 def test_only_errors_leaves_results_as_a_note():
     found = judged(Counter, only="errors", examples=30)
     assert found.verdict == "holds"

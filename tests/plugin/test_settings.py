@@ -182,7 +182,9 @@ def test_a_variable_that_is_no_setting_is_a_warning_with_the_name_that_was_meant
 
 SPAWNS = """
     import threading, pytest
-    threading.Thread(target=threading.Event().wait, daemon=True).start()  # so each test gets a pytest of its own
+    over = threading.Event()
+    threading.Thread(target=over.wait, daemon=True).start()  # so each test gets a pytest of its own
+    teardown_module = over.set  # this process goes on
     shared = threading.Lock()
     @pytest.mark.gil_fuzz(schedules=3)
     def test_it():

@@ -122,6 +122,7 @@ def starts_and_hopes(expected, waits):
     assert seen == expected
 
 
+@pytest.mark.slow
 def test_a_body_that_only_hopes_for_its_thread_has_a_race_and_one_that_is_wrong_fails_by_itself():
     found = checked(lambda: starts_and_hopes([1], waits=False))
     assert (found.verdict, found.kind, found.preemptions) == ("violated", "BREAKS-TODAY", 0)
@@ -133,6 +134,7 @@ def test_a_body_that_only_hopes_for_its_thread_has_a_race_and_one_that_is_wrong_
     ]
 
 
+@pytest.mark.slow
 def test_steps_inside_threading_and_executors_are_one_row_of_a_report():
     def racy():
         total = [0]

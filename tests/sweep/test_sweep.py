@@ -120,6 +120,7 @@ def counted(lines):
     return {match[2]: int(match[1]) for line in lines if (match := re.match(r"(\d+) ([a-z ]+)(?:, by .*)?$", line))}
 
 
+@pytest.mark.slow
 def test_a_sound_suite_keeps_its_outcomes_and_every_test_is_accounted_for(sweep):
     result, lines = sweep(SHOP, SUITE)
     result.assert_outcomes(**PLAIN)
@@ -153,6 +154,7 @@ def test_a_race_of_the_package_is_found_once_by_its_cause_and_fails_the_run(swee
     assert any(line.startswith("to run it again: @pytest.mark.gil_fuzz(fixtures='own', replay='gil1_") for line in lines)
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_sweep_and_one_account_is_shown(sweep):
     result, lines = sweep(SHOP, SUITE, "-n2")
     result.assert_outcomes(**PLAIN)
@@ -186,6 +188,7 @@ def test_own_table():
 """
 
 
+@pytest.mark.slow
 def test_a_race_of_the_tests_alone_is_told_and_fails_nothing(sweep):
     result, lines = sweep(SHOP, RACY_TESTS)
     assert result.ret == 0
@@ -215,6 +218,7 @@ def test_after_them():
 """
 
 
+@pytest.mark.slow
 def test_a_client_that_dies_or_hangs_ends_neither_the_run_nor_the_sweep(sweep):
     result, lines = sweep(SHOP, HOSTILE)
     result.assert_outcomes(passed=3)
@@ -222,6 +226,7 @@ def test_a_client_that_dies_or_hangs_ends_neither_the_run_nor_the_sweep(sweep):
     assert "1 shares nothing that was seen" in lines
 
 
+@pytest.mark.slow
 def test_a_spent_budget_is_told(sweep):
     result, lines = sweep(SHOP, SUITE, "--gilcheck-sweep-budget=0.001")
     result.assert_outcomes(**PLAIN)
@@ -257,6 +262,7 @@ def test_a_run_without_the_option_shows_and_loads_nothing(run, pytester):
     assert "gilcheck sweep" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_an_interrupt_in_the_middle_ends_the_sweep_and_leaves_no_process(pytester):
     pytester.makepyfile(shop=SHOP, test_suite=SUITE.replace("range(3)", "range(3000)"))
     options = ["-p", "no:cacheprovider", "-p", "gilcheck", "--gilcheck-sweep", "-v"]

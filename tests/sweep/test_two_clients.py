@@ -126,7 +126,7 @@ def test_it(capsys):
 }
 
 
-@pytest.mark.parametrize("name", only(["fixtures", "fixtures that only getfixturevalue asks for", "instances"], OWN))
+@pytest.mark.parametrize("name", only(["fixtures"], OWN))
 def test_what_belongs_to_a_test_alone_is_each_client_s_own_and_shared_otherwise(run, name):
     one, other = (OWN[name].replace("MARK", mark).replace("test_it", f"test_{mark}") for mark in ("own", "shared"))
     result = run(HEAD + one + other.replace("TestIt", "TestOther"), "-q")
@@ -205,6 +205,7 @@ ALLOWED = [
 ]
 
 
+@pytest.mark.slow
 def test_what_belongs_to_the_process_is_refused_by_fixture_and_by_what_the_body_does(run):
     bodies = [(arguments, body) for arguments, body, _ in REFUSED]
     tests = [f"@own\ndef test_{index}({each[0]}):\n    {each[1]}\n" for index, each in enumerate([*bodies, *ALLOWED])]
