@@ -1,6 +1,7 @@
 """Searches that end after a number of schedules: the same seed gives the same result, whatever the machine is doing."""
 
 import multiprocessing
+import operator
 from dataclasses import replace
 from random import Random
 
@@ -20,7 +21,6 @@ from .programs import (
     add,
     add_after_c,
     add_locked,
-    add_locked_after_c,
     counted,
     first_second,
     is_two,
@@ -36,6 +36,13 @@ def fuzz(*threads, **arguments):
 def result_of(*threads, **arguments):
     """Everything in a result but the time that it took."""
     return replace(fuzz(*threads, **arguments), seconds=0.0)
+
+
+class BegunInC(Counter):
+    """Its threads begin in code that is not under test, which is a doubt, so no search settles."""
+
+    def add_locked(self):
+        add_locked(self)
 
 
 def far_apart(counter):
@@ -118,7 +125,7 @@ def test_another_seed_draws_other_samples():
 
 @pytest.mark.slow
 def test_exactly_so_many_schedules_are_explored_enumerated_and_sampled_ones_together():
-    result = fuzz(add_locked_after_c, add_locked_after_c, schedules=1000)
+    result = fuzz(*[operator.methodcaller("add_locked")] * 2, setup=BegunInC, schedules=1000)
     result.assert_holds()
     assert result.coverage.startswith("1,000 schedules (schedules=1000): ")
     assert " with at most 2 preemptions over " in result.coverage
@@ -144,7 +151,6 @@ def test_a_bug_within_the_number_is_found_and_one_beyond_it_is_not():
     number = int(found.coverage.split()[0])
     missed = fuzz(add_after_c, add_after_c, schedules=40, preemptions=0, mode="gil")
     missed.assert_holds()
-    assert "(schedules=40)" in missed.reason
     assert number > 1
     alone = fuzz(far_apart, far_apart, schedules=1)
     alone.assert_holds()

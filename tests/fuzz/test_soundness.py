@@ -18,6 +18,7 @@ from pytest_gilcheck.engine.bytecode import (
     changing,
     dropping,
     effects,
+    instructions,
     namespaces,
     operands,
     part_effects,
@@ -61,11 +62,11 @@ def test_many_generated_programs_have_the_outcomes_of_brute_force():
     assert len(compared) >= 10, f"{len(compared)} compared, too large: {too_large}"
 
 
-def excepted(*instructions):
+def excepted(*names):
     """Plants the mistake that these instructions never are steps."""
 
     def plant(monkeypatch):
-        for name in instructions:
+        for name in names:
             planted = instructions.INSTRUCTIONS[name]._replace(unless="always", drops=False)
             monkeypatch.setitem(instructions.INSTRUCTIONS, name, planted)
 

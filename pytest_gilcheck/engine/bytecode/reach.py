@@ -17,7 +17,9 @@ from types import (
     FunctionType,
     GeneratorType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
 )
 from typing import Any, NamedTuple
@@ -31,6 +33,7 @@ from .touch import ALL, CHANGING, SCALARS, VIEWS, Touch, container_of
 _MOST = 24  # objects, of what one step is given
 _DEEP = 3  # containers in each other
 _PLAIN = (*VALUES, FunctionType, ModuleType, CodeType, FrameType, type, ContextVar, _local)
+_ASKED = (BuiltinFunctionType, MethodWrapperType, MethodType, MemberDescriptorType, partial, attrgetter, methodcaller)
 _BY_NAME = (attrgetter, methodcaller)  # they ask an object for its attributes
 _CALLING = (map, filter, itertools.starmap, itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.groupby)
 _THROUGH = (tuple, frozenset, slice, partial, MethodType, MappingProxyType, CellType, *VIEWS)
@@ -46,6 +49,7 @@ class Role(NamedTuple):
         iterates: to go on with one changes it.
         container: a container that may change, from which the class is derived; or None.
         in_python: what C asks them for is code that makes steps, or looks at nothing.
+        asked: special methods of the class that are in C: by name, what is called, or the slot that has it.
     """
 
     kind: type
@@ -54,6 +58,7 @@ class Role(NamedTuple):
     iterates: bool
     container: type | None
     in_python: bool
+    asked: tuple[tuple[str, Any], ...]
 
 
 _roles: dict[int, Role] = {}
@@ -74,8 +79,14 @@ def role_of(thing: Any) -> Role:
             made_at_run_time(kind)
             and BaseException not in bases
             and any("__dict__" in names_of(each) or "__slots__" in names_of(each) for each in bases),
+            _asked(bases),
         )
     return known
+
+
+def _asked(bases: Iterable[type]) -> tuple[tuple[str, Any], ...]:
+    names = (pair for each in bases if made_at_run_time(each) for pair in names_of(each).items())
+    return tuple((name, value) for name, value in names if name.startswith("__") and type(value) in _ASKED)
 
 
 def is_a_lock(kind: type) -> bool:
@@ -106,7 +117,12 @@ def reached(
         seen.add(id(thing))
         if len(seen) > _MOST:
             break
-        if type(thing) is BuiltinFunctionType:  # ``key=table.get``
+        for name, value in what.asked:
+            if type(value) is MemberDescriptorType:
+                found.append(Touch(thing, name, False, guess=guess))
+            else:
+                waiting.append((value, level, False))
+        if type(thing) in (BuiltinFunctionType, MethodWrapperType):  # ``key=table.get``
             waiting.append((thing.__self__, level, thing.__name__ not in READING_METHODS))
         elif what.through:
             waiting += [(each, level, changed) for each in gc.get_referents(thing)]
