@@ -31,7 +31,9 @@ PROGRAMS = {"lost update": (add, add, Counter, is_two), "torn pair": (move, look
 def blind_recorder(monkeypatch):
     """Nothing that a step touches is changed."""
     real = trace.touches_of
-    monkeypatch.setattr(trace, "touches_of", lambda *step: [touch._replace(changes=False) for touch in real(*step) or ()])
+    monkeypatch.setattr(
+        trace, "touches_of", lambda *step, **how: [touch._replace(changes=False) for touch in real(*step, **how) or ()]
+    )
 
 
 def constant_names(monkeypatch):
@@ -130,7 +132,7 @@ def test_nothing_is_said_of_threads_of_which_not_all_is_known(thread):
 
 
 def test_threads_that_seem_to_share_nothing_are_searched_on_if_a_sample_takes_another_path(monkeypatch):
-    monkeypatch.setattr(trace, "touches_of", lambda *step: [])
+    monkeypatch.setattr(trace, "touches_of", lambda *step, **how: [])
     assert both(count_shared, count_alone, state=Own).bound is Bound.INDEPENDENT
     result = both(announce, share_if_announced, state=Own)
     assert result.verdict == "holds", str(result)

@@ -16,8 +16,10 @@ import sys
 import weakref
 from collections.abc import Sequence
 from types import (
+    AsyncGeneratorType,
     CellType,
     CodeType,
+    CoroutineType,
     FrameType,
     FunctionType,
     GeneratorType,
@@ -47,6 +49,7 @@ from .objects import Objects
 _BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
 _CODE = (FunctionType, ModuleType, type)
+_SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)  # which are changed by their own code
 _READ, _WRITE = Deed.READ, Deed.WRITE
 NOTIFICATION = "a notification"  # a kind of `primitives`
 
@@ -153,7 +156,7 @@ class Trace:
             self._frames[task.index] = id(frame)
             if makes_steps(frame.f_back.f_code, frame.f_back.f_globals, self._engine.takes_part):
                 around = self._touches(frame.f_back) or []  # C may be in the middle of that
-                if any(each.changes for each in around):  # and goes on when this code has ended, where no step is
+                if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):  # and goes on after it, in no step
                     self.not_known[now] = frame.f_back.f_code, frame.f_back.f_lasti
                 found = [*found, *(each._replace(torn=False) for each in around)]
         if found is None:
