@@ -189,10 +189,12 @@ def test_a_semaphore_of_asyncio_and_the_lock_of_a_log_handler_are_found():
 
 
 def test_a_thread_that_is_about_to_end_is_not_left_behind_and_one_that_waits_is(monkeypatch):
-    stop = threading.Event()
-    ending, waiting = (threading.Thread(target=event.wait, daemon=True) for event in (stop, threading.Event()))
+    stop, later = threading.Event(), threading.Event()
+    ending, waiting = (threading.Thread(target=event.wait, daemon=True) for event in (stop, later))
     ending.start()
     waiting.start()
     assert leaks._stays_alive(waiting)
+    later.set()
+    waiting.join()
     monkeypatch.setattr(leaks, "sleep", lambda seconds: (stop.set(), ending.join()))
     assert not leaks._stays_alive(ending)
