@@ -408,6 +408,7 @@ def test_a_switch_can_come_between_two_operations_that_make_no_step():
     operation_begins()  # outside of a session it is nothing
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_session():
     before = threading.Lock, time.sleep, threading.active_count(), random.getstate()
     with Session() as session:

@@ -13,6 +13,7 @@ def judged(setup, threads, right, *, locked):
     return counted(*made, setup=setup, invariant=lambda s: s.seen[0] in right, schedules=40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", only(("format_map",), programs.READ_IN_ONE_STEP))
 def test_two_stores_are_interrupted_where_another_thread_reads_both_in_one_step(name):
     store, read, right = programs.READ_IN_ONE_STEP[name]

@@ -148,6 +148,7 @@ class Model:
         return self.items.pop(0) if self.items else None
 
 
+@pytest.mark.slow
 def test_a_model_says_what_is_right():
     given = {"ops": {"push": [st.integers(1, 2)], "pop": []}, "examples": 60}
     assert judged(locked(Stack), model=Stack, **given).verdict == "holds"

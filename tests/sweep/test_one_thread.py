@@ -104,6 +104,7 @@ def submits_from_a_callback(waits):
         assert seen == [1]
 
 
+@pytest.mark.slow
 def test_a_sleep_for_what_a_callback_submits_is_no_sequential_failure_and_is_named():
     found = checked(lambda: submits_from_a_callback(lambda done: time.sleep(0.1)))  # an AssertionError of its own would be raised
     assert found.verdict == "violated"

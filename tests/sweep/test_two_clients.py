@@ -170,6 +170,7 @@ class Test(unittest.TestCase):
 """
 
 
+@pytest.mark.slow
 def test_what_is_wider_than_a_client_is_shared_and_its_race_is_found(run):
     result = run(HEAD + SHARED, name="test_wider")
     result.assert_outcomes(failed=4)
@@ -218,6 +219,7 @@ def test_what_belongs_to_the_process_is_refused_by_fixture_and_by_what_the_body_
     )
 
 
+@pytest.mark.slow
 def test_a_parameter_that_cannot_be_copied_is_shared_and_named(run):
     source = """
 @own
