@@ -23,6 +23,7 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
+    MethodType,
     ModuleType,
 )
 from typing import Any
@@ -36,6 +37,7 @@ from ..bytecode.apart import ApartCall
 from ..bytecode.calls import makes_steps
 from ..bytecode.code_facts import instruction_at
 from ..bytecode.effects import touches_of
+from ..bytecode.stack import NOTHING, behind_the_star
 from ..bytecode.touch import ALL, UNKNOWN, Touches
 from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock
@@ -154,7 +156,8 @@ class Trace:
         anew = access.name == ENTRY or self._frames.get(task.index) != id(frame)
         if anew and frame.f_back is not None and found is not None:
             self._frames[task.index] = id(frame)
-            if makes_steps(frame.f_back.f_code, frame.f_back.f_globals, self._engine.takes_part):
+            called = _calls_python(frame.f_back)
+            if not called and makes_steps(frame.f_back.f_code, frame.f_back.f_globals, self._engine.takes_part):
                 around = self._touches(frame.f_back) or []  # C may be in the middle of that
                 if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):  # and goes on after it, in no step
                     self.not_known[now] = frame.f_back.f_code, frame.f_back.f_lasti
@@ -335,6 +338,20 @@ class Trace:
 def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
     """An object, and which attribute of it a part is; None for what is in a container."""
     return number, part if type(part) is str and part != ALL else None
+
+
+def _calls_python(frame: FrameType) -> bool:
+    """Whether a frame is in a call of a function in Python. The interpreter has moved its arguments then, and they may be gone."""
+    name, argument, _ = instruction_at(frame.f_code, frame.f_lasti)
+    beside = {"CALL": argument, "PRECALL": argument, "CALL_KW": argument + 1, "CALL_FUNCTION_EX": 1 + (argument & 1)}.get(name)
+    if beside is None:
+        return not name  # on 3.11 it is behind the call then
+    if name == "CALL_FUNCTION_EX" and sys.version_info >= (3, 14):
+        beside = 2
+    callee = behind_the_star(frame, beside + 2)
+    if callee is NOTHING:  # up to 3.12, of what is no method
+        callee = behind_the_star(frame, beside + 1)
+    return callee is NOTHING or type(callee) in (FunctionType, MethodType)
 
 
 def told(code: CodeType, offset: int) -> str:
