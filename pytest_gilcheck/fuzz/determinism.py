@@ -7,7 +7,7 @@ from types import CodeType
 from ..core.source import code_position
 from ..engine.bytecode.visible import Access
 from ..search.explorer import Explorer
-from ..search.minimise import observed
+from ..search.strategy import observed
 
 
 def differing_steps(explorer: Explorer) -> str:

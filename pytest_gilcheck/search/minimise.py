@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 
 from ..engine.bytecode.visible import Access
-from ..engine.running.engine import Engine
-from ..engine.running.record import Observer
 from ..engine.running.task import Task
 from ..engine.schedule import Choice, Schedule
 from ..engine.touched.trace import Trace
@@ -209,13 +206,3 @@ def _joined(segments: list[Segment], first: int) -> Iterator[list[Segment]]:
         one, between, other = here
         yield merged([*before, one, other, between, *after])
         yield merged([*before, between, one, other, *after])
-
-
-@contextmanager
-def observed(engine: Engine, observer: Observer) -> Iterator[None]:
-    """Have an observer called before every visible step of the runs in this block."""
-    engine.observer = observer
-    try:
-        yield
-    finally:
-        engine.observer = None

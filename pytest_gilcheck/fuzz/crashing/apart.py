@@ -11,9 +11,9 @@ from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, checksum, preemptions
 from ...search.explorer import Explorer, Symptom
 from ...search.ledger import limited
-from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.search import Search
+from ...search.strategy import observed
 from ..explaining.recorder import Recorder
 from ..result import FuzzResult
 from .examination import Broken, Examination

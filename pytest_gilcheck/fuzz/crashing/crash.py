@@ -26,10 +26,10 @@ from ...search.explorer import Explorer, Symptom
 from ...search.forks import Forks
 from ...search.harness import explorer_for, run_limit
 from ...search.ledger import Ledger, limited
-from ...search.minimise import observed
 from ...search.orders import orders_of
 from ...search.plan import FuzzPlan
 from ...search.search import Search
+from ...search.strategy import observed
 from ..result import FuzzResult
 from .examination import Broken, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps
