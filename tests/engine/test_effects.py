@@ -224,3 +224,22 @@ def test_nothing_of_the_program_is_asked():
     for function in (lambda each: [each].count, lambda each: (lambda *given: None)(each), lambda each: type(each)):
         touched_by(function, loud)
     assert of_call(lambda each: UNKNOWN(each), loud)
+
+
+def test_a_pattern_of_a_mapping_reads_the_elements_of_its_keys_and_no_others():
+    def matched(rows):
+        match rows:
+            case {"a": 1, "b": 2}:
+                pass
+
+    rows = {"a": 1, "b": 2, "c": 3}
+    assert parts_of(rows, touched_by(matched, rows)["MATCH_KEYS"]) == {(("a",), READ), (("b",), READ)}
+
+
+def test_object_ne_reads_what_the_class_compares_and_nothing_of_what_is_equal_to_itself_alone():
+    def differs(one, other):
+        return object.__ne__(one, other)
+
+    rows, other = [1], [2]
+    assert parts_of(rows, of_call(differs, rows, other)) == parts_of(other, of_call(differs, rows, other)) == {(ALL, READ)}
+    assert not of_call(differs, object(), 1)

@@ -109,6 +109,8 @@ def _of_c(callee: Any, arguments: list[Any], under_test: UnderTest) -> list[Touc
         return touches_of_attribute(owner, arguments[0], _BY_NAME[name], under_test, by_object=True)
     if getattr(callee, "__objclass__", None) is object and name in _WITHOUT_STATE:
         return []
+    if callee is object.__ne__:  # it asks the class for the answer that it negates
+        return _of_call(in_class(type(owner), "__eq__"), [owner, *arguments], under_test) or []
     if is_a(owner, type):  # ``dict.fromkeys``, ``datetime.now``, or what a metaclass does
         return [] if name == "__call__" and made_by_steps(owner, under_test, by_type=True) else reached(arguments)
     what, base = role_of(owner), container_of(type(owner))

@@ -222,6 +222,17 @@ def _keys(at: At) -> Touches:
     return UNKNOWN if found is None else reached(found[:: 2 if "MAP" in at.name else 1])
 
 
+def _match_keys(at: At) -> Touches:
+    """A pattern of a mapping reads the elements of its keys, one after the other."""
+    found = at.top(2)
+    if found is None:
+        return UNKNOWN
+    subject, keys = found
+    if type(subject) not in DICTS or type(keys) is not tuple:
+        return reached([subject], shallow=True)
+    return [touch for key in keys for touch in touches_of_element(subject, key, "get", asks=False)]
+
+
 def _match_class(at: At) -> Touches:
     """A pattern of a class reads attributes, one after the other, in the middle of this."""
     found = at.top(3)
@@ -270,7 +281,7 @@ for _names, _rule in {
     "GET_LEN LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE UNPACK_SEQUENCE UNPACK_EX": _reads(1, shallow=True),
     "GET_ITER GET_YIELD_FROM_ITER": _begun,
     "FOR_ITER SEND": _advanced,
-    "MATCH_KEYS": _reads(2, shallow=True),
+    "MATCH_KEYS": _match_keys,
     "MATCH_CLASS": _match_class,
     "MATCH_MAPPING MATCH_SEQUENCE END_SEND LOAD_SPECIAL YIELD_VALUE RETURN_VALUE RETURN_CONST": _nothing,
 }.items():
