@@ -22,10 +22,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from pytest_gilcheck.engine.outcome import NotExplorable, SequentialFailure
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.search import conflicts
 from pytest_gilcheck.search.conflicts import TurnedConflicts
-from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.ledger import Account
 from pytest_gilcheck.search.outcome import SearchOutcome

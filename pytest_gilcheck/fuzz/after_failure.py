@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..engine.outcome import Failure
 from ..engine.running.record import ScheduleRun
 from ..search import ledger
-from ..search.explorer import Explorer, Failure
+from ..search.explorer import Explorer
 from ..search.ledger import Ledger
 from ..search.minimise import minimised
 from ..search.outcome import SearchOutcome

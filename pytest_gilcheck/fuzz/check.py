@@ -17,6 +17,7 @@ from ..core.own_builtins import TAKE_BACK
 from ..core.signatures import is_of_kind, takes
 from ..core.source import came_through, place
 from ..core.verdict import Verdict
+from ..engine.outcome import NotExplorable, SequentialFailure, StartsNoThread, Symptom
 from ..engine.program import Program, RunOutput, describe_error
 from ..engine.running.events import MonitoringConflict, check_alone
 from ..engine.running.journal import Journal
@@ -25,7 +26,7 @@ from ..engine.running.record import ScheduleRun
 from ..engine.running.undermined import no_room
 from ..engine.running.virtual_time import BOUND
 from ..engine.schedule import Choice, Schedule, Token, checksum
-from ..search.explorer import Explorer, NotExplorable, SequentialFailure, StartsNoThread, Symptom
+from ..search.explorer import Explorer
 from ..search.harness import explorer_for
 from ..search.ledger import OF_FIRST_RUN, Ledger
 from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan

@@ -11,11 +11,12 @@ from ..core.packing import packed
 from ..core.verdict import Verdict
 from ..engine.bytecode import sources
 from ..engine.bytecode.visible import IN_C
+from ..engine.outcome import Failure, Symptom
 from ..engine.running.journal import Journal
 from ..engine.running.record import ScheduleRun
 from ..engine.schedule import Token, checksum, preemptions
 from ..search import ledger
-from ..search.explorer import Explorer, Failure, Symptom
+from ..search.explorer import Explorer
 from ..search.ledger import Ledger
 from ..search.outcome import SearchOutcome
 from ..search.plan import FuzzPlan

@@ -22,11 +22,6 @@ EXTRA = 5  # operations beside the first two
 _MOST_BEFORE, _MOST_AFTER = 3, 2
 
 
-def strategy_of(values: Any) -> st.SearchStrategy[Any]:
-    """The strategy of an argument: one that was given, or of some values."""
-    return values if isinstance(values, st.SearchStrategy) else st.sampled_from(list(values))
-
-
 def operations_of(kind: OperationKind) -> st.SearchStrategy[DrawnOperation]:
     """Draws an operation of this kind."""
     if not kind.positional and not kind.named:

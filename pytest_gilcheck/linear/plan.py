@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
 from ..core.arguments import Arguments
-from ..engine.schedule import BadToken, Token
+from ..engine.schedule import Token
+from ..search.plan import given_seed, given_token
 
 DEFAULT_EXAMPLES = 200
 DEFAULT_BUDGET = 60.0
@@ -14,7 +14,6 @@ DEFAULT_TIMEOUT = 5.0
 SCHEDULES = 60  # of one program
 FEWEST = 20  # programs, for any claim
 LEAST_OVERLAPPED = 0.8  # of the pairs of operations, likewise
-_DRAW = random.Random()  # not the one that the test may have seeded
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,12 @@ def plan(given: Arguments) -> LinearPlan:
     Raises:
         BadValue: a damaged token.
     """
-    token = None
-    if (text := given.get("replay")) is not None:
-        try:
-            token = Token.read(text)
-        except BadToken as error:
-            raise given.refused("replay", f"a token from a report, but {error}") from None
     return LinearPlan(
         examples=given.get("examples", DEFAULT_EXAMPLES),
         budget=given.time("budget", DEFAULT_BUDGET),
         timeout=given.time("timeout", DEFAULT_TIMEOUT),
-        seed=given.get("seed", _DRAW.randrange(1_000_000)),
+        seed=given_seed(given),
         seeded="seed" in given,
         include=given.get("include", ()),
-        replay=token,
+        replay=given_token(given),
     )

@@ -11,10 +11,11 @@ from math import inf
 from typing import Any
 
 from ..core.clocks import monotonic
+from ..engine.outcome import Failure
 from ..engine.summary import RunSummary
 from ..engine.touched.summarised import alike, doubt_of_threads
 from . import ledger
-from .explorer import Explorer, Failure
+from .explorer import Explorer
 from .focus import Focus
 from .ledger import FEWEST, SPARE, Account
 from .outcome import SearchOutcome

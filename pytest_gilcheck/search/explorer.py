@@ -28,8 +28,6 @@ from ..engine.running.policy import STARTED_FIRST
 from ..engine.running.record import ScheduleRun
 from .orders import Order, further_orders, orders_of
 
-__all__ = ["Explorer", "Failure", "NotExplorable", "SequentialBaseline", "SequentialFailure", "StartsNoThread", "Symptom"]
-
 _NOTICED = 100_000_000  # nanoseconds by which the virtual clock is ahead
 _OF_FILE_TIMES = re.compile(r"\bst_[abcm]|\.get[acm]time\b")
 _FILE_TIMES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .explorer import Failure, Symptom
+from ..engine.outcome import Failure, Symptom
 from .orders import Order
 from .strategy import Steps, Strategy, following, in_order
 

@@ -16,7 +16,7 @@ from ..engine.schedule import Schedule
 from ..engine.summary import PLAIN, RunSummary, Want
 from .enumeration import Branch, forced_alternatives
 from .here import Executor
-from .ledger import FEWEST, Ledger
+from .ledger import FEWEST, NEARLY_ALL, Ledger
 from .orders import Order
 from .plan import EXHAUSTIVE, GIL_POINTS, FuzzPlan
 from .reduction import Reduction
@@ -24,7 +24,6 @@ from .samples import portfolio
 
 _SAMPLES = 60
 _SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
-_LIKELY = 0.9  # likewise, as long as some of likely conflicts are left
 _TO_TELL = 5  # schedules, after which it is told whether the others of their kind fit
 _DOUBT = "each schedule is of a first run"  # so hints count, and samples follow
 
@@ -151,7 +150,7 @@ class FirstRuns:
             return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
 
         reduction = Reduction(self._alike, gil, _DOUBT, fits=fits, until=lambda: record_until)
-        while not past(share) or (reduction.frontier.likely and not past(_LIKELY)):
+        while not past(share) or (reduction.frontier.likely and not past(NEARLY_ALL)):
             if (proposed := reduction.propose()) is None or proposed.schedule is None:
                 break
             self.runs = before + reduction.runs

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Protocol
 
 from ..core.clocks import monotonic
+from ..engine.outcome import Failure, Symptom
 from ..engine.running.policy import Planned, Policy
 from ..engine.running.record import ScheduleRun
 from ..engine.summary import PLAIN, RunSummary, Touched, Want
 from ..engine.touched.focusing import focusing_of
 from ..engine.touched.summarised import Written, doubt_of, summarised, touched_of
 from ..engine.touched.trace import Trace
-from .explorer import Explorer, Failure, Symptom
+from .explorer import Explorer
 from .orders import Order
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from ..engine.bytecode.visible import Access
+from ..engine.outcome import Failure
 from ..engine.running.task import Task
 from ..engine.schedule import Choice, Schedule
 from ..engine.touched.trace import Trace
 from . import ledger
-from .explorer import Explorer, Failure
+from .explorer import Explorer
 from .ledger import Account
 from .reordering import reordered
 from .segments import Segment, by_thread, merged, of_order, with_stretch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..engine.outcome import Failure
 from ..engine.schedule import preemptions
 from .bound import Bound
-from .explorer import Failure
 from .ledger import FEWEST, PCT_DEPTH
 
 

@@ -77,22 +77,35 @@ def plan(given: Arguments, share: tuple[int, int] = (0, 1)) -> FuzzPlan:
         )
     if given.get("replay") is not None and mode == STRESS and given.source_of("replay") == given.source:
         raise given.refused("replay", f"nothing beside mode={STRESS!r}, which follows no schedule: replay it without that mode")
-    token = None
-    if (text := given.get("replay")) is not None:
-        try:
-            token = Token.read(text)
-        except BadToken as error:
-            raise given.refused("replay", f"a token from a report, but {error}") from None
     return FuzzPlan(
         preemptions=given.get("preemptions", DEFAULT_PREEMPTIONS),
         budget=given.time("budget", DEFAULT_BUDGET if schedules is None else DEFAULT_COUNTED_BUDGET),
         schedules=schedules,
         timeout=given.time("timeout", DEFAULT_TIMEOUT),
-        seed=given.get("seed", _DRAW.randrange(1_000_000)),
+        seed=given_seed(given),
         mode=mode,
-        replay=token,
+        replay=given_token(given),
         sensitivity=given.get("sensitivity", False),
         include=given.get("include", ()),
         share=share,
         deeper=mode == SEARCH and schedules is None and given.get("preemptions") is None,
     )
+
+
+def given_token(given: Arguments) -> Token | None:
+    """The token to follow; None if none was given.
+
+    Raises:
+        BadValue: it is damaged.
+    """
+    text = given.get("replay")
+    try:
+        return None if text is None else Token.read(text)
+    except BadToken as error:
+        raise given.refused("replay", f"a token from a report, but {error}") from None
+
+
+def given_seed(given: Arguments) -> int:
+    """The seed that was given, or a random one."""
+    seed: int = given.get("seed", _DRAW.randrange(1_000_000))
+    return seed

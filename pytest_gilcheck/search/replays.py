@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..engine.outcome import Failure
 from ..engine.schedule import Schedule
-from .explorer import Failure
 from .strategy import Steps, Strategy, following
 
 

@@ -14,12 +14,13 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from ..core.clocks import monotonic
 from ..engine.bytecode.visible import Access
+from ..engine.outcome import Failure
 from ..engine.running.engine import Engine
 from ..engine.running.policy import Planned, Policy, SequentialOrder
 from ..engine.running.record import Observer
 from ..engine.schedule import Schedule
 from ..engine.touched.trace import Trace
-from .explorer import Explorer, Failure
+from .explorer import Explorer
 from .here import Here
 from .ledger import FEWEST, Account
 from .orders import Order

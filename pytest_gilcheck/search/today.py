@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice, pairwise, product
 
+from ..engine.outcome import Failure
 from ..engine.schedule import Choice, Schedule
-from .explorer import Failure
 from .ledger import LIKELY_TODAY
 from .strategy import SeenRun, Steps, Strategy, following
 

@@ -16,8 +16,8 @@ from ..search.plan import FuzzPlan
 def shared_by(program: Program, limit: float) -> str:
     """Why the schedules of this program have to be searched; empty if its threads shared nothing that was seen.
 
-    The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What
-    a step may touch counts as touched. A later record must know all steps, or guess.
+    The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What a step may
+    touch counts as touched. In a later record there must be no step of which nothing is known.
 
     Args:
         limit: seconds that the records may take.

@@ -8,11 +8,11 @@ import pytest
 from pytest_gilcheck import findings
 from pytest_gilcheck.core.codes import CODES, GROUPS, SITE, code_of, help_line, page_address
 from pytest_gilcheck.core.verdict import ClaimViolated, Judged, Verdict
+from pytest_gilcheck.engine.outcome import Symptom
 from pytest_gilcheck.fuzz.result import FuzzResult, Kind, LockSensitivity
 from pytest_gilcheck.interrupt.trial import SignalOutcome
 from pytest_gilcheck.latency import culprit
 from pytest_gilcheck.scaling.diagnosis import Cause
-from pytest_gilcheck.search.explorer import Symptom
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem for path in (ROOT / "pytest_gilcheck" / "findings" / "pages").iterdir()}

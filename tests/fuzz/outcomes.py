@@ -16,11 +16,11 @@ from hypothesis import reject
 
 import pytest_gilcheck
 from pytest_gilcheck.engine import session
+from pytest_gilcheck.engine.outcome import NotExplorable, SequentialFailure
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.running import events
 from pytest_gilcheck.engine.schedule import Schedule
 from pytest_gilcheck.search import harness
-from pytest_gilcheck.search.explorer import NotExplorable, SequentialFailure
 from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.plan import FuzzPlan
 from pytest_gilcheck.search.reduction import Reduction

@@ -5,11 +5,11 @@ import threading
 import time
 from contextlib import contextmanager
 
+from pytest_gilcheck.engine.outcome import NotExplorable
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz import check
 from pytest_gilcheck.search import plan as plans
 from pytest_gilcheck.search.bound import Bound
-from pytest_gilcheck.search.explorer import NotExplorable
 from pytest_gilcheck.search.harness import explorer_for
 
 from ..given import given

@@ -8,9 +8,9 @@ from time import monotonic
 
 import pytest
 
+from pytest_gilcheck.engine.outcome import Symptom
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.schedule import Choice, Schedule
-from pytest_gilcheck.search.explorer import Symptom
 from pytest_gilcheck.search.harness import explorer_for
 from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.minimise import minimised

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from pytest_gilcheck.engine.outcome import Symptom
 from pytest_gilcheck.engine.schedule import Choice, Schedule
-from pytest_gilcheck.search.explorer import Symptom
 from pytest_gilcheck.search.minimise import Minimising
 from pytest_gilcheck.search.sampling import RandomWalk
 from pytest_gilcheck.search.strategy import Proposal

@@ -1,7 +1,7 @@
 """Sequential orders that failed as the baseline, and replays, on programs that are written down."""
 
+from pytest_gilcheck.engine.outcome import Symptom
 from pytest_gilcheck.engine.schedule import Schedule
-from pytest_gilcheck.search.explorer import Symptom
 from pytest_gilcheck.search.failing_orders import FailingOrders
 from pytest_gilcheck.search.replays import Replays
 

@@ -6,10 +6,10 @@
 from types import SimpleNamespace
 
 from pytest_gilcheck.engine.bytecode.visible import Access
+from pytest_gilcheck.engine.outcome import Failure, Symptom
 from pytest_gilcheck.engine.running.record import ScheduleRun
 from pytest_gilcheck.engine.running.task import READY
 from pytest_gilcheck.engine.schedule import Choice, Schedule
-from pytest_gilcheck.search.explorer import Failure, Symptom
 from pytest_gilcheck.search.ledger import Account
 from pytest_gilcheck.search.strategy import Driver, Ran, following
 

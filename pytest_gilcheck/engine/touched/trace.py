@@ -38,7 +38,7 @@ from ..bytecode.calls import makes_steps
 from ..bytecode.code_facts import instruction_at
 from ..bytecode.effects import touches_of
 from ..bytecode.stack import NOTHING, behind_the_star
-from ..bytecode.touch import ALL, UNKNOWN, Touches
+from ..bytecode.touch import ALL, UNKNOWN, Touch, Touches
 from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock
 from ..running.engine import Engine
@@ -153,18 +153,11 @@ class Trace:
         if self._focusing:
             self.places[id(access)] = access, frame.f_code, frame.f_lasti
         found = [] if access.name == ENTRY else self._touches(frame, unpacks=access.kind != "call" or _BEFORE_CALLS)
-        anew = access.name == ENTRY or self._frames.get(task.index) != id(frame)
-        if anew and frame.f_back is not None and found is not None:
-            self._frames[task.index] = id(frame)
-            called = _calls_python(frame.f_back)
-            if not called and makes_steps(frame.f_back.f_code, frame.f_back.f_globals, self._engine.takes_part):
-                around = self._touches(frame.f_back) or []  # C may be in the middle of that
-                if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):  # and goes on after it, in no step
-                    self.not_known[now] = frame.f_back.f_code, frame.f_back.f_lasti
-                found = [*found, *(each._replace(torn=False) for each in around)]
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
+        if access.name == ENTRY or self._frames.get(task.index) != id(frame):
+            found = [*found, *self._around(task, now, frame)]
         if any(each.guess for each in found):
             self.guessed.add(now)
             if access.kind == "write" and any(each.guess and each.changes and each.part is not ALL for each in found):
@@ -174,6 +167,19 @@ class Trace:
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)
             self.torn[now] = Torn(told(caller.f_code, caller.f_lasti), torn)
+
+    def _around(self, task: Task, now: int, frame: FrameType) -> list[Touch]:
+        """What the instruction touches that has called the code of this frame: C may be in the middle of it."""
+        caller = frame.f_back
+        if caller is None:
+            return []
+        self._frames[task.index] = id(frame)
+        if _calls_python(caller) or not makes_steps(caller.f_code, caller.f_globals, self._engine.takes_part):
+            return []
+        around = self._touches(caller) or []
+        if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):
+            self.not_known[now] = caller.f_code, caller.f_lasti  # C goes on when this code has ended, and no step shows it
+        return [each._replace(torn=False) for each in around]
 
     def _touches(self, frame: FrameType, *, unpacks: bool = False) -> Touches:
         try:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.verdict import Verdict
+from ...engine.outcome import Symptom
 from ...engine.running.policy import Planned, Policy, SequentialOrder
 from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, checksum, preemptions
-from ...search.explorer import Explorer, Symptom
+from ...search.explorer import Explorer
 from ...search.ledger import limited
 from ...search.orders import orders_of
 from ...search.search import Search

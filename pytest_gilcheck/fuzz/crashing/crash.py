@@ -17,12 +17,13 @@ from ...core.fork_safety import NoFork
 from ...core.origin import ours, under_test
 from ...core.system import scratch_file
 from ...core.verdict import Verdict
+from ...engine.outcome import Symptom
 from ...engine.program import Program
 from ...engine.running.journal import Journal, Stage
 from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, preemptions
 from ...search.conflicts import first_focus
-from ...search.explorer import Explorer, Symptom
+from ...search.explorer import Explorer
 from ...search.forks import Forks
 from ...search.harness import explorer_for, run_limit
 from ...search.ledger import Ledger, limited

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ...engine.bytecode.visible import Access
+from ...engine.outcome import Symptom
 from ...engine.program import Program
 from ...engine.running.journal import Journal
 from ...engine.running.policy import Planned, Policy
 from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, Token, preemptions
-from ...search.explorer import Explorer, Symptom
+from ...search.explorer import Explorer
 from ...search.forks import Forks, after_sequential_orders
 from ...search.ledger import Ledger
 from ...search.plan import FuzzPlan

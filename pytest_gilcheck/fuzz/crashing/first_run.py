@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
@@ -24,6 +24,7 @@ from ...core.clocks import monotonic
 from ...core.durations import seconds
 from ...core.fork_safety import NoFork
 from ...core.verdict import Verdict
+from ...engine.outcome import SequentialBaseline, Symptom
 from ...engine.program import Program
 from ...engine.running.covered import Covered
 from ...engine.running.events import Events
@@ -32,7 +33,7 @@ from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, Token
 from ...engine.summary import RunSummary, Want
 from ...engine.touched.summarised import alike
-from ...search.explorer import Explorer, SequentialBaseline, Symptom
+from ...search.explorer import Explorer
 from ...search.first_runs import FirstRuns
 from ...search.harness import installed
 from ...search.here import outcome_of
@@ -149,17 +150,13 @@ class _FirstRuns(ApartExamination):
     _pace = 0.0  # seconds of a run in a process of its own
     _minimising_over: Callable[[], bool] | None = None
 
-    def __init__(
-        self,
-        program: Program,
-        plan: FuzzPlan,
-        template: FuzzResult,
-        learnt: Learnt,
-        deadline: Ledger,
-        progress: Callable[[str], None],
-    ) -> None:
-        super().__init__(program, plan, template, learnt, deadline, progress)
-        self.schedules = FirstRuns(self._forks, alike(program), plan, deadline)
+    @cached_property
+    def schedules(self) -> FirstRuns:
+        """Those that are searched."""
+        return self._new_schedules()
+
+    def _new_schedules(self) -> FirstRuns:
+        return FirstRuns(self._forks, alike(self._program), self._plan, self._deadline)
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
@@ -254,7 +251,7 @@ class _FirstRuns(ApartExamination):
         return common
 
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
-        schedules = FirstRuns(self._forks, alike(self._program), self._plan, self._deadline)
+        schedules = self._new_schedules()
         for failed in schedules.by_conflicts_and_one_preemption(until, lambda: self._deadline.is_past(until), gil=True):
             if self._fails([Planned(failed)]) is not None:
                 return failed, False

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...engine.outcome import Failure
 from ...engine.running.policy import Planned
 from ...engine.schedule import CLOCK, Choice, Schedule
 from ...engine.touched.trace import Trace
-from ...search.explorer import Explorer, Failure
+from ...search.explorer import Explorer
 from ...search.ledger import FARTHEST
 from .pairs import Pair, turned_round
 from .recorder import RecordedStep

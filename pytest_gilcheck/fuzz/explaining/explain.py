@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...engine.outcome import Failure
 from ...engine.running.policy import Planned
 from ...engine.running.record import BlockedThread
 from ...engine.touched.trace import Trace
-from ...search.explorer import Explorer, Failure
+from ...search.explorer import Explorer
 from .deciding import Deciding, deciding
 from .pairs import Pair
 from .recorder import RecordedStep

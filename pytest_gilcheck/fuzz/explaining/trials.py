@@ -15,11 +15,12 @@ from contextlib import nullcontext
 from types import FrameType
 
 from ...engine.bytecode.visible import Access
+from ...engine.outcome import Failure
 from ...engine.running.policy import Policy
 from ...engine.running.record import ScheduleRun
 from ...engine.running.task import Task
 from ...engine.touched.trace import Trace
-from ...search.explorer import Explorer, Failure
+from ...search.explorer import Explorer
 from ...search.ledger import MOST_MOVED, MOST_ORDERED, MOST_PAIRS, MOST_TURNED, NEAREST_USES
 from ...search.minimise import Segments
 from ...search.segments import Segment

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...core.clocks import monotonic
 from ...core.verdict import Verdict
+from ...engine.outcome import NotExplorable
 from ...engine.program import Program
-from ...search.explorer import NotExplorable
 from ...search.harness import explorer_for
 from ...search.ledger import limited
 from ...search.plan import FuzzPlan

@@ -16,8 +16,8 @@ from ...core.child import Ending
 from ...core.clocks import monotonic
 from ...core.cores import usable_cores
 from ...core.fork_safety import can_fork
+from ...engine.outcome import NotExplorable
 from ...engine.program import Program, describe_error
-from ...search.explorer import NotExplorable
 from .child import GRACE, GRACE_SHARE, SharedCount
 from .guard import StressChild, run
 
