@@ -8,6 +8,7 @@ import pytest
 from pytest_gilcheck import gilcheck
 from pytest_gilcheck.engine.bytecode.code_facts import instruction_at
 from pytest_gilcheck.engine.bytecode.stack import NOTHING, operands_of
+from pytest_gilcheck.engine.touched import trace
 from tests.slow import one_in
 
 
@@ -133,3 +134,26 @@ def test_a_tuple_and_what_a_local_refers_to_are_read_behind_a_star():
 def test_what_is_made_for_a_star_or_comes_by_two_ways_is_not_read():
     calls = [(chooses, divmod, [7, 2]), (passes_what_is_made, divmod, 2, 7), (passes_what_was_stored_before, dict, [[(1, 2)]], {})]
     assert seen_behind_the_star(*calls) == [NOTHING] * 3
+
+
+def one_step_of(pair):
+    pair.one += 1
+
+
+@pytest.mark.parametrize("make", [lambda: Pair(*numbers("1-2")), lambda: one_step_of(Pair(1, 2)), lambda: Pair(1, 2)])
+def test_of_a_caller_whose_arguments_may_be_gone_no_operand_is_looked_at(make, monkeypatch):
+    looked_at, real = set(), trace.touches_of
+
+    def touches_of(frame, name, *of, **how):
+        running = sys._getframe(1)
+        while running.f_code.co_filename != __file__:
+            running = running.f_back
+        if frame is not running:
+            looked_at.add(name)
+        return real(frame, name, *of, **how)
+
+    monkeypatch.setattr(trace, "touches_of", touches_of)
+    setup, threads = Shared, [lambda shared: shared.made.update(a=make())] * 2
+    result = gilcheck.fuzz(setup=setup, threads=threads, schedules=4, seed=1, judge=False)
+    assert result.verdict == "holds", str(result)
+    assert not looked_at & {"CALL_FUNCTION_EX", "BEFORE_WITH", ""}

@@ -34,7 +34,7 @@ from ...core.lookup import looked_up
 from ...core.origin import ours, standard
 from ...core.source import code_position, innermost, place, position_text
 from ..bytecode.apart import ApartCall
-from ..bytecode.calls import makes_steps
+from ..bytecode.calls import made_by_steps, makes_steps
 from ..bytecode.code_facts import instruction_at
 from ..bytecode.effects import touches_of
 from ..bytecode.stack import NOTHING, behind_the_star
@@ -51,6 +51,7 @@ from .objects import Objects
 _BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
 _CODE = (FunctionType, ModuleType, type)
+_LETS_GO = frozenset({"BEFORE_WITH", "BEFORE_ASYNC_WITH"})  # of its operand, before it calls
 _SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)  # which are changed by their own code
 _READ, _WRITE = Deed.READ, Deed.WRITE
 NOTIFICATION = "a notification"  # a kind of `primitives`
@@ -174,11 +175,23 @@ class Trace:
         if caller is None:
             return []
         self._frames[task.index] = id(frame)
-        if _calls_python(caller) or not makes_steps(caller.f_code, caller.f_globals, self._engine.takes_part):
+        takes_part = self._engine.takes_part
+        if not makes_steps(caller.f_code, caller.f_globals, takes_part):
+            return []
+        name, argument, _ = instruction_at(caller.f_code, caller.f_lasti)
+        if not name or name in _LETS_GO:
+            return []
+        callee = _callee_of(caller, name, argument)
+        if type(callee) in (FunctionType, MethodType):  # the interpreter has moved its arguments, so they may be gone
+            return []
+        goes_on = caller.f_code, caller.f_lasti  # when this code has ended, and no step shows it
+        if name == "CALL_FUNCTION_EX":  # what was behind the star may be gone as well
+            if not (is_a(callee, type) and made_by_steps(callee, takes_part)):
+                self.not_known[now] = goes_on
             return []
         around = self._touches(caller) or []
         if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):
-            self.not_known[now] = caller.f_code, caller.f_lasti  # C goes on when this code has ended, and no step shows it
+            self.not_known[now] = goes_on
         return [each._replace(torn=False) for each in around]
 
     def _touches(self, frame: FrameType, *, unpacks: bool = False) -> Touches:
@@ -346,18 +359,15 @@ def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
     return number, part if type(part) is str and part != ALL else None
 
 
-def _calls_python(frame: FrameType) -> bool:
-    """Whether a frame is in a call of a function in Python. The interpreter has moved its arguments then, and they may be gone."""
-    name, argument, _ = instruction_at(frame.f_code, frame.f_lasti)
+def _callee_of(frame: FrameType, name: str, argument: int) -> Any:
+    """What the call calls in which a frame is; `NOTHING` if it is no call. Nothing else of its operands is looked at."""
     beside = {"CALL": argument, "PRECALL": argument, "CALL_KW": argument + 1, "CALL_FUNCTION_EX": 1 + (argument & 1)}.get(name)
     if beside is None:
-        return not name  # on 3.11 it is behind the call then
+        return NOTHING
     if name == "CALL_FUNCTION_EX" and sys.version_info >= (3, 14):
         beside = 2
     callee = behind_the_star(frame, beside + 2)
-    if callee is NOTHING:  # up to 3.12, of what is no method
-        callee = behind_the_star(frame, beside + 1)
-    return callee is NOTHING or type(callee) in (FunctionType, MethodType)
+    return behind_the_star(frame, beside + 1) if callee is NOTHING else callee  # up to 3.12, of what is no method
 
 
 def told(code: CodeType, offset: int) -> str:
