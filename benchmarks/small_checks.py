@@ -15,13 +15,12 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from pytest_gilcheck.search.limits import limited
-
 from benchmarks.small_counter import Counter, twice
 from pytest_gilcheck.core.clocks import monotonic, process_time
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.session import Session
 from pytest_gilcheck.search.explorer import Explorer
+from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.search import Search
 
 PROGRAMS, SECONDS = 20, 60.0

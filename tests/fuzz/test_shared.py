@@ -330,9 +330,25 @@ class TestWhoIterates:
         assert list(filter(lambda _: proxy, x)) == [1]
         assert not asked
 
-    def test_code_without_source_has_none(self, seen):
+    def test_code_without_source_has_them_as_well(self, seen):
         assert eval("sum(x)", {"x": shared([1, 2])}) == 3
-        assert not seen
+        assert len(seen) == 3
+        assert eval("list(x)", {"x": shared([1, 2])}) == [1, 2]
+        assert len(seen) == 3
+
+    def test_of_an_argument_list_that_is_gone_when_the_call_begins(self, seen):
+        x = shared([1, 2])
+
+        def handed_out():
+            return [x]
+
+        assert list(zip(*handed_out(), strict=True)) == [(1,), (2,)]
+        assert len(seen) == 3
+        seen.clear()
+        assert (lambda *each: each)(*x) == (1, 2)
+        assert not seen  # a tuple of a list is made in one step
+        assert (lambda *each: each)(*shared({1, 2})) == (1, 2)
+        assert len(seen) == 2
 
     def test_the_first_element_is_read_in_the_step_of_the_call(self, seen):
         x = shared([1, 2])

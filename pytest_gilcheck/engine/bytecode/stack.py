@@ -95,6 +95,19 @@ def behind_the_star(frame: FrameType, place: int) -> Any:
     return NOTHING if depth is None or depth < place else _object_at(_locals_at(frame) + (locals_ + depth - place) * _WORD)
 
 
+def refers_to(frame: FrameType, place: int, thing: object) -> bool:
+    """Whether this object is the operand at a place from the top; an operand that may be gone is not looked at.
+
+    The object must be kept alive by the caller.
+    """
+    depths, locals_, _ = _depths(frame.f_code)
+    depth = looked_up(depths, frame.f_lasti)
+    if depth is None or depth < place:
+        return False
+    word: int = _size_at(_locals_at(frame) + (locals_ + depth - place) * _WORD).value
+    return (word & ~_TAGS if _TAGGED else word) == id(thing)
+
+
 def topmost(frame: FrameType, most: int) -> tuple[Any, ...]:
     """Up to ``most`` operands on top of the stack of a frame, of the calling thread; nothing if they are not known."""
     depth = _depths(frame.f_code)[0].get(frame.f_lasti, 0)
