@@ -15,13 +15,12 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from pytest_gilcheck.search.limits import limited
-
-from benchmarks.small_counter import Counter, twice
+from benchmarks.small_counter import Counter, lost_nothing, twice
 from pytest_gilcheck.core.clocks import monotonic, process_time
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.engine.session import Session
 from pytest_gilcheck.search.explorer import Explorer
+from pytest_gilcheck.search.ledger import limited
 from pytest_gilcheck.search.search import Search
 
 PROGRAMS, SECONDS = 20, 60.0
@@ -66,7 +65,7 @@ def in_a_session() -> list[tuple[float, float]]:
     with Session() as session:
         for number in range(PROGRAMS):
             begun = process_time()
-            program = Program((twice, twice), Counter, lambda counter: counter.value == 4, f"counter {number}")
+            program = Program((twice, twice), Counter, lost_nothing, f"counter {number}")
             runs = session.use(program, Explorer)
             sequential = runs.sequential()
             ready = process_time()
