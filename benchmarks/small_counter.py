@@ -17,3 +17,7 @@ class Counter:
 def twice(counter: Counter) -> None:
     counter.add()
     counter.add()
+
+
+def lost_nothing(counter: Counter) -> bool:
+    return counter.value == 4
