@@ -437,6 +437,7 @@ LINEARIZABLE = Check(
 
 CHECKS = {check.name: check for check in (SCALING, INTERRUPT, INJECTION, LATENCY, FUZZ, LINEARIZABLE)}
 MEASUREMENTS = ("curve", "probe")  # on record too, without a claim and so without a verdict
+SWEEP = "sweep"  # on record for a cause that a sweep has found, and for a whole sweep
 ENDED_EARLY = "test"  # on record for a test that ended before the check that it would have called
 MARKERS: dict[str, tuple[Check, ...]] = {
     name: tuple(check for check in CHECKS.values() if check.marker == name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .checks import CHECKS
 from .core.errors import BadValue
 from .core.system import FACILITIES, HIDE, UNKNOWN_FACILITIES
-from .core.values import SCALE, SECONDS, SEEDS, THREADS, TOKEN, Accepted, integer, number, one_of, whole
+from .core.values import PERCENT, SCALE, SECONDS, SEEDS, THREADS, TOKEN, Accepted, integer, number, one_of, whole
 
 if TYPE_CHECKING:
     from .core.values import Values
@@ -122,6 +122,8 @@ SETTINGS = {
             "seconds for a sweep in all (default: as long as the tests take, at least 60)",
             "SECONDS",
         ),
+        Setting("sweep_baseline", str, _PATH, "causes that a sweep is known to find: a TOML file, with a reason for each", "FILE"),
+        Setting("sweep_min", number, PERCENT, "fail a run whose sweep has taken less than this share of its tests", "PERCENT"),
         _flag("skip", "skip every test that uses a check"),
         _flag("only", "run only the tests that use a check"),
         _flag("disable", "run each checked test once, plainly; its check is on record as not run"),

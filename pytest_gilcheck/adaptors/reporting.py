@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..checks import CHECKS, ENDED_EARLY, UNITS
+from ..checks import CHECKS, ENDED_EARLY, SWEEP, UNITS
 from ..core import evidence, evidence_files
 from ..core.codes import ENDED_EARLY as ENDED_EARLY_CODE
 from ..core.codes import code_of
@@ -153,6 +153,12 @@ class Summary:
             file, line, _ = report.location
             self._places[report.nodeid] = (file, (line or 0) + 1)
 
+    def add(self, record: evidence.Record, file: str, line: int) -> None:
+        """Take a record that no test's report carries, and where to annotate it. `SweepSummary` shows it."""
+        self._config.hook.pytest_gilcheck_record(config=self._config, record=record)
+        self._records.append(record)
+        self._places[record["subject"]] = file, line
+
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self._writes_nothing():
             return
@@ -214,7 +220,8 @@ class Summary:
             terminalreporter.write_sep("-", f"generated gilcheck {what}: {path}")
         if self._records and self._github():
             self._tell_github(terminalreporter)
-        if not self._records or self._config.get_verbosity() < 0:
+        records = [record for record in self._records if record["check"] != SWEEP]
+        if not records or self._config.get_verbosity() < 0:
             return
         from ..report import tables
         from ..report.terminal import COLOURS, spawned, summary, summary_title
@@ -222,13 +229,13 @@ class Summary:
 
         verbose = self._config.get_verbosity() > 0
         width = self._config.get_terminal_writer().fullwidth
-        terminalreporter.section(summary_title(self._records))
-        for line in summary(self._records, width=width, verbose=verbose):
+        terminalreporter.section(summary_title(records))
+        for line in summary(records, width=width, verbose=verbose):
             word = line.verdict or ""
             if colour := COLOURS.get(word):
                 terminalreporter.write(word, **{colour: True})
             terminalreporter.write(f"{line.text.removeprefix(word) if colour else line.text}\n")
-        for words in spawned(self._records):
+        for words in spawned(records):
             terminalreporter.write_line(words)
         for title, text in filter(None, self._config.hook.pytest_gilcheck_section(config=self._config, records=self._records)):
             terminalreporter.section(title)
@@ -282,7 +289,7 @@ class Summary:
             file, line = self._places.get(record["subject"], (record["subject"].partition("::")[0], 1))
             path = self._config.rootpath / file
             relative = path.relative_to(base) if path.is_relative_to(base) else Path(file)
-            if (command := annotation(record, relative.as_posix(), line)) is not None:
+            if (command := annotation(record, relative.as_posix() if file else "", line)) is not None:
                 terminalreporter.write_line(command)
         if target := os.environ.get("GITHUB_STEP_SUMMARY"):
             try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NoReturn
 
 import pytest
@@ -21,10 +22,11 @@ from ..core.verdict import Verdict
 from ..engine.outcome import NotExplorable
 from ..engine.program import Program, describe_error
 from ..fuzz.isolated import isolated
+from ..fuzz.result import NoClaim
 from ..search.plan import FuzzPlan
-from ..sweep.accounting import SweepOutcome, Swept, cause_of
 from ..sweep.canary import broken
 from ..sweep.footprint import shared_by
+from ..sweep.swept import Failed, SweepOutcome, Swept
 from . import explanations
 from .fuzz_marker import FunctionScopedFixtures
 from .sweep_clients import Clients
@@ -33,7 +35,29 @@ from .sweep_own import program_of
 _MARGIN = 60.0  # seconds that a search may take beyond its budget, to minimise and explain
 _RECORD = 5.0  # seconds for a record
 _SEED = 1
-_NOT = "not explorable: "
+_SPENT = "its schedules did not fit into the time"
+_HEADS = frozenset({"not explorable", "not repeatable", "not deterministic"})
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the fork is to do.
+
+    Attributes:
+        threads: that the plain run has started.
+        budget: seconds for the search.
+        canary: whether to look for what is planted first.
+        opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
+    """
+
+    threads: int
+    budget: float
+    canary: bool = False
+    opt_out: str = ""
+
+
+class CanaryMissed(Exception):
+    """What was planted was not found here, so nothing is claimed; the message says why."""
 
 
 class WaitingFork:
@@ -50,21 +74,23 @@ class WaitingFork:
             os.close(writing)
             _serve(item, side, OwnDescriptor(reading))
         os.close(reading)
-        self._side, self._orders = side, OwnDescriptor(writing)
+        self._test, self._side, self._orders = item.nodeid, side, OwnDescriptor(writing)
 
-    def sweep(self, threads: int, budget: float, canary: bool) -> Swept:
+    def sweep(self, order: Order) -> Swept:
         """What becomes of the test. A Ctrl-C ends the fork too.
 
-        Args:
-            threads: that the plain run has started.
-            budget: seconds for the search.
-            canary: whether to look for what is planted first.
+        Raises:
+            CanaryMissed: the order was to look for what is planted, and it was not found.
         """
-        self._orders.write(json.dumps({"threads": threads, "budget": budget, "canary": canary}).encode() + b"\n")
+        self._orders.write(json.dumps(asdict(order)).encode() + b"\n")
         outcome = self._side.wait()
         if outcome.ending is not Ending.ANSWERED:
-            return Swept("", SweepOutcome.REFUSED, f"its own process ended: {str(outcome).splitlines()[0]}", threads > 0)
-        return Swept(**json.loads(outcome.payload))
+            why = f"its own process ended: {str(outcome).splitlines()[0]}"
+            return Swept(test=self._test, outcome=SweepOutcome.REFUSED, reason=why, threads=order.threads > 0)
+        answer = json.loads(outcome.payload)
+        if "missed" in answer:
+            raise CanaryMissed(answer["missed"])
+        return Swept.unpacked(answer)
 
     def end(self) -> None:
         """End it: its test is not to be swept."""
@@ -77,60 +103,79 @@ def _serve(item: pytest.Function, side: ChildSide, orders: OwnDescriptor) -> NoR
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         side.set_deadline(None)
-        order = orders.read(4096)
-        if not order:
+        given = orders.read(4096)
+        if not given:
             exit_at_once(1)
-        given = json.loads(order)
-        side.set_deadline(_RECORD + given["budget"] + 2 * _MARGIN)
+        order = Order(**json.loads(given))
+        side.set_deadline(_RECORD + order.budget + 2 * _MARGIN)
         own_modules.keep()
-        swept = _swept(item, given["threads"], given["budget"], given["canary"])
+        try:
+            answer = _swept(item, order).packed()
+        except CanaryMissed as missed:
+            answer = {"missed": str(missed)}
         if getpid() != side.pid:
             exit_at_once(1)
         flush()
-        side.answer(json.dumps(swept.packed()).encode())
+        side.answer(json.dumps(answer).encode())
     finally:
         exit_at_once(1)
 
 
-def _swept(item: pytest.Function, threads: int, budget: float, canary: bool) -> Swept:
+def _swept(item: pytest.Function, order: Order) -> Swept:
+    def found(outcome: SweepOutcome, reason: str, failed: Failed | None = None) -> Swept:
+        return Swept(test=item.nodeid, outcome=outcome, reason=reason, threads=order.threads > 0, failed=failed)
+
     try:
-        if canary and (why := broken() or _not_apart(item)):
-            return Swept(item.nodeid, "canary", why)
-        count = 1 if threads else 2
+        if order.canary and (why := broken() or _not_apart(item)):
+            raise CanaryMissed(why)
         fixtures = FunctionScopedFixtures(item)
-        program, ends_run = program_of(item, fixtures, count, None, "the sweep")
+        program, ends_run = program_of(item, fixtures, 1 if order.threads else 2, None, "the sweep")
         fixtures.discard_first()
         with explanations.given_back(), ends_run():
-            return _searched(item, program, budget)
+            if order.opt_out:
+                needless = not order.threads and _recorded(program)[0] is SweepOutcome.NOTHING
+                return replace(found(SweepOutcome.LEFT_OUT, order.opt_out), opt_out=order.opt_out, needless=needless)
+            outcome, why = (None, "") if order.threads else _recorded(program)
+            return found(*_searched(program, order.budget)) if outcome is None else found(outcome, why)
+    except CanaryMissed:
+        raise
     except BaseException as error:  # whatever the test's code raises, SystemExit too
-        return Swept(
-            item.nodeid,
-            SweepOutcome.NOT_REPEATABLE,
-            f"a client fails without any concurrency: {describe_error(error)}",
-            threads > 0,
-        )
+        return found(SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}")
 
 
-def _searched(item: pytest.Function, program: Program, budget: float) -> Swept:
-    of_threads = len(program.threads) == 1
-    if not of_threads:
-        outcome, why = _recorded(program)
-        if outcome is not None:
-            return Swept(item.nodeid, outcome, why)
+_OUTCOMES = {
+    NoClaim.CUT_SHORT: SweepOutcome.CUT_SHORT,
+    NoClaim.NOT_REPEATABLE: SweepOutcome.NOT_REPEATABLE,
+    NoClaim.NOT_EXPLORABLE: SweepOutcome.REFUSED,
+}
+
+
+def _searched(program: Program, budget: float) -> tuple[SweepOutcome, str, Failed | None]:
+    """What a search of its schedules says."""
     plan = FuzzPlan(budget=budget, seed=_SEED)
     result = isolated(program, plan, lambda label: None, longest=budget + _MARGIN)
     if result.conclusion is Verdict.VIOLATED:
-        how = f"{result.kind}: " if result.kind is not None else ""
-        cause = cause_of(result.story, result.rows)
-        return Swept(item.nodeid, SweepOutcome.BROKEN, f"{how}{result.reason}", of_threads, result.story, result.token, cause)
+        failed = Failed(
+            cause=result.cause(),
+            symptom=result.symptom or "",
+            kind="" if result.kind is None else str(result.kind),
+            code=result.code,
+            preemptions=result.preemptions,
+            token=result.token,
+            story=result.story,
+        )
+        return SweepOutcome.BROKEN, result.reason, failed
     if result.conclusion is Verdict.HOLDS:
-        return Swept(item.nodeid, SweepOutcome.HOLDS, result.reason, of_threads)
-    if result.reason.startswith("cut short"):
-        return Swept(item.nodeid, SweepOutcome.CUT_SHORT, "its schedules did not fit into the time", of_threads)
-    if result.reason.startswith(("not repeatable", "not deterministic")):
-        why = result.reason.partition("; otherwise")[0].partition(": ")[2]
-        return Swept(item.nodeid, SweepOutcome.NOT_REPEATABLE, why, of_threads)
-    return Swept(item.nodeid, SweepOutcome.REFUSED, result.reason.removeprefix(_NOT), of_threads)
+        return SweepOutcome.HOLDS, result.reason, None
+    outcome = _OUTCOMES[result.why]
+    return outcome, _SPENT if outcome is SweepOutcome.CUT_SHORT else _in_short(result.reason), None
+
+
+def _in_short(reason: str) -> str:
+    """A reason without the outcome, which stands above it, and without what would hold otherwise: both are for readers alone."""
+    what, found, rest = reason.partition(": ")
+    told = rest if found and what in _HEADS else reason
+    return told.partition("; otherwise ")[0]
 
 
 def _recorded(program: Program) -> tuple[SweepOutcome | None, str]:

@@ -19,11 +19,14 @@ import pytest
 from ..core.clocks import monotonic
 from ..core.fork_safety import NoFork, can_fork, declare_harmless
 from ..settings import Settings, option
-from ..sweep.accounting import SweepAccount, SweepOutcome, Swept
+from ..sweep.swept import SweepOutcome, Swept
+from . import reporting
 from .guard import belongs_to_a_plugin
 from .options import settings_of
-from .sweep_child import WaitingFork
+from .sweep_child import CanaryMissed, Order, WaitingFork
+from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
+from .sweep_summary import SweepSummary, goal_of
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
@@ -31,7 +34,7 @@ _OF_A_TEST, _LEAST_OF_A_TEST = 5.0, 0.5  # seconds for one search
 _SHARE = 0.1  # of what is left, for one search
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
-_FOUND = pytest.StashKey[dict[str, Any]]()
+_FOUND = pytest.StashKey[Swept | None]()
 
 
 def start(config: pytest.Config, *, sweeps: bool) -> None:
@@ -50,7 +53,8 @@ def start(config: pytest.Config, *, sweeps: bool) -> None:
     if sweeps:
         config.pluginmanager.register(Sweep(config, settings), "gilcheck-sweep")
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(SweepSummary(), "gilcheck-sweep-summary")
+        reporting.start(config)
+        config.pluginmanager.register(SweepSummary(config, goal_of(config, settings)), "gilcheck-sweep-summary")
 
 
 class Sweep:
@@ -60,6 +64,7 @@ class Sweep:
         declare_harmless(belongs_to_a_plugin)
         self._budget: float | None = settings.value("sweep_budget")[0]
         self._patterns: list[str] = config.getini(LEFT_OUT)
+        self._opt_outs = OptOuts(config)
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._canary, self._refused = True, ""
         self._waiting: WaitingFork | None = None
@@ -70,21 +75,21 @@ class Sweep:
         """Fork before the test's body, so that the sweep begins with what has not been made yet."""
         __tracebackhide__ = True
         self._end()
-        item.stash[_FOUND] = {}
+        item.stash[_FOUND] = None
         if (left_out := self._left_out(item)) is not None:
-            item.stash[_FOUND] = left_out.packed()
+            item.stash[_FOUND] = left_out
             return (yield)
         assert isinstance(item, pytest.Function)
         try:
             self._waiting = WaitingFork(item)
         except NoFork as error:
-            item.stash[_FOUND] = Swept(item.nodeid, SweepOutcome.REFUSED, str(error)).packed()
+            item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
         begun, self._threads = monotonic(), 0
         try:
             with self._counting():
                 return (yield)
         except BaseException:
-            item.stash[_FOUND] = Swept(item.nodeid, SweepOutcome.LEFT_OUT, _FAILS).packed()
+            item.stash[_FOUND] = None
             self._end()
             raise
         finally:
@@ -95,14 +100,15 @@ class Sweep:
         """Sweep before the teardown: what is wider than the test, and outside of this process, is still there."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
-            item.stash[_FOUND] = self._swept(item, waiting).packed()
+            item.stash[_FOUND] = self._swept(item, waiting)
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report: Any = yield
         if call.when == "teardown":
-            report.gilcheck_sweep = item.stash.get(_FOUND, None) or Swept(item.nodeid, SweepOutcome.LEFT_OUT, _FAILS).packed()
+            failed = Swept(test=item.nodeid, outcome=SweepOutcome.NOT_PASSED, reason=_FAILS)
+            report.gilcheck_sweep = (item.stash.get(_FOUND, None) or failed).packed()
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -119,19 +125,20 @@ class Sweep:
         left = self._left()
         if left <= 0:
             waiting.end()
-            return Swept(item.nodeid, SweepOutcome.CUT_SHORT, f"{option('sweep_budget')} was spent before", self._threads > 0)
+            why = f"{option('sweep_budget')} was spent before"
+            return Swept(test=item.nodeid, outcome=SweepOutcome.CUT_SHORT, reason=why, threads=self._threads > 0)
         begun = monotonic()
         budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left))
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
-        found = waiting.sweep(self._threads, budget, self._canary)
-        self._spent += monotonic() - begun
-        self._canary = False
-        if found.outcome == "canary":
-            self._refused = found.reason
-            return Swept(item.nodeid, SweepOutcome.REFUSED, found.reason)
-        found.test = item.nodeid
-        return found
+        try:
+            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item)))
+        except CanaryMissed as missed:
+            self._refused = str(missed)
+            return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
+        finally:
+            self._spent += monotonic() - begun
+            self._canary = False
 
     def _left(self) -> float:
         allowed = max(_LEAST, self._plain) if self._budget is None else self._budget
@@ -141,11 +148,13 @@ class Sweep:
         """A test that is not to be swept, with why; None for all others."""
         for pattern in self._patterns:
             if fnmatch(item.nodeid, pattern) or item.nodeid.startswith(f"{pattern}::"):
-                return Swept(item.nodeid, SweepOutcome.LEFT_OUT, f"{LEFT_OUT} has {pattern!r}")
-        if (why := _opted_out(item)) is not None:
-            return Swept(item.nodeid, SweepOutcome.LEFT_OUT, why)
+                return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=f"{LEFT_OUT} has {pattern!r}")
         why = self._refused or _unsupported(item) or by_fixture(getattr(item, "fixturenames", ())) or can_fork()
-        return None if why is None else Swept(item.nodeid, SweepOutcome.REFUSED, why)
+        if why is None:
+            return None
+        if opt_out := self._opt_outs.of(item):
+            return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=opt_out, opt_out=opt_out)
+        return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=why)
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
@@ -168,14 +177,6 @@ class Sweep:
                 setattr(module, name, function)
 
 
-def _opted_out(item: pytest.Item) -> str | None:
-    """The mark of pytest-run-parallel that takes a test out; None if it has none."""
-    if item.get_closest_marker("thread_unsafe") is not None:
-        return "it has the mark thread_unsafe"
-    limit = item.get_closest_marker("parallel_threads")
-    return "it has the mark parallel_threads(1)" if limit is not None and limit.args == (1,) else None
-
-
 def _unsupported(item: pytest.Item) -> str | None:
     from .checked_tests import uses_check
 
@@ -193,25 +194,3 @@ def _unsupported(item: pytest.Item) -> str | None:
     if "subtests" in item._fixtureinfo.argnames:
         return "subtests report from one thread only"
     return None
-
-
-class SweepSummary:
-    """Shows what a sweep has done, of this process or of xdist's workers."""
-
-    def __init__(self) -> None:
-        self._account = SweepAccount()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if (found := getattr(report, "gilcheck_sweep", None)) is not None:
-            self._account.add(Swept(**found))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A cause in the user's package fails the run."""
-        if self._account.fails and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.section("gilcheck sweep")
-        for line in self._account.lines():
-            terminalreporter.line(line)

@@ -192,6 +192,7 @@ POSITIVE = Accepted("a number above 0", lambda value: _real(value) and value > 0
 LONGEST = 100_000_000  # seconds, three years: a wait for much longer is an error of the operating system
 SECONDS = Accepted(f"seconds above 0, at most {LONGEST:,}", lambda value: _real(value) and 0 < value <= LONGEST, float)
 SCALE = Accepted("a number above 0, at most 1,000,000", lambda value: _real(value) and 0 < value <= 1_000_000, float)
+PERCENT = Accepted("a percentage above 0, at most 100", lambda value: _real(value) and 0 < value <= 100, float)
 SWITCH_INTERVAL = seconds_between(0.000001, 1.0)
 FLAG = Accepted("True or False", lambda value: isinstance(value, bool))
 NAME = Accepted("a text", lambda value: value is None or isinstance(value, str))

@@ -36,7 +36,7 @@ from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated
 from .kept import FirstRun
 from .reasons import expected_errors, few, left_behind, one_step, too_dear, unfinished
-from .result import FuzzResult, Kind
+from .result import FuzzResult, Kind, NoClaim
 from .sensitivity import without_each_lock
 from .stress.check import stressed
 
@@ -225,7 +225,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
             raise
         shown, _ = explain(explorer, error.failure, over=lambda: True)  # no schedule passes
         reason = f"it fails without any concurrency: {error}"
-        return replace(template, conclusion=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows)
+        return replace(template, conclusion=Verdict.VIOLATED, reason=reason, story=shown.text, rows=shown.rows, places=shown.places)
     if explorer.is_alone:
         raise StartsNoThread
     deadline = Ledger(plan.budget, counted=plan.schedules is not None, begun=explorer.ready, now=monotonic)
@@ -234,7 +234,9 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     difference = "" if over else differing_steps(explorer)
     if plan.replay is not None:
         if difference:
-            return replace(template, reason=f"not deterministic, so no replay is possible: {difference}")
+            return replace(
+                template, why=NoClaim.NOT_REPEATABLE, reason=f"not deterministic, so no replay is possible: {difference}"
+            )
         return _replayed(explorer, plan.replay, template)
     differs = bool(first_run.alone_found or explorer.first_alone)
     # If the first run can be searched in forks, the rest of the budget is for it.
@@ -271,10 +273,10 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
 def not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
     """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
     if used_up := program.used_up():  # the error is none of the program then
-        return replace(template, reason=f"not repeatable: {used_up}")
+        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not repeatable: {used_up}")
     why = f"fails when it runs again, without any concurrency: {program.shared}"
     error.add_note(why)
-    return replace(template, reason=f"not repeatable: it {why}", failure=error)
+    return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not repeatable: it {why}", failure=error)
 
 
 def _searched(
@@ -308,7 +310,8 @@ def _searched(
         return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
     if unrepeatable:
         why = f"not deterministic: {unrepeatable}; so {drawn} without a failure prove nothing"
-        return replace(template, reason=f"{why}; make all state in setup, and seed random numbers there")
+        what_to_do = "make all state in setup, and seed random numbers there"
+        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"{why}; {what_to_do}")
     if explorer.uncontrolled:
         return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
     if searched.torn:
@@ -317,7 +320,7 @@ def _searched(
         steps = f"{searched.apart} takes several steps in C, which were simulated, and not all of their conflicts were tried"
         return replace(template, reason=f"without a GIL, {steps}: {_OR_STRESS}; otherwise {drawn}: no failure")
     if (reason := unfinished(plan, drawn, explorer.pace)) is not None:
-        return replace(template, reason=reason)
+        return replace(template, why=NoClaim.CUT_SHORT, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""
     where = "at points where a build with a GIL can switch, " if plan.mode == GIL_POINTS else ""
     time = f", with {BOUND}" if explorer.engine.clock.matters else ""
@@ -394,4 +397,5 @@ def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzRes
         preemptions=run.schedule.preemptions,
         story=explanation.text,
         rows=explanation.rows,
+        places=explanation.places,
     )

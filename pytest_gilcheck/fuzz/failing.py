@@ -24,7 +24,7 @@ from ..search.replays import Replays
 from ..search.strategy import run_all
 from .after_failure import classified, slept_instead, smaller, with_fewer
 from .explaining.explain import explain
-from .result import FuzzResult
+from .result import FuzzResult, NoClaim
 
 
 class StateLeft(Exception):
@@ -138,7 +138,7 @@ def violated(
     if failure.symptom is Symptom.HANGS:  # each further run would take as long
         return _hanging(plan, template, failure)
     if unrepeatable and (alone := _fails_alone(explorer, failure, ledger.RUNS_ALONE)):
-        return replace(template, reason=f"not deterministic: {unrepeatable}; and {alone}")
+        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not deterministic: {unrepeatable}; and {alone}")
     if not unrepeatable:
         failure = smaller(explorer, searched, failure, budget)
         failure = with_fewer(explorer, plan, failure, sequential, budget)
@@ -151,7 +151,7 @@ def violated(
     if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
         raise StateLeft(searched.failure)
     if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), budget.over)):
-        return replace(template, reason=f"not deterministic: {unrepeatable}; and {chance}")
+        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not deterministic: {unrepeatable}; and {chance}")
     explanation, last = explain(explorer, failure, over=_enough_explained(explorer, failure, budget))
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
@@ -181,6 +181,7 @@ def violated(
         replays=(count, len(again)),
         story=explanation.text,
         rows=explanation.rows,
+        places=explanation.places,
         coverage=_until_failure(plan, searched),
     )
 

@@ -12,7 +12,7 @@ from ..search.ledger import FEWEST, NEEDED
 from ..search.plan import EXHAUSTIVE, FuzzPlan
 from .draws import Drawn
 from .failing import Left, Unrepeatable
-from .result import FuzzResult
+from .result import FuzzResult, NoClaim
 
 _MOST_NAMED = 3  # modules
 
@@ -26,7 +26,7 @@ def left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeat
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
     held = (result, first_alone) if first_alone and result.conclusion is Verdict.HOLDS else None
-    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason), held))
+    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, why=NoClaim.NOT_REPEATABLE, reason=reason), held))
 
 
 def too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> Unrepeatable:
@@ -42,7 +42,7 @@ def too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> U
     )
     what_to_do = "make it before the check: call it once in a fixture, or in setup"
     reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, reason=reason)))
+    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, why=NoClaim.NOT_REPEATABLE, reason=reason)))
 
 
 def few(names: tuple[str, ...]) -> str:

@@ -14,6 +14,14 @@ from ..search.plan import STRESS
 from .explaining.rows import SourceRow, SwitchRow
 
 
+class NoClaim(StrEnum):
+    """Why a check claims nothing, for code that sorts results."""
+
+    CUT_SHORT = "cut short"  # its schedules did not fit into the time
+    NOT_REPEATABLE = "not repeatable"  # each run finds what the one before has left, or the same schedule does something else
+    NOT_EXPLORABLE = "not explorable"  # no schedule can control it, or not all of it
+
+
 class Kind(StrEnum):
     """Under which conditions a failure occurs."""
 
@@ -65,6 +73,8 @@ class FuzzResult(Judged):
         replays: (how many replays of the minimal schedule failed, how many there were).
         story: the minimal failing run, as text.
         rows: the same, as rows.
+        why: of a check that claims nothing.
+        places: the lines whose order decides, or where threads wait for each other, each as (file, line); empty if not known.
         failure: what the program raised when it ran again, without any concurrency; the check raises it.
         unguarded: why a program that crashes its interpreter would have ended the process that called the check; empty if only a
             child of it.
@@ -90,9 +100,20 @@ class FuzzResult(Judged):
     replays: tuple[int, int] = (0, 0)
     story: str = ""
     rows: tuple[SourceRow | SwitchRow, ...] = ()
+    why: NoClaim = NoClaim.NOT_EXPLORABLE
+    places: tuple[tuple[str, int], ...] = ()
     failure: BaseException | None = None
     unguarded: str = ""
     seconds: float = 0.0
+
+    def cause(self) -> tuple[tuple[str, int], ...]:
+        """The places that cause the failure; where they are not known, the line at which a thread was preempted first."""
+        before: SourceRow | SwitchRow | None = None
+        for row in () if self.places else self.rows:
+            if isinstance(row, SwitchRow) and row.preempts and isinstance(before, SourceRow):
+                return ((before.file, before.line),)
+            before = row
+        return self.places
 
     def finding(self) -> str:
         """The code of the symptom; a race that the GIL masks, and what only real parallelism shows, have codes of their own."""

@@ -17,7 +17,7 @@ def annotation(record: Record, file: str, line: int) -> str | None:
     """Return the workflow command that annotates a check at its test.
 
     Args:
-        file: the file of the test, relative to the root of the repository.
+        file: the file of the test, relative to the root of the repository; empty for what is of no file.
         line: counted from 1.
 
     Returns:
@@ -28,7 +28,8 @@ def annotation(record: Record, file: str, line: int) -> str | None:
         return None
     code = f" {record['code']}" if record.get("code") else ""
     title = f"gilcheck {record['check']}: {record['verdict']}{code}"
-    properties = f"file={_property(file)},line={line},title={_property(title)}"
+    where = f"file={_property(file)},line={line}," if file else ""
+    properties = f"{where}title={_property(title)}"
     return f"::{level} {properties}::{_data(clean(record['reason']))}"
 
 

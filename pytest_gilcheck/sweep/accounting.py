@@ -1,141 +1,194 @@
-"""What a sweep has done with each test, and what it has found: as lines for a reader. Nothing is left out silently."""
+"""What a sweep has done with each test, and what it has found: for a reader and on record. Nothing is left out silently."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-from ..core.origin import of_user
-from ..fuzz.explaining.rows import SourceRow, SwitchRow
+from ..checks import SWEEP
+from ..core import evidence
+from ..core.verdict import Judged, Verdict
+from .baseline import Baseline, KnownCause, entry_of
+from .causes import SweepCause, causes_of
+from .swept import SweepOutcome, Swept
 
-_DECIDING = re.compile(r"^ +(?:decided by|before) .* at (\S+:\d+) \(", re.MULTILINE)
-_WAITING = re.compile(r"^ +at +(\S+:\d+) \(", re.MULTILINE)
-_TEST_FILE = re.compile(r"^(test_.*|.*_test|conftest)\.py$")
+_WHOLE = "all tests"  # the subject of the record of a whole sweep
+_WITH_REASONS = (
+    SweepOutcome.CUT_SHORT,
+    SweepOutcome.NOT_REPEATABLE,
+    SweepOutcome.REFUSED,
+    SweepOutcome.LEFT_OUT,
+    SweepOutcome.NOT_PASSED,
+)
 _MOST_TESTS = 3  # that are named for a cause
 _REASONS = 12  # that are listed
 
 
-class SweepOutcome(StrEnum):
-    """What became of one test in a sweep."""
-
-    NOTHING = "shares nothing that was seen"
-    HOLDS = "no schedule breaks it"
-    BROKEN = "broken by a schedule"
-    CUT_SHORT = "cut short"
-    NOT_REPEATABLE = "not repeatable"
-    REFUSED = "refused"
-    LEFT_OUT = "left out"
-
-
-_CLAIMS = (SweepOutcome.NOTHING, SweepOutcome.HOLDS, SweepOutcome.BROKEN)
-_WITH_REASONS = (SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED, SweepOutcome.LEFT_OUT)
-
-
-@dataclass
-class Swept:
-    """One test in a sweep.
+@dataclass(frozen=True)
+class SweepGoal:
+    """What a sweep has to reach.
 
     Attributes:
-        test: its node id.
-        outcome: what became of it.
-        reason: why, in words.
-        threads: whether it ran as it is, because it starts threads.
-        story: of a failure.
-        token: likewise.
-        cause: of a failure: the lines that decide, or else how it fails.
+        baseline: the causes that are known; None if no file was given.
+        least: percentage of the tests that have to be swept; None if none has to.
     """
 
-    test: str
-    outcome: str
-    reason: str = ""
-    threads: bool = False
-    story: str = ""
-    token: str = ""
-    cause: Sequence[str] = ()
-
-    def packed(self) -> dict[str, Any]:
-        """As what a report of pytest can carry to another process."""
-        return vars(self) | {"outcome": f"{self.outcome}", "cause": [*map(str, self.cause)]}
-
-    @property
-    def whose(self) -> str:
-        """In whose code the cause is."""
-        files = [place.rpartition(":")[0] for place in self.cause]
-        users = [file for file in files if os.path.isabs(file) and of_user(file)]
-        if any(not _TEST_FILE.match(os.path.basename(file)) for file in users):
-            return "in your package"
-        return "in the tests" if users or not any(map(os.path.isabs, files)) else "in a dependency"
-
-
-def cause_of(story: str, rows: Iterable[SourceRow | SwitchRow]) -> list[str]:
-    """The lines whose order decides, or where threads wait for each other; else where a thread was preempted first."""
-    found = _DECIDING.findall(story) or _WAITING.findall(story)
-    before: SourceRow | SwitchRow | None = None
-    for row in rows:
-        if not found and isinstance(row, SwitchRow) and row.preempts and isinstance(before, SourceRow):
-            found = [f"{before.file}:{before.line}"]
-        before = row
-    return sorted(set(found[:2]))
+    baseline: Baseline | None = None
+    least: float | None = None
 
 
 class SweepAccount:
-    """All tests of a sweep."""
+    """All tests of a sweep.
 
-    def __init__(self) -> None:
+    Args:
+        root: the folder of the suite.
+        goal: what it has to reach.
+    """
+
+    def __init__(self, root: str, goal: SweepGoal) -> None:
+        self._root, self._goal = root, goal
         self._tests: list[Swept] = []
 
     def add(self, test: Swept) -> None:
         self._tests.append(test)
 
     @property
-    def fails(self) -> bool:
-        """Whether a cause is in the user's package."""
-        return any(test.whose == "in your package" for test in self._of(SweepOutcome.BROKEN))
+    def failures(self) -> list[str]:
+        """Why the sweep fails the run, each in one line."""
+        new = [cause for cause, known in self._causes() if known is None and cause.fails_the_run]
+        found = [f"cause {cause.whose}: {cause}" for cause in new]
+        return [*found, *([self._too_few] if self._too_few else [])]
 
-    def lines(self) -> Iterable[str]:
+    @property
+    def _too_few(self) -> str:
+        least, share = self._goal.least, self._share
+        if least is None or share >= least:
+            return ""
+        return f"{share:.0f}% of the tests were swept, and at least {least:g}% have to be"
+
+    @property
+    def _share(self) -> float:
+        """The percentage swept, of the tests that passed plainly."""
+        passed = sum(test.outcome is not SweepOutcome.NOT_PASSED for test in self._tests)
+        return 100.0 * self._swept / passed if passed else 100.0
+
+    @property
+    def _swept(self) -> int:
+        return sum(test.decided for test in self._tests)
+
+    def _causes(self) -> list[tuple[SweepCause, KnownCause | None]]:
+        baseline = self._goal.baseline
+        return [(cause, baseline.knows(cause) if baseline else None) for cause in causes_of(self._tests, self._root)]
+
+    def lines(self) -> Iterator[str]:
         """How many tests were swept and what became of the others; then each cause."""
         counts = Counter(test.outcome for test in self._tests)
-        swept, threads = sum(counts[each] for each in _CLAIMS), sum(test.threads for test in self._tests)
-        causes: dict[tuple[str, ...], list[Swept]] = {}
-        for test in self._of(SweepOutcome.BROKEN):
-            causes.setdefault(tuple(test.cause) or (test.reason.partition(";")[0],), []).append(test)
-        yield f"{swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own"
+        causes = self._causes()
+        threads = sum(test.threads for test in self._tests)
+        yield f"{self._swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own"
         for outcome in SweepOutcome:
             if counts[outcome]:
                 found = f", by {len(causes)} cause{'s' * (len(causes) != 1)}" if outcome is SweepOutcome.BROKEN else ""
                 yield f"{counts[outcome]:>5} {outcome}{found}"
                 yield from self._reasons(outcome) if outcome in _WITH_REASONS else ()
-        for tests in causes.values():
-            yield from _told(tests)
+        if self._too_few:
+            yield self._too_few
+        yield from self._needless()
+        for cause, known in causes:
+            yield from _told(cause, known, self._goal.baseline is not None)
+        if self._goal.baseline is not None:
+            for entry in self._goal.baseline.gone([cause for cause, _ in causes], self._tests):
+                yield f"gone: {entry.place}: no test meets {' and '.join(entry.lines)} any more: remove the entry"
 
-    def _of(self, outcome: SweepOutcome) -> list[Swept]:
-        return [test for test in self._tests if test.outcome == outcome]
+    def _needless(self) -> Iterator[str]:
+        reasons: dict[str, list[str]] = {}
+        for test in self._tests:
+            if test.needless:
+                reasons.setdefault(test.opt_out, []).append(test.test)
+        if reasons:
+            yield "opt-outs without which two clients share nothing that was seen, with fixtures of their own:"
+            for opt_out, tests in reasons.items():
+                yield f"{len(tests):>9} {opt_out} ({tests[0]}{', ...' * (len(tests) > 1)})"
 
     def _reasons(self, outcome: SweepOutcome) -> Iterable[str]:
         reasons: dict[str, list[Swept]] = {}
-        for test in self._of(outcome):
-            reasons.setdefault(test.reason.partition(" at /")[0], []).append(test)
+        for test in self._tests:
+            if test.outcome is outcome:
+                reasons.setdefault(test.reason.partition(" at /")[0], []).append(test)
         listed = sorted(reasons.items(), key=lambda each: -len(each[1]))
         for reason, tests in listed[:_REASONS]:
             yield f"{len(tests):>9} {reason} ({tests[0].test}{', ...' * (len(tests) > 1)})"
         if len(listed) > _REASONS:
             yield f"{'':>9} and {len(listed) - _REASONS} other reasons"
 
+    def records(self) -> Iterator[tuple[evidence.Record, str, int]]:
+        """For evidence: each cause, and the whole sweep; with the file and line that each is about."""
+        for cause, known in self._causes():
+            record = self._record(cause, known)
+            file, line = cause.places[0] if cause.places else (cause.smallest.test.partition("::")[0], 1)
+            yield record, file, line
+        counts = Counter(test.outcome for test in self._tests)
+        figures: dict[str, Any] = {outcome.name.lower(): counts[outcome] for outcome in SweepOutcome}
+        figures |= {"tests": len(self._tests), "swept": self._swept, "share": self._share / 100}
+        claim = {} if self._goal.least is None else {"least": self._goal.least, "text": f"at least {self._goal.least:g}% swept"}
+        reason = self._too_few or f"{self._swept} of {len(self._tests)} tests swept"
+        verdict = Verdict.VIOLATED if self._too_few else Verdict.HOLDS
+        result = Judged(conclusion=verdict, reason=reason) if claim else None
+        tests = [test.packed() | {"failed": test.failed is not None} for test in self._tests]
+        record = evidence.record(SWEEP, _WHOLE, result, claim, figures, details={"tests": tests, "text": "\n".join(self.lines())})
+        yield record | {"reason": reason}, "", 0
 
-def _told(tests: Sequence[Swept]) -> Iterable[str]:
+    def _record(self, cause: SweepCause, known: KnownCause | None) -> evidence.Record:
+        failed, test = cause.failed, cause.smallest
+        fails = known is None and cause.fails_the_run
+        why = f"; known ({known.place}): {known.reason}" if known else ""
+        result = Judged(conclusion=Verdict.VIOLATED, reason=f"cause {cause.whose}: {cause}: {test.reason}{why}")
+        figures = {
+            "tests": len(cause.tests),
+            "whose": cause.whose.name.lower(),
+            "kind": failed.kind or None,
+            "symptom": failed.symptom,
+            "preemptions": failed.preemptions,
+            "token": failed.token or None,
+        }
+        details = {
+            "story": failed.story,
+            "places": [{"file": cause.named(file), "line": line} for file, line in cause.places],
+            "lines": cause.lines(),
+            "met_by": [each.test for each in cause.tests],
+            "known": known.reason if known else None,
+        }
+        record = evidence.record(
+            SWEEP, test.test, result, {}, figures, parameters=_parameters(test), details=details, judged="exit status"
+        )
+        return record | {"code": failed.code or None} | ({} if fails else {"outcome": "passed"})
+
+
+def _parameters(test: Swept) -> dict[str, object]:
+    return {"threads": 1 if test.threads else 2, "fixtures": "own"}
+
+
+def _told(cause: SweepCause, known: KnownCause | None, with_baseline: bool) -> Iterator[str]:
     """One cause, with the tests that meet it, and the smallest schedule."""
-    shown = min(tests, key=lambda test: len(test.story))
+    tests, shown, failed = cause.tests, cause.smallest, cause.failed
     names = ", ".join(test.test for test in tests[:_MOST_TESTS]) + ", ..." * (len(tests) > _MOST_TESTS)
     yield ""
-    yield f"cause {shown.whose}: {' and '.join(shown.cause) or 'not known'}"
+    if known is not None:
+        yield f"known cause {cause.whose}: {cause}"
+        yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}; {known.place}: {known.reason}"
+        return
+    yield f"cause {cause.whose}: {cause}"
     yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}: {names}"
-    yield f"  {shown.reason}"
-    yield from shown.story.splitlines()
-    how = "threads=1, fixtures='own'" if shown.threads else "fixtures='own'"
-    replay = f", replay={shown.token!r}" if shown.token else ""
-    yield f"  to run it again: @pytest.mark.gil_fuzz({how}{replay})"
+    yield f"  {failed.kind}{': ' * bool(failed.kind)}{shown.reason}"
+    yield from failed.story.splitlines()
+    replay = f", replay={failed.token!r}" if failed.token else ""
+    yield f"  to run it again: @pytest.mark.gil_fuzz({_marker(shown)}{replay})"
+    if with_baseline:
+        yield "  to have it known, with a reason:"
+        yield from (f"    {line}" for line in entry_of(cause))
+
+
+def _marker(test: Swept) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in _parameters(test).items() if (name, value) != ("threads", 2))

@@ -67,6 +67,7 @@ class BlockedThread:
         thread: its name.
         waits_for: what it waits for, as text.
         at: ``"file:line (function)"`` in the code under test.
+        spot: the same as file and line; an empty file if it is not known.
         holder: the name of the thread that holds what it waits for; empty if none does.
         taken: where the holder acquired it.
         made: where it was created.
@@ -78,6 +79,7 @@ class BlockedThread:
     holder: str = ""
     taken: str = ""
     made: str = ""
+    spot: tuple[str, int] = ("", 0)
 
 
 class ScheduleRun:

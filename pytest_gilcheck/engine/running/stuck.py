@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from .places import place
+from ...core.source import frame_place
+from .places import own_frame
 from .record import BlockedThread, ScheduleRun
 from .task import DONE, Task, blocked_outside, every_done
 
@@ -17,15 +18,16 @@ class SetupStuck(Exception):
 
 def describe_blocked(task: Task, takes_part: TakesPart) -> BlockedThread:
     """What this thread waits for, and where."""
-    at = place(task.frame, takes_part)
+    frame = None if task.frame is None else own_frame(task.frame, takes_part)
+    at, spot = frame_place(frame), ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno or 0)
     waits_for = task.waits_for
     describe = getattr(waits_for, "describe", None)
     if describe is not None:
         message, holder, taken, made = describe()
-        return BlockedThread(task.name, message, at, holder, taken, made)
+        return BlockedThread(task.name, message, at, holder, taken, made, spot)
     if isinstance(waits_for, Task):
-        return BlockedThread(task.name, f"the end of {waits_for.name}", at)
-    return BlockedThread(task.name, "nothing: it computes" if waits_for is None else str(waits_for), at)
+        return BlockedThread(task.name, f"the end of {waits_for.name}", at, spot=spot)
+    return BlockedThread(task.name, "nothing: it computes" if waits_for is None else str(waits_for), at, spot=spot)
 
 
 def blocked_threads(tasks: Iterable[Task], takes_part: TakesPart) -> tuple[BlockedThread, ...]:

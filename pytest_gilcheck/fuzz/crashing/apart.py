@@ -16,7 +16,7 @@ from ...search.orders import orders_of
 from ...search.search import Search
 from ...search.strategy import observed
 from ..explaining.recorder import Recorder
-from ..result import FuzzResult
+from ..result import FuzzResult, NoClaim
 from .examination import Broken, Examination
 
 
@@ -48,7 +48,8 @@ class ApartExamination(Examination[Broken]):
             f"a run with {preemptions(schedule.preemptions)} failed, and no other run of its schedule, here or in another process"
         )
         why = "the outcome also depends on something other than the schedule"
-        return replace(self._template, conclusion=Verdict.INCONCLUSIVE, reason=f"not repeatable: {what}: {why}")
+        reason = f"not repeatable: {what}: {why}"
+        return replace(self._template, conclusion=Verdict.INCONCLUSIVE, why=NoClaim.NOT_REPEATABLE, reason=reason)
 
     def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Broken | None:
         """The first run of these that fails, in a process of its own."""

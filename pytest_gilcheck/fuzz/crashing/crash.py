@@ -31,7 +31,7 @@ from ...search.orders import orders_of
 from ...search.plan import FuzzPlan
 from ...search.search import Search
 from ...search.strategy import observed
-from ..result import FuzzResult
+from ..result import FuzzResult, NoClaim
 from .examination import Broken, Examination, Learnt
 from .recording import StreamedRecorder, recorded_steps
 
@@ -148,7 +148,7 @@ def crashed(
             return replace(template, reason=f"{dead.message}, without any concurrency; not tried again, because {error}")
         if again is None:
             reason = f"not repeatable: {dead.message}, without any concurrency, and not in another process"
-            return replace(template, reason=f"{reason}: {dead.perhaps}")
+            return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"{reason}: {dead.perhaps}")
         return replace(violated, reason=f"it fails without any concurrency: {again.symptom}: {again.message}: {_OWN_END}")
     if journal.sequential:
         return replace(violated, reason=f"it fails without any concurrency: {dead.symptom}: {dead.message}")

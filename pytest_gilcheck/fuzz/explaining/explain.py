@@ -21,10 +21,15 @@ _MOST_LISTED = 4  # pairs, of those that differ
 
 @dataclass(frozen=True)
 class Explanation:
-    """What happened in the minimal failing run: as text, and as rows."""
+    """What happened in the minimal failing run: as text, and as rows.
+
+    Attributes:
+        places: the lines of the pair that decides, of all pairs that differ, or where threads wait for each other: (file, line).
+    """
 
     text: str
     rows: tuple[SourceRow | SwitchRow, ...]
+    places: tuple[tuple[str, int], ...] = ()
 
 
 def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = lambda: False) -> tuple[Explanation, Failure]:
@@ -46,7 +51,11 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     waits = run.stuck and not failure.schedule.preemptions  # the table says more: a pair tells who came first, and no more
     if not waits and (found := deciding(explorer, failure, steps, trace, over)) is not None:
         lines += _decided(steps, found)
-    return Explanation("\n".join(lines), tuple(rows)), again
+        pairs = (found.pair,) if found.pair is not None else found.differing[:1]
+        places = [(steps[index].file, steps[index].line) for pair in pairs for index in (pair.first, pair.second)]
+    else:
+        places = [entry.spot for entry in run.blocked if run.stuck and entry.spot[0]]
+    return Explanation("\n".join(lines), tuple(rows), tuple(sorted(set(places)))), again
 
 
 def _decided(steps: Sequence[RecordedStep], found: Deciding) -> list[str]:

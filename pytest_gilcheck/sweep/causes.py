@@ -1,0 +1,100 @@
+"""The causes that a sweep has found: each with the tests that meet it, and in whose code it is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..core.origin import module_of, of_user
+from ..core.source import line_text
+from .swept import Failed, Place, Swept
+
+_TEST_FILE = re.compile(r"^(test_.*|.*_tests?|conftest)\.py$")
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+class Whose(StrEnum):
+    """In whose code a cause is."""
+
+    PACKAGE = "in your package"
+    UNKNOWN = "of which no place is known"  # it fails the run: it may well be the package
+    DEPENDENCY = "in a dependency"
+    TESTS = "in the tests"
+
+
+@dataclass
+class SweepCause:
+    """One cause: the places whose order decides, or where threads wait for each other; without any, how a test fails.
+
+    Attributes:
+        places: as (file, line), sorted.
+        root: the folder of the suite; files in it are named from there.
+        tests: those that meet it.
+    """
+
+    places: tuple[Place, ...]
+    root: str
+    tests: list[Swept] = field(default_factory=list)
+
+    @property
+    def smallest(self) -> Swept:
+        """The test with the smallest schedule."""
+        return min(self.tests, key=lambda test: (_failed(test).preemptions or 0, len(_failed(test).story)))
+
+    @property
+    def failed(self) -> Failed:
+        """How that test fails."""
+        return _failed(self.smallest)
+
+    @property
+    def whose(self) -> Whose:
+        users = [file for file, _ in self.places if of_user(file)]
+        if any(not self._is_of_tests(file) for file in users):
+            return Whose.PACKAGE
+        if not self.places:
+            return Whose.UNKNOWN
+        return Whose.TESTS if users else Whose.DEPENDENCY
+
+    @property
+    def fails_the_run(self) -> bool:
+        return self.whose in (Whose.PACKAGE, Whose.UNKNOWN)
+
+    def _is_of_tests(self, file: str) -> bool:
+        *folders, name = self.named(file).split("/")
+        return bool(_TEST_FILE.match(name)) or not _TEST_FOLDERS.isdisjoint(folders)
+
+    def named(self, file: str) -> str:
+        """A file from the root of the suite; the name of a module for a library's."""
+        if file.startswith(f"{self.root}{os.sep}") and of_user(file):
+            return file[len(self.root) + 1 :].replace(os.sep, "/")
+        return module_of(file)
+
+    def __str__(self) -> str:
+        if not self.places:
+            return f"not known ({self.failed.symptom or 'it fails'})"
+        return " and ".join(f"{self.named(file)}:{line}" for file, line in self.places)
+
+    def lines(self) -> tuple[str, ...]:
+        """Its places as ``"file: line of source"``: that stays the same where lines are inserted above."""
+        if not self.places:
+            return (f"{self.smallest.test.partition('[')[0]}: {self.failed.symptom or self.smallest.reason}",)
+        return tuple(dict.fromkeys(f"{self.named(file)}: {line_text(file, line)}" for file, line in self.places))
+
+
+def causes_of(tests: Iterable[Swept], root: str) -> Sequence[SweepCause]:
+    """The causes of what a schedule broke; one that is met by most tests first, those of the user's package before all others."""
+    found: dict[object, SweepCause] = {}
+    for test in tests:
+        if test.failed is not None:
+            key = test.failed.cause or (test.test.partition("[")[0], test.failed.symptom)
+            found.setdefault(key, SweepCause(test.failed.cause, root)).tests.append(test)
+    ranks = list(Whose)
+    return sorted(found.values(), key=lambda cause: (ranks.index(cause.whose), -len(cause.tests)))
+
+
+def _failed(test: Swept) -> Failed:
+    assert test.failed is not None, "only such tests have a cause"
+    return test.failed

@@ -1,0 +1,87 @@
+"""What a sweep has found out about one test, as data: it travels from the child to pytest, and from a worker to its controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+Place = tuple[str, int]  # a file and a line
+
+
+class SweepOutcome(StrEnum):
+    """What became of one test in a sweep."""
+
+    NOTHING = "shares nothing that was seen"
+    HOLDS = "no schedule breaks it"
+    BROKEN = "broken by a schedule"
+    CUT_SHORT = "cut short"
+    NOT_REPEATABLE = "not repeatable"
+    REFUSED = "refused"
+    LEFT_OUT = "left out"
+    NOT_PASSED = "not passed plainly"
+
+
+CLAIMS = (SweepOutcome.NOTHING, SweepOutcome.HOLDS, SweepOutcome.BROKEN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """How a schedule breaks a test.
+
+    Attributes:
+        cause: the lines that decide, or where threads wait for each other; empty if not known.
+        symptom: of the failure, such as ``"deadlock"``.
+        kind: under which conditions it occurs; empty if that was not decided.
+        code: of the finding.
+        preemptions: of the smallest schedule.
+        token: replays it; empty without one.
+        story: the failing run, as text.
+    """
+
+    cause: tuple[Place, ...]
+    symptom: str
+    kind: str
+    code: str
+    preemptions: int | None
+    token: str
+    story: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swept:
+    """One test in a sweep.
+
+    Attributes:
+        test: its node id.
+        outcome: what became of it.
+        reason: why, in words.
+        threads: whether it ran as it is, because it starts threads.
+        failed: how a schedule breaks it.
+        opt_out: what keeps it from running in threads; empty if nothing.
+        needless: whether it shares nothing that was seen, although it is kept from running in threads.
+    """
+
+    test: str
+    outcome: SweepOutcome
+    reason: str = ""
+    threads: bool = False
+    failed: Failed | None = None
+    opt_out: str = ""
+    needless: bool = False
+
+    @property
+    def decided(self) -> bool:
+        return self.outcome in CLAIMS
+
+    def packed(self) -> dict[str, Any]:
+        """As what a report of pytest can carry to another process."""
+        return asdict(self) | {"outcome": str(self.outcome)}
+
+    @classmethod
+    def unpacked(cls, packed: Mapping[str, Any]) -> Swept:
+        failed = packed["failed"]
+        if failed is not None:
+            failed = Failed(**{**failed, "cause": tuple((file, line) for file, line in failed["cause"])})
+        return cls(**{**packed, "outcome": SweepOutcome(packed["outcome"]), "failed": failed})

@@ -1,0 +1,165 @@
+"""Causes, the baseline and the account of a sweep, from what its tests report."""
+
+import os
+
+import pytest
+
+from pytest_gilcheck.core.evidence import asserted_violated
+from pytest_gilcheck.sweep.accounting import SweepAccount, SweepGoal
+from pytest_gilcheck.sweep.baseline import BadBaseline, Baseline, entry_of
+from pytest_gilcheck.sweep.causes import Whose, causes_of
+from pytest_gilcheck.sweep.swept import Failed, SweepOutcome, Swept
+
+KNOWN = """
+[[known]]
+lines = ['shop.py: before = TOTAL["n"]', 'shop.py: TOTAL["n"] = before + 1']
+tests = ["test_shop.py::test_sell"]
+reason = "one process sells"
+"""
+
+
+def broken(test, places, preemptions=1, **fields):
+    found = {"symptom": "exception", "kind": "GIL-MASKED", "code": "GC506", "token": "gil1_x", "story": "T0"}
+    failed = Failed(cause=tuple(places), preemptions=preemptions, **found)
+    return Swept(test=test, outcome=SweepOutcome.BROKEN, reason="exception: 2 == 1", failed=failed, **fields)
+
+
+def held(test, outcome=SweepOutcome.NOTHING, **fields):
+    return Swept(test=test, outcome=outcome, **fields)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """The places of a race in the package ``shop``; its folder is that of the suite."""
+    (tmp_path / "shop.py").write_text('def sell():\n    before = TOTAL["n"]\n    TOTAL["n"] = before + 1\n')
+    return [(str(tmp_path / "shop.py"), 2), (str(tmp_path / "shop.py"), 3)]
+
+
+@pytest.fixture
+def account(tmp_path):
+    """The account of these tests: ``account(tests, baseline text, least)``."""
+
+    def account(tests, baseline=None, least=None):
+        made = SweepAccount(str(tmp_path), SweepGoal(baseline and Baseline("known.toml", baseline), least))
+        for test in tests:
+            made.add(Swept.unpacked(test.packed()))  # as it comes from another process
+        return made
+
+    return account
+
+
+def test_tests_that_meet_the_same_lines_are_one_cause_shown_by_the_smallest_schedule(shop, tmp_path):
+    tests = [broken("a", shop, 2), broken("b", shop, 1), broken("c", shop[:1])]
+    one, other = causes_of(tests, str(tmp_path))
+    assert (len(one.tests), one.smallest.test, str(one)) == (2, "b", "shop.py:2 and shop.py:3")
+    assert len(other.tests) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "whose"),
+    [
+        ("shop.py", Whose.PACKAGE),
+        ("contest.py", Whose.PACKAGE),
+        ("test_shop.py", Whose.TESTS),
+        ("tests/helpers.py", Whose.TESTS),
+        ("conftest.py", Whose.TESTS),
+        (pytest.__file__, Whose.DEPENDENCY),
+        (os.__file__, Whose.DEPENDENCY),
+        (None, Whose.UNKNOWN),
+    ],
+)
+def test_a_cause_is_in_the_package_in_a_dependency_or_in_the_tests(tmp_path, file, whose):
+    places = [] if file is None else [(str(tmp_path / file), 1)]
+    (cause,) = causes_of([broken("t", places)], str(tmp_path))
+    assert cause.whose is whose
+    assert cause.fails_the_run == (whose in (Whose.PACKAGE, Whose.UNKNOWN))
+
+
+def test_a_new_cause_fails_the_run_and_a_known_one_passes_with_its_reason(account, shop):
+    tests = [broken("test_shop.py::test_sell", shop)]
+    new = account(tests)
+    assert new.failures == ["cause in your package: shop.py:2 and shop.py:3"]
+    known = account(tests, KNOWN)
+    assert known.failures == []
+    assert any("known.toml:2: one process sells" in line for line in known.lines())
+
+
+def test_a_known_cause_stays_known_when_lines_move_and_a_changed_line_is_new(account, shop):
+    file = shop[0][0]
+    with open(file, "w") as moved:
+        moved.write('\n\ndef sell():\n    before = TOTAL["n"]\n    TOTAL["n"] = before + 2\n')
+    assert account([broken("test_shop.py::test_sell", [(file, 4)])], KNOWN).failures == []
+    assert len(account([broken("test_shop.py::test_sell", [(file, 4), (file, 5)])], KNOWN).failures) == 1
+
+
+def test_a_gone_cause_is_told_if_its_tests_were_swept_and_only_then(account):
+    assert any(line.startswith("gone: known.toml:2: ") for line in account([held("test_shop.py::test_sell")], KNOWN).lines())
+    undecided = held("test_shop.py::test_sell", SweepOutcome.CUT_SHORT)
+    for tests in ([undecided], [held("test_shop.py::test_other")]):
+        assert not any("gone" in line for line in account(tests, KNOWN).lines())
+
+
+def test_the_entry_that_is_printed_makes_its_cause_known(account, shop, tmp_path):
+    tests = [broken('test_shop.py::test_sell["\\n\u2028]', shop)]
+    entry = "\n".join(entry_of(causes_of(tests, str(tmp_path))[0])).replace('reason = ""', 'reason = "why"')
+    assert account(tests, entry).failures == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[known]]\nlines = [", "known.toml:2: not TOML"),
+        ("# nothing\n[known]\nlines = ['a']", "known.toml:2: expected each cause as a [[known]] table"),
+        ("\nbudget = 3", "known.toml:2: 'budget' is not known"),
+        (KNOWN.replace('reason = "one process sells"', ""), "known.toml:2: reason is missing: say why this cause stays"),
+        (KNOWN.replace('"one process sells"', '" "'), "known.toml:2: reason is missing"),
+        (KNOWN.replace("lines = ", "line = "), "known.toml:2: 'line' is not known"),
+        (KNOWN.replace('["test_shop.py::test_sell"]', "[]"), "known.toml:2: tests is missing or no list"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_with_its_file_and_line(text, words):
+    with pytest.raises(BadBaseline) as caught:
+        Baseline("known.toml", text)
+    assert words in str(caught.value)
+
+
+def test_a_test_that_does_not_exist_is_refused_unless_its_file_was_not_collected(tmp_path):
+    (tmp_path / "test_shop.py").write_text("")
+    baseline = Baseline("known.toml", KNOWN)
+    baseline.check_tests({"test_shop.py::test_sell"}, {"test_shop.py"}, tmp_path)
+    baseline.check_tests({"test_b.py::test_b"}, {"test_b.py"}, tmp_path)
+    with pytest.raises(BadBaseline, match=r"known\.toml:4: there is no test 'test_shop\.py::test_sell'"):
+        baseline.check_tests({"test_shop.py::test_other"}, {"test_shop.py"}, tmp_path)
+    (tmp_path / "test_shop.py").unlink()
+    with pytest.raises(BadBaseline, match=r"known\.toml:4"):
+        baseline.check_tests({"test_b.py::test_b"}, {"test_b.py"}, tmp_path)
+
+
+def test_a_sweep_of_too_few_tests_fails_and_tests_that_do_not_pass_plainly_do_not_count(account):
+    tests = [held("a"), held("b", SweepOutcome.REFUSED), held("c", SweepOutcome.NOT_PASSED)]
+    assert account(tests, least=50).failures == []
+    assert account(tests, least=51).failures == ["50% of the tests were swept, and at least 51% have to be"]
+    assert account([held("c", SweepOutcome.NOT_PASSED)], least=100).failures == []
+
+
+def test_each_cause_and_the_whole_sweep_are_on_record(account, shop):
+    tests = [broken("test_shop.py::test_sell", shop), broken("test_shop.py::test_two", shop), held("test_shop.py::test_c")]
+    (cause, file, line), (whole, _, _) = account(tests, least=100).records()
+    assert (file, line) == shop[0]
+    assert (cause["verdict"], cause["code"], cause["token"], cause["figures"]["tests"]) == ("violated", "GC506", "gil1_x", 2)
+    assert cause["details"]["met_by"] == ["test_shop.py::test_sell", "test_shop.py::test_two"]
+    assert not asserted_violated(cause)
+    assert (whole["verdict"], whole["figures"]["swept"], whole["figures"]["broken"]) == ("holds", 3, 2)
+    assert [each["test"] for each in whole["details"]["tests"]] == [test.test for test in tests]
+
+
+def test_what_does_not_fail_the_run_is_on_record_as_told(account, shop):
+    (cause, _, _), (whole, _, _) = account([broken("test_shop.py::test_sell", shop)], KNOWN).records()
+    assert asserted_violated(cause)
+    assert whole["verdict"] is None
+
+
+def test_an_opt_out_without_which_a_test_shares_nothing_is_listed(account):
+    marked = {"outcome": SweepOutcome.LEFT_OUT, "opt_out": "it has the mark thread_unsafe"}
+    assert any("it has the mark thread_unsafe (a)" in line for line in account([held("a", **marked, needless=True)]).lines())
+    assert not any("opt-outs" in line for line in account([held("a", **marked)]).lines())
