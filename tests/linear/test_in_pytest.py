@@ -102,3 +102,28 @@ def test_the_command_checks_a_class_with_no_test(counters, target, options, stat
     if status in (0, 1, 3):
         [record] = json.loads((counters.path / "e.json").read_text())["records"]
         assert record["check"] == "linearizable"
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_ctrl_c_ends_a_campaign_with_what_was_covered_so_far(counters, interrupted):
+    class_of_signal = (
+        CLASSES
+        + """
+    import os, signal
+    class Interrupted(Locked):
+        left = 30
+        def __init__(self):
+            super().__init__()
+            Interrupted.left -= 1
+            if Interrupted.left == 0:
+                os.kill(os.getppid(), signal.SIGINT)  # as the terminal does: to the command, and not to its child
+    """
+    )
+    counters.makepyfile(counters=class_of_signal)
+    target = "counters:Interrupted" if interrupted else "counters:Locked"
+    command = [sys.executable, "-m", "pytest_gilcheck", "fuzz", target, "--json=e.json", "--examples=40"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=counters.path)
+    assert result.returncode == (130 if interrupted else 0), result.stdout + result.stderr
+    assert ("Ctrl-C ended the campaign" in result.stdout) == interrupted
+    [record] = json.loads((counters.path / "e.json").read_text())["records"]
+    assert record["verdict"] == ("inconclusive" if interrupted else "holds")
