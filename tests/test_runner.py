@@ -89,6 +89,7 @@ def test_a_check_of_time_under_a_tracer_names_it_once():
     assert found(lambda *event: None) == (True, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "judge", one_in(5, [None, 0, "", "False", pytest.param(Unspeakable())]), ids=["None", "0", "empty", "text", "raises"]
 )
@@ -105,6 +106,7 @@ def test_a_result_is_left_to_nobody_only_by_a_plain_false(judge):
     assert [each["judged"] for each in records] == ["not asked", "nobody"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(3, [pytest.param(Unspeakable()), 5, b"x"]), ids=["raises", "number", "bytes"])
 def test_a_name_in_reports_is_a_text(name):
     checks = Gilcheck()
@@ -126,6 +128,7 @@ def test_a_workload_of_which_nothing_can_be_asked_is_checked(callable_object):
     assert "too short to time" in Gilcheck().scaling(callable_object, threads=2).reason
 
 
+@pytest.mark.slow
 def test_names_that_cannot_be_encoded_as_those_of_a_file_that_is_no_utf8_are_no_error():
     def increment(counter):
         counter["n"] += 1

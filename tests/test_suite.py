@@ -116,6 +116,7 @@ def test_an_exclusive_test_runs_while_no_other_does_and_after_them(run, pytester
     assert len({lock for *_, lock in others}) == len({process for *_, process, _ in others})  # one of its own for each worker
 
 
+@pytest.mark.slow
 def test_what_workers_share_is_made_once_and_removed_at_the_end(run, pytester):
     result = run(
         """
@@ -152,6 +153,7 @@ def test_a_run_of_everything_has_workers_and_a_run_of_one_file_has_none(run, pyt
     assert "worker master" in run(source, "-rP", file.name).stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", one_in(2, ["2", "0"]))
 def test_each_test_is_in_one_share(run, pytester, workers):
     source = """

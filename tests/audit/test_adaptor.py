@@ -22,6 +22,7 @@ def test_findings_are_items_beside_the_tests(pytester):
     result.stdout.fnmatch_lines(["*GA201*multi_silent*", "*it switches the GIL on*", "mend: *", "SKIPPED*inconclusive: *"])
 
 
+@pytest.mark.slow
 def test_an_empty_target_does_not_mean_the_current_folder(pytester):
     pytester.makepyprojecttoml(SETTINGS)
     pytester.makepyfile("def test_it(): pass")
@@ -45,7 +46,7 @@ def undecided(pytester, *options, ini=""):
 STRICT = [(["--gilcheck-strict"], ""), ([], "[tool.pytest.ini_options]\ngilcheck_strict = 'true'\n")]
 
 
-@pytest.mark.parametrize(("options", "ini"), STRICT)
+@pytest.mark.parametrize(("options", "ini"), one_in(2, [pytest.param(*each) for each in STRICT]))
 def test_what_is_undecided_fails_if_strict(pytester, options, ini):
     result = undecided(pytester, *options, ini=ini)
     outcomes = result.parseoutcomes()
@@ -63,12 +64,14 @@ def test_what_is_undecided_is_said_to_be_so_at_the_end(pytester, quiet):
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_undecided_and_allowed_passes_if_strict(pytester):
     result = undecided(pytester, "--gilcheck-strict", ini="allow-inconclusive = ['GA203']\n")
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*undecided checks*")
 
 
+@pytest.mark.slow
 def test_a_target_without_code_fails_if_strict(pytester):
     pytester.makepyprojecttoml("[project]\nname = 'demo'\n")
     assert run(pytester, "--gilcheck-audit=.").parseoutcomes() == {"skipped": 1}

@@ -17,8 +17,9 @@ PAGES = {
 SNIPPETS = {  # each once, with the first page that shows it
     block: page for page in reversed(PAGES) for block in re.findall(r"^```python\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
 }
+BY_DEFAULT = ("test_export_scales", "test_hashing_lets_others_run")
 TESTS = [
-    pytest.param(block, id=f"{SNIPPETS[block]}-{name[0]}", marks=() if SNIPPETS[block] == "README.md" else pytest.mark.slow)
+    pytest.param(block, id=f"{SNIPPETS[block]}-{name[0]}", marks=() if name[0] in BY_DEFAULT else pytest.mark.slow)
     for block in SNIPPETS
     if (name := re.findall(r"def (test_\w+)", block))
 ]

@@ -172,7 +172,7 @@ def test_the_programs_that_come_after_are_told_apart_by_a_fresh_session(fresh):
     assert fresh["locked"][0] is fresh["one"][0] is None
 
 
-QUICK = {"failing", "stuck", "clock set"}
+QUICK = {"failing"}
 EACH = [pytest.param(make, id=name, marks=[pytest.mark.slow] * (name not in QUICK)) for name, make in BEFORE.items()]
 
 

@@ -206,6 +206,7 @@ def both_are_there(s):
     return s.groups == {"a": [1, 1]}
 
 
+@pytest.mark.slow
 def test_a_missing_key_of_a_defaultdict_is_made_in_one_step_only_with_a_gil():
     """Without one, another thread can make it between the look and the store: real threads lose an item once in some 100 runs."""
 

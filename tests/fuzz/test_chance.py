@@ -335,6 +335,7 @@ def _by_choices():
     return "".join(random.choices(string.ascii_lowercase, k=12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(3, [_by_uuid, _by_choices, _by_secrets]), ids=lambda name: name.__name__)
 @pytest.mark.parametrize("where", one_in(2, ["setup", "thread"]))
 def test_a_program_that_leaves_what_it_names_by_random_numbers_is_checked_all_the_same(name, where, tmp_path):

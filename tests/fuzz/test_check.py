@@ -198,6 +198,7 @@ def test_threads_that_the_program_starts_are_scheduled_too():
     assert result.symptom == "invariant"
 
 
+@pytest.mark.slow
 def test_a_thread_that_is_left_waiting_for_ever_is_found_and_a_daemon_is_not():
     def racing(daemon):
         def thread(kept):

@@ -124,6 +124,7 @@ def test_the_twin_with_a_lock_holds_and_the_claim_says_at_how_many_points(short)
     assert "points where threads may touch the same" in result.reason
 
 
+@pytest.mark.slow
 def test_where_conflicts_have_left_no_time_for_every_step_the_samples_after_them_leave_some_out(monkeypatch):
     monkeypatch.setattr(ledger, "SHORT", 0.0)  # at first there seems to be enough
     monkeypatch.setattr(ledger, "SHORT_LATER", math.inf)

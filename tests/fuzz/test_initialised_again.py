@@ -100,6 +100,7 @@ def first(s):
     s.seen = (s.rows[0] in (1, 3), True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reads", one_in(2, [size, first]))
 def test_a_second_init_empties_a_list_first_which_is_several_steps_without_a_gil(reads):
     result = counted(fill_again, reads, setup=Shared, invariant=read_the_same, schedules=300)

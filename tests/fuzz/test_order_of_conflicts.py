@@ -59,6 +59,7 @@ def test_a_race_in_the_users_code_is_tried_before_those_in_a_library(add_one, br
     assert reduction.runs <= FEW
 
 
+@pytest.mark.slow
 def test_of_a_loop_each_pair_of_instructions_is_tried_once_before_any_is_tried_twice():
     def thread(state):
         for _ in range(30):

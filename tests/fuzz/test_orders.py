@@ -166,6 +166,7 @@ def of_a_test(kind):
     return check.fuzz(replace(program, may_raise=False), plan(schedules=20, budget=600.0))
 
 
+@pytest.mark.slow
 def test_an_error_of_a_thread_that_a_test_starts_is_one_of_its_first_run():
     with pytest.raises(RuntimeError) as caught:
         of_a_test(Unlocked)

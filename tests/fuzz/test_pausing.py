@@ -110,6 +110,7 @@ def set_it(both):
     both.stop = True
 
 
+@pytest.mark.slow
 def test_who_polls_with_pauses_in_each_of_the_first_runs_is_told_by_these(monkeypatch):
     monkeypatch.setattr(run_state, "_GRACE", 0.01)
     monkeypatch.setattr(fairness, "_LENGTH_UNKNOWN", 300)

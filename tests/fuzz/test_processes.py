@@ -35,6 +35,7 @@ def gives_up_late(counter):
     add_locked(counter)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait", one_in(3, [runs, terminates, gives_up_late]))
 def test_a_process_has_the_time_that_its_parent_gives_it(wait):
     result = counted(wait, add_locked, setup=Counter, schedules=2, budget=3.0, invariant=lambda counter: counter.value == 2)

@@ -447,7 +447,7 @@ def add(state):
 @pytest.mark.parametrize(
     ("writer", "reader", "kind", "symptom"),
     one_in(
-        3,
+        5,
         [
             pytest.param(move, lambda state: state.seen.append(sum(list(state.cells))), None, None),
             pytest.param(move, lambda state: state.seen.append(sum(state.cells)), Kind.GIL_MASKED, "invariant"),

@@ -193,6 +193,7 @@ def test_of_such_a_level_the_other_orders_of_the_threads_after_a_preemption_do_n
     assert found.counting == found.sampled + found.conflicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("brief_after", one_in(2, [2.0, math.inf]))
 def test_a_brief_search_ends_when_it_is_enough_for_a_claim(monkeypatch, clock, brief_after):
     costs(monkeypatch, clock, Engine, "run", 0.01)

@@ -94,6 +94,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(3, PAIRS))
 def test_what_is_stored_is_read_and_its_code_comes_first(name, monkeypatch):
     monkeypatch.setattr("pytest_gilcheck.search.search.Search._passes_test", lambda *ignored: True)

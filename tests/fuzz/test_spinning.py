@@ -197,6 +197,7 @@ def test_a_loop_that_makes_an_iterator_each_time_polls(poll):
     counted(poll, end, setup=Feed, schedules=20).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_loop_that_looks_through_a_list_is_a_livelock_if_nobody_changes_it():
     def poll(feed):
         while not any(feed.none) and 1 not in feed.none:

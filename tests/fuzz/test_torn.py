@@ -24,7 +24,7 @@ def checked(thread):
     return counted(thread, thread, setup=Shared, schedules=300)
 
 
-@pytest.mark.parametrize("name", one_in(1 if FREE_THREADED else 4, SEVERAL_STEPS))
+@pytest.mark.parametrize("name", one_in(3 if FREE_THREADED else 12, SEVERAL_STEPS))
 def test_nothing_is_claimed_of_a_call_in_which_two_threads_may_be_unless_it_was_searched_in_steps(name):
     thread = SEVERAL_STEPS[name]
     result = checked(thread)
@@ -49,6 +49,7 @@ def test_a_lock_around_such_calls_makes_them_one_step(name):
     assert "without a GIL" not in result.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOSING)
 def test_what_breaks_in_the_middle_of_such_a_call_is_masked_by_the_gil_and_replays(name):
     threads, invariant = LOSING[name]

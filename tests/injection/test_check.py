@@ -211,6 +211,7 @@ class Ledger:
         return self.total in (0, len(self.entries)) or self.total == 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unsafe", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_what_only_late_steps_break_is_found_within_a_budget_for_a_few_runs(unsafe):
     ledger = Ledger()
@@ -523,6 +524,7 @@ def test_a_run_that_ends_before_a_step_of_a_library_is_no_pass(tmp_path):
     assert "exited with status 0" in cut.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name"),
     one_in(3, [pytest.param(threading, "get_ident"), pytest.param(os, "getpid"), pytest.param(sys, "_getframe")]),

@@ -106,6 +106,7 @@ def test_that_the_system_ends_a_process_late_is_its_own_doing_only_where_it_bloc
     assert _without_report(replace(gone, gone=1_100_000_000, **known), CLAIM).outcome is None, "in time"
 
 
+@pytest.mark.slow
 def test_a_workload_that_blocks_a_signal_too_long_is_late_though_no_handler_of_it_reports():
     def work():
         while True:
@@ -131,6 +132,7 @@ def test_a_handler_of_the_workloads_own_is_timed_and_works():
     assert {trial.left_by for trial in result.trials if trial.number == signal.SIGTERM} == {"returned"}
 
 
+@pytest.mark.slow
 def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
     def work():
         signal.signal(signal.SIGINT, lambda number, frame: None)
@@ -144,6 +146,7 @@ def test_a_handler_that_does_nothing_is_found_with_the_line_that_set_it():
     assert "set at" in result.culprit
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_the_interpreter_discards_counts_as_swallowed_and_names_the_call():
     class Guard:
         def __del__(self):
@@ -507,6 +510,7 @@ def test_a_swallowed_signal_is_found_although_the_workload_ends_soon_by_itself()
     gilcheck.interrupt(cleans_up, repeats=2, over=0.4).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_signal_that_sigwait_takes_does_not_count_as_blocked():
     def work():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

@@ -153,8 +153,8 @@ def finalizer_of_a_temporary():
         pytest.param(finally_that_returns_at_its_end, '(`return "not done"', marks=pytest.mark.slow),
         pytest.param(finalizer_of_a_temporary, f"in which it came at {__file__}:", marks=pytest.mark.slow),
         pytest.param(with_on_one_line, "(`with Swallows(): time.sleep(0.02)", marks=pytest.mark.slow),
-        (with_in_a_function_that_returns_nothing, "(`with Swallows():`), which suppresses it"),
-        (generator_that_is_freed, "it called generator_that_is_freed.<locals>.numbers"),
+        pytest.param(with_in_a_function_that_returns_nothing, "(`with Swallows():`), which suppresses it", marks=pytest.mark.slow),
+        pytest.param(generator_that_is_freed, "it called generator_that_is_freed.<locals>.numbers", marks=pytest.mark.slow),
         pytest.param(
             callback_of_the_collector, "it called callback_of_the_collector.<locals>.slow_callback", marks=pytest.mark.slow
         ),
@@ -208,6 +208,7 @@ def test_a_with_that_lets_the_interrupt_pass_holds_on_one_line_too():
     gilcheck.interrupt(work, repeats=1, over=0.1).assert_holds()
 
 
+@pytest.mark.slow
 def test_a_worker_thread_in_a_function_of_a_library_is_named_with_that_function():
     async def work():
         await asyncio.to_thread(queue.Queue().get)

@@ -168,6 +168,7 @@ def test_a_max_below_the_calls_that_hold_the_gil_is_violated():
     expect(check(hold, max=0.03), "violated")
 
 
+@pytest.mark.slow
 def test_a_coroutine_function_is_awaited_in_a_loop_of_each_worker():
     loops = set()
 
@@ -180,6 +181,7 @@ def test_a_coroutine_function_is_awaited_in_a_loop_of_each_worker():
     expect(result, "holds")
 
 
+@pytest.mark.slow
 def test_the_workload_runs_in_as_many_threads_as_asked_for():
     threads = set()
 
@@ -202,6 +204,7 @@ def test_a_sweep_has_a_row_for_each_interval_and_leaves_the_current_one():
     assert json.dumps(result.figures(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_single_interval_is_the_one_that_is_judged():
     seen = set()
 
@@ -317,6 +320,7 @@ def test_every_phase_is_announced(sleeping):
     assert "the workload alone" in labels
 
 
+@pytest.mark.slow
 def test_threads_processes_files_and_affinity_are_as_before():
     affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
@@ -330,6 +334,7 @@ def test_threads_processes_files_and_affinity_are_as_before():
         assert len(os.listdir("/proc/self/fd")) == files
 
 
+@pytest.mark.slow
 def test_where_this_process_cannot_fork_the_client_is_an_interpreter_of_its_own():
     over = threading.Event()
     other = threading.Thread(target=over.wait)

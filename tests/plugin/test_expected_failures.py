@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from pytest_gilcheck import cli
 
 SOURCE = """
@@ -130,6 +132,7 @@ def test_an_xfail_mark_excuses_a_violated_claim_alone_and_only_if_it_names_its_e
     assert "::test_xfailed on" not in out, "known, and not found again"
 
 
+@pytest.mark.slow
 def test_strict_fails_an_undecided_check_although_its_test_is_expected_to_fail(run, pytester):
     shown, _ = outcomes(run, pytester, "--gilcheck-strict", "-k", "undecided or test_xfailed")
     assert {word for name, word in shown.items() if "undecided" in name} == {"failed"}

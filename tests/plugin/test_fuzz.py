@@ -483,6 +483,7 @@ def test_flaky(gilcheck):
     assert {record["verdict"] for record in records if "racy" in record["subject"]} == {"violated"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)])
 def test_an_inconclusive_rerun_takes_no_failure_back(run, pytester, monkeypatch, hidden):
     monkeypatch.setenv("GILCHECK_HIDE", hidden)

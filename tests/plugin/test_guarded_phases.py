@@ -394,6 +394,7 @@ CTRACE = pytest.param(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)], ids=["fork", "a process of its own"])
 @pytest.mark.parametrize("core", one_in(3, [CTRACE, "pytrace", SYSMON]))
 def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden):
@@ -426,6 +427,7 @@ def test_coverage_of_every_phase_comes_home(pytester, monkeypatch, core, hidden)
     assert json.loads(shown.stdout)["files"]["measured.py"]["missing_lines"] == [10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["", pytest.param("fork", marks=pytest.mark.slow)], ids=["fork", "a process of its own"])
 def test_a_check_in_a_teardown_is_on_record_and_a_fork_that_returns_reports_nothing(run, pytester, monkeypatch, hidden):
     monkeypatch.setenv("GILCHECK_HIDE", hidden)

@@ -240,6 +240,7 @@ def test_it_works_under(run, options):
     result.stdout.fnmatch_lines(["*sum(range(10 ?? 9)) at *"])
 
 
+@pytest.mark.slow
 @pytest.mark.exclusive
 def test_two_markers_are_two_checks(run):
     result = run(

@@ -61,6 +61,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", one_in(len(WAYS), WAYS))
 def test_a_marker_that_a_class_or_something_wider_gets_at_run_time_is_honoured(run, pytester, way):
     pytester.makepyfile(late=LATE)

@@ -148,6 +148,7 @@ def test_a_killed_pytest_leaves_a_run_that_has_not_ended(pytester):
     assert compared(pytester.path).returncode == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     [

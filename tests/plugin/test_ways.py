@@ -178,6 +178,7 @@ def run(way, options, folder):
     return done.returncode, done.stdout.decode(errors="replace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name if way.fast else pytest.param(name, marks=pytest.mark.slow) for name, way in WAYS.items()])
 def test_the_result_is_that_of_the_usual_run(project, tmp_path, name):
     way = WAYS[name]

@@ -77,7 +77,7 @@ def test_an_interpreter_that_has_nothing_of_ours_yields_every_row(name, monkeypa
 @pytest.mark.parametrize(
     ("command", "patch", "rows", "words"),
     one_in(
-        3,
+        10,
         [
             pytest.param(
                 "pair",

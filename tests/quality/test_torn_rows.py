@@ -36,20 +36,20 @@ def each(count, operations):
     )
 
 
-@each(80, [each for each in SEVERAL if getattr(each, "container", "") not in OWN_STEPS])
+@each(240, [each for each in SEVERAL if getattr(each, "container", "") not in OWN_STEPS])
 def test_what_is_several_steps_without_a_gil_is_not_passed(operation):
     row = programs(operation)
     result = checked(row.threads, row)
     assert result.verdict != "holds", str(result)
 
 
-@each(160, ALL)
+@each(400, ALL)
 def test_and_holds_behind_a_lock(operation):
     row = programs(operation)
     checked(row.locked, row).assert_holds()
 
 
-@each(80, [each for each in ALL if each.effect is Effect.ATOMIC and each.name not in BREAKS])
+@each(160, [each for each in ALL if each.effect is Effect.ATOMIC and each.name not in BREAKS])
 def test_what_is_one_step_without_a_gil_too_holds(operation):
     row = programs(operation)
     checked(row.threads, row).assert_holds()
